@@ -1,4 +1,4 @@
-//! The admission chain: plugins in the order of their calls, and consulted policies.
+//! The admission chain: plugins, admission policies and webhooks, in the order of their calls.
 
 mod consulting;
 
@@ -12,13 +12,13 @@ use serde_json::Value;
 use crate::client::Policies;
 use crate::plugin::Plugin;
 use crate::request::{Denial, Operation, Request};
-use crate::rights::{Authority, RequiredRight, Unknown};
+use crate::rights::{RequiredRight, RightCheckError, RightChecker};
 
-/// Annotation of a write that guards did not check, since its user is in a break-glass group; the value names
-/// the guards.
+/// Key of the audit annotation of a write that guards did not check, because the user is in a break-glass
+/// group. The value names the guards.
 const BREAK_GLASS: &str = "break-glass";
 
-/// The two passes of admission.
+/// Phase of admission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
     /// Mutation of the object.
@@ -27,7 +27,7 @@ pub enum Phase {
     Validate,
 }
 
-/// One pass of one plugin, or of the whole chain, over one write.
+/// One phase of one plugin, or of the whole chain, for one write.
 #[derive(Clone, Copy, Debug)]
 pub struct PluginPass {
     /// The plugin; `None` for the chain as a whole.
@@ -42,20 +42,20 @@ pub struct PluginPass {
     pub took: Duration,
 }
 
-/// Observer of every pass, for metrics.
+/// Observer of passes, for metrics.
 pub trait Observer: Send + Sync + 'static {
-    /// Called after each pass.
+    /// Called after each pass, with its result and duration.
     fn observed(&self, pass: &PluginPass);
 }
 
-/// Plugins in the order of their calls, and consulted policies.
+/// Plugins, admission policies and webhooks, in the order of their calls.
 #[derive(Clone, Default)]
 pub struct Chain {
     plugins: Vec<Arc<dyn Plugin>>,
-    last: Vec<Arc<dyn Plugin>>,
+    final_plugins: Vec<Arc<dyn Plugin>>,
     observer: Option<Arc<dyn Observer>>,
     break_glass: Arc<[String]>,
-    authority: Option<Arc<dyn Authority>>,
+    right_checker: Option<Arc<dyn RightChecker>>,
     policies: Vec<Arc<dyn Policies>>,
 }
 
@@ -69,11 +69,11 @@ impl Chain {
         }
     }
 
-    /// Adds `plugin`, which judges writes that all others allow, including the consulted policies and
-    /// webhooks: so a refused write does not count against a quota.
+    /// Adds a plugin that runs after all plugins, policies and webhooks, such as a quota: a write that they
+    /// refuse does not count.
     #[must_use]
-    pub fn ending_with(mut self, plugin: Arc<dyn Plugin>) -> Self {
-        self.last.push(plugin);
+    pub fn with_final_plugin(mut self, plugin: Arc<dyn Plugin>) -> Self {
+        self.final_plugins.push(plugin);
         self
     }
 
@@ -95,12 +95,12 @@ impl Chain {
         }
     }
 
-    /// Sets the `authority` that checks the rights which plugins [need](Plugin::needs). Without one, every
-    /// write that needs a right is refused.
+    /// Sets the `right_checker` for the rights that plugins [require](Plugin::needs). Without a right
+    /// checker, every write that needs a right is refused.
     #[must_use]
-    pub fn with_authority(self, authority: Arc<dyn Authority>) -> Self {
+    pub fn with_right_checker(self, right_checker: Arc<dyn RightChecker>) -> Self {
         Self {
-            authority: Some(authority),
+            right_checker: Some(right_checker),
             ..self
         }
     }
@@ -110,7 +110,7 @@ impl Chain {
     /// # Errors
     /// When the data does not arrive in time.
     pub async fn ready(&self, request: &Request<'_>) -> Result<(), Status> {
-        for plugin in self.acting(request) {
+        for plugin in self.active_plugins(request) {
             if let Some(ready) = plugin.ready(request) {
                 ready.await?;
             }
@@ -118,7 +118,7 @@ impl Chain {
         Ok(())
     }
 
-    /// Runs every plugin's `mutate` over `object`.
+    /// Runs `mutate` of every plugin on `object`.
     ///
     /// # Errors
     /// The first refusal, as the client sees it.
@@ -133,7 +133,7 @@ impl Chain {
         })
     }
 
-    /// Runs every plugin's `validate` over the final object.
+    /// Runs `validate` of every plugin on the final object.
     ///
     /// # Errors
     /// The first refusal, as the client sees it.
@@ -148,14 +148,13 @@ impl Chain {
         })
     }
 
-    /// Checks that the writer has every right that the admitted write needs. Called after [`Chain::guards`],
-    /// so that the guards detect a change between the two calls.
+    /// Checks that the user has every right that the admitted write needs. Call [`Chain::guards`] before, so
+    /// that the guards detect changes during this check.
     ///
     /// # Errors
-    /// The plugin's refusal, mostly 403, when a right is missing; 500 when the authority does not
-    /// answer, or there is none.
-    pub async fn entitled(&self, request: &Request<'_>, object: Option<&Value>) -> Result<(), Status> {
-        for plugin in self.acting(request) {
+    /// The plugin's refusal, mostly 403, when a right is missing; 500 when the right cannot be checked.
+    pub async fn check_rights(&self, request: &Request<'_>, object: Option<&Value>) -> Result<(), Status> {
+        for plugin in self.active_plugins(request) {
             let needed = plugin.needs(request, object);
             if needed.is_empty() {
                 continue;
@@ -175,19 +174,19 @@ impl Chain {
         Ok(())
     }
 
-    /// The rights that [`Chain::entitled`] checks.
+    /// Returns the rights that [`Chain::check_rights`] checks.
     #[must_use]
     pub fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<RequiredRight> {
-        self.acting(request)
+        self.active_plugins(request)
             .flat_map(|plugin| plugin.needs(request, object))
             .collect()
     }
 
     async fn has_all(&self, request: &Request<'_>, needed: &[RequiredRight]) -> Result<(), Status> {
         for RequiredRight { right, refusal } in needed {
-            let has = match &self.authority {
-                Some(authority) => authority.has(request.user, right).await,
-                None => Err(Unknown("this server has no authorizer".to_owned())),
+            let has = match &self.right_checker {
+                Some(checker) => checker.has(request.user, right).await,
+                None => Err(RightCheckError("this server has no authorizer".to_owned())),
             };
             match has {
                 Ok(true) => {}
@@ -196,7 +195,7 @@ impl Chain {
                     return Err(Status::internal(format!(
                         "cannot check whether user \"{}\" may {}: {problem}",
                         request.user.name,
-                        right.spoken()
+                        right.to_kubectl_text()
                     )));
                 }
             }
@@ -204,27 +203,27 @@ impl Chain {
         Ok(())
     }
 
-    /// Conditions that must still hold when the admitted write is stored.
+    /// Returns the conditions that must still hold when the admitted write is stored.
     #[must_use]
     pub fn guards(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Guard> {
-        self.acting(request)
+        self.active_plugins(request)
             .flat_map(|plugin| plugin.guards(request, object))
             .collect()
     }
 
-    /// Runs the last plugins on the final object. Returns the guards of the commit in addition to the guards
-    /// of [`Chain::guards`].
+    /// Runs the [final plugins](Chain::with_final_plugin) on the object to store. Returns their guards, in
+    /// addition to [`Chain::guards`].
     ///
     /// # Errors
     /// The first refusal, as the client sees it.
-    pub fn conclude(
+    pub fn run_final_plugins(
         &self,
         request: &Request<'_>,
         object: Option<&Value>,
         warnings: &mut Vec<String>,
     ) -> Result<Vec<Guard>, Status> {
         let mut guards = Vec::new();
-        for plugin in self.last.iter().filter(|plugin| plugin.handles(request)) {
+        for plugin in self.final_plugins.iter().filter(|plugin| plugin.handles(request)) {
             let start = Instant::now();
             let result = plugin.validate(request, object, warnings);
             let took = start.elapsed();
@@ -241,7 +240,8 @@ impl Chain {
         Ok(guards)
     }
 
-    /// Annotations of the admitted write for the audit log: keys without a prefix, each once.
+    /// Returns the annotations of the admitted write for the audit log. Keys have no prefix; the values of
+    /// equal keys are joined by commas.
     #[must_use]
     pub fn annotations(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<(&'static str, String)> {
         let mut list: Vec<(&'static str, String)> = Vec::new();
@@ -261,7 +261,7 @@ impl Chain {
         list
     }
 
-    fn acting(&self, request: &Request<'_>) -> impl Iterator<Item = &Arc<dyn Plugin>> {
+    fn active_plugins(&self, request: &Request<'_>) -> impl Iterator<Item = &Arc<dyn Plugin>> {
         self.plugins
             .iter()
             .filter(move |plugin| plugin.handles(request) && !self.is_bypassed(&***plugin, request))
@@ -278,20 +278,26 @@ impl Chain {
         mut run: impl FnMut(&dyn Plugin) -> Result<(), Denial>,
     ) -> Result<(), Status> {
         let start = Instant::now();
-        let mut before = start;
+        let mut plugin_start = start;
         let mut result = Ok(());
         let mut ran = false;
-        for plugin in self.acting(request) {
+        for plugin in self.active_plugins(request) {
             result = run(&**plugin);
             let now = Instant::now();
-            self.report_pass(Some(plugin.name()), phase, request, result.is_err(), now - before);
-            (before, ran) = (now, true);
+            self.report_pass(
+                Some(plugin.name()),
+                phase,
+                request,
+                result.is_err(),
+                now - plugin_start,
+            );
+            (plugin_start, ran) = (now, true);
             if result.is_err() {
                 break;
             }
         }
         if ran {
-            self.report_pass(None, phase, request, result.is_err(), before - start);
+            self.report_pass(None, phase, request, result.is_err(), plugin_start - start);
         }
         result.map_err(|denied| denied.into_status(request))
     }

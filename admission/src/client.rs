@@ -2,10 +2,11 @@
 //! Berth owns. kube-apiserver forwards those writes before its own admission (docs/admission.md, "Policies
 //! and webhooks of the hub"), so the server of these objects has to call the webhooks.
 //!
-//! This module is pure: [`Hook`] is one webhook of a configuration, [`Hook::concerns`] decides whether it has
-//! to be called about a [`Subject`], [`review`] builds the body of the call, [`read`] turns the response into
-//! an [`Answer`], and [`Rounds`] tracks the webhooks to be called again. The program watches the
-//! configurations, speaks HTTP and implements [`Policies`], which a [`Chain`](crate::Chain) consults.
+//! This module does no I/O: [`Hook`] is one webhook of a configuration, [`Hook::matching_version`] decides
+//! whether the webhook must be called for a write ([`Subject`]), [`review`] builds the body of the call,
+//! [`read`] turns the response into an [`Answer`], and [`Rounds`] tracks the webhooks to be called again. The
+//! program watches the configurations, sends the requests and implements [`Policies`], which a
+//! [`Chain`](crate::Chain) consults.
 
 mod answer;
 mod hook;
@@ -21,7 +22,7 @@ pub use answer::{Answer, BadAnswer, read};
 pub use hook::{Condition, Endpoint, Hook};
 pub use patch::{PatchError, apply};
 pub use policies::{Policies, PolicyNotes, PolicyObjections};
-pub use refusal::{condition_failed, denied, failed, no_dry_run, unusable};
+pub use refusal::{condition_failed, denied, dry_run_unsupported, failed, patch_failed};
 pub use review::{request, review};
 pub use rounds::{HookId, Rounds};
 pub use rules::Rule;

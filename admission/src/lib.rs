@@ -1,9 +1,9 @@
-//! Admission of writes. One [`Plugin`] trait and one [`Chain`], used in-process for the objects that Berth
-//! owns and behind the webhook front ([`webhook`]) for objects on a hub. With the calling side ([`client`]),
-//! a program calls a hub's own webhooks about the objects that Berth owns.
+//! Admission of writes. A [`Chain`] of [`Plugin`]s runs in-process for the objects that Berth owns, and
+//! behind admission webhooks ([`webhook`]) for objects on a hub. The module [`client`] is the calling side of
+//! webhooks: with it, a program calls the webhooks of a hub about the objects that Berth owns.
 //!
-//! Plugins are pure functions of the request: their builder passes the data that they look up. As [`Guard`]s,
-//! they return the conditions that must still hold when the write is stored.
+//! Plugins do no I/O: they are built with the data that they look up. They return the conditions that must
+//! still hold when the write is stored as [`Guard`](berth_apimachinery::write::Guard)s.
 #![doc = include_str!("../README.md")]
 #![allow(
     clippy::result_large_err,
@@ -12,7 +12,7 @@
 
 mod chain;
 pub mod client;
-mod collection;
+mod garbage_collection;
 mod plugin;
 mod request;
 pub mod rights;
@@ -20,6 +20,6 @@ pub mod webhook;
 mod wire;
 
 pub use chain::{Chain, Observer, Phase, PluginPass};
-pub use collection::COLLECTORS;
+pub use garbage_collection::GARBAGE_COLLECTORS;
 pub use plugin::{Plugin, Ready};
 pub use request::{Denial, NAMESPACES, Operation, Request, UserInfo};

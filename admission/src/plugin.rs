@@ -1,4 +1,4 @@
-//! One admission rule set.
+//! Admission plugins.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -10,28 +10,29 @@ use serde_json::Value;
 use crate::request::{Denial, Request};
 use crate::rights::RequiredRight;
 
-/// Pending wait for the data of a plugin.
+/// Future that ends when a plugin has its data; an error if the data does not arrive in time.
 pub type Ready<'a> = Pin<Box<dyn Future<Output = Result<(), Status>> + Send + 'a>>;
 
-/// One admission rule set. `mutate` runs before the final schema defaulting and validation, `validate` after.
+/// Admission plugin: a set of rules about writes. `mutate` runs before the final defaulting and validation by
+/// the schema, `validate` after them.
 ///
-/// A plugin may run in-process and behind a webhook, and a webhook may be called twice about one write, so
-/// mutating must be idempotent.
+/// A plugin may run behind a webhook, which may be called twice about one write, so `mutate` must be
+/// idempotent.
 pub trait Plugin: Send + Sync + 'static {
-    /// The plugin's name, for metrics and messages.
+    /// Name of the plugin, for metrics and messages.
     fn name(&self) -> &'static str;
 
     /// Whether this plugin handles `request`.
     fn handles(&self, request: &Request<'_>) -> bool;
 
-    /// Whether this plugin only limits the writers of fields, so that members of the break-glass group
-    /// pass it (docs/admission.md, "Guards").
+    /// Whether this plugin is a guard: it only restricts who may write a field or object, and members of the
+    /// break-glass groups bypass it (docs/admission.md, "Guards").
     fn is_guard(&self) -> bool {
         false
     }
 
-    /// Returns a future that ends when `request` can be judged: when the plugin knows every write that was
-    /// acknowledged before. `None` when there is nothing to wait for.
+    /// Returns a future that ends when the plugin knows every write that was acknowledged before `request`.
+    /// `None` when there is nothing to wait for.
     fn ready<'a>(&'a self, _request: &Request<'_>) -> Option<Ready<'a>> {
         None
     }
@@ -49,7 +50,7 @@ pub trait Plugin: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Judges the final object (`None` on delete).
+    /// Validates the final object, which is `None` on delete. Adds warnings for the client to `warnings`.
     ///
     /// # Errors
     /// When the write must be refused.
@@ -62,17 +63,19 @@ pub trait Plugin: Send + Sync + 'static {
         Ok(())
     }
 
-    /// The rights that the writer of an admitted write needs, in addition to the right to the write itself.
+    /// Returns the rights that the user of an admitted write needs, in addition to the right to the write
+    /// itself.
     fn needs(&self, _request: &Request<'_>, _object: Option<&Value>) -> Vec<RequiredRight> {
         Vec::new()
     }
 
-    /// Conditions that must still hold when the admitted write is stored.
+    /// Returns the conditions that must still hold when the admitted write is stored.
     fn guards(&self, _request: &Request<'_>, _object: Option<&Value>) -> Vec<Guard> {
         Vec::new()
     }
 
-    /// Annotations of an admitted write for the audit log: keys without a prefix (`transition`) and values.
+    /// Returns annotations of an admitted write for the audit log, as keys without a prefix (such as
+    /// `transition`) and values.
     fn annotate(&self, _request: &Request<'_>, _object: Option<&Value>) -> Vec<(&'static str, String)> {
         Vec::new()
     }

@@ -1,20 +1,20 @@
-//! A write as plugins see it, and refusals.
+//! Writes as plugins see them, and refusals of writes.
 
 use std::collections::BTreeMap;
 
 use berth_apimachinery::{FieldError, GroupResource, Status};
 use serde_json::Value;
 
-/// The authenticated user.
+/// An authenticated user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserInfo {
-    /// The user name.
+    /// Name of the user.
     pub name: String,
-    /// The uid, mostly empty.
+    /// UID of the user, mostly empty.
     pub uid: String,
-    /// The groups.
+    /// Groups of the user.
     pub groups: Vec<String>,
-    /// Extra attributes.
+    /// Extra attributes of the user, as values by key.
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
@@ -26,16 +26,16 @@ impl UserInfo {
     }
 }
 
-/// The admission operations.
+/// Operation of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
-    /// A create.
+    /// Creation of an object.
     Create,
-    /// An update or patch.
+    /// Update or patch of an object.
     Update,
-    /// A delete.
+    /// Deletion of an object.
     Delete,
-    /// A connect to a subresource.
+    /// Connection to a subresource, such as `pods/exec`.
     Connect,
 }
 
@@ -55,24 +55,24 @@ impl Operation {
     }
 }
 
-/// One write under review.
+/// A write for admission.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
-    /// Operation.
+    /// Operation of the write.
     pub operation: Operation,
-    /// The resource written to.
+    /// Resource of the written object.
     pub resource: GroupResource,
-    /// The object's kind.
+    /// Kind of the written object.
     pub kind: &'a str,
-    /// The subresource, or the empty string.
+    /// Subresource, or the empty string.
     pub subresource: &'a str,
-    /// The namespace, or the empty string.
+    /// Namespace of the object; empty for a cluster-scoped object.
     pub namespace: &'a str,
-    /// The name (empty on a create with generateName).
+    /// Name of the object; empty on a create with `generateName`.
     pub name: &'a str,
-    /// User that makes the write.
+    /// User that sent the write.
     pub user: &'a UserInfo,
-    /// The stored object, on update and delete.
+    /// Stored object; `None` on create and connect.
     pub old: Option<&'a Value>,
     /// Whether the write is a dry run, which stores nothing.
     pub dry_run: bool,
@@ -82,8 +82,9 @@ pub struct Request<'a> {
 pub const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
 
 impl<'a> Request<'a> {
-    /// The Namespace by whose labels namespace selectors judge a write to a Namespace: the new state of a created
-    /// or updated Namespace, which is `object`, and otherwise the stored state. `None` for other resources.
+    /// Returns the written Namespace, because namespace selectors match a Namespace by its own labels:
+    /// `object` on create and update of the Namespace, otherwise the stored Namespace. `None` for other
+    /// resources.
     #[must_use]
     pub fn own_namespace(&self, object: Option<&'a Value>) -> Option<&'a Value> {
         if self.resource != NAMESPACES {
@@ -97,7 +98,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// A refusal. The chain turns it into a `Status` that names the plugin's reasons.
+/// Refusal of a write by a plugin. The chain converts it to a `Status` for the client.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Denial {
     /// Some fields are invalid: 422 with these causes.
@@ -109,10 +110,10 @@ pub enum Denial {
 }
 
 impl Denial {
-    /// The refusal of changes to `fields`, which belong to another writer: 403, with each field in the text
-    /// and as a cause, so that a client can leave exactly these fields unchanged.
+    /// Returns the refusal of a write that changes `fields` of another owner: 403, with every field in the
+    /// message and as a cause, so that a client can leave exactly these fields unchanged.
     #[must_use]
-    pub fn owned(request: &Request<'_>, fields: &[FieldError]) -> Self {
+    pub fn owned_fields(request: &Request<'_>, fields: &[FieldError]) -> Self {
         let texts: Vec<String> = fields.iter().map(ToString::to_string).collect();
         let status = Status::forbidden(request.resource, request.name, &texts.join("; "));
         Self::Status(Box::new(fields.iter().fold(status, |status, field| {

@@ -1,5 +1,5 @@
-//! Additional rights for a write. The authorizer of requests checks them, so they work both with Berth's own
-//! RBAC objects and behind a hub.
+//! Rights that a write needs in addition to the right to the write itself. The authorizer of requests checks
+//! them: Berth's own RBAC, or the hub.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,29 +11,30 @@ use crate::request::{Denial, UserInfo};
 pub struct Right {
     /// Verb: `update`, `create`, …
     pub verb: String,
-    /// The API group.
+    /// API group of the resource; empty for the core group.
     pub group: String,
-    /// The plural resource.
+    /// Plural name of the resource.
     pub resource: String,
-    /// The subresource, which need not be served; or the empty string.
+    /// Subresource, which may be one that no server serves; or the empty string.
     pub subresource: String,
-    /// The namespace, or the empty string.
+    /// Namespace of the object; empty for a cluster-scoped object.
     pub namespace: String,
-    /// The object's name, or the empty string for any.
+    /// Name of the object; empty for every object.
     pub name: String,
 }
 
-/// A right that the writer must have.
+/// A right that the user of a write must have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequiredRight {
-    /// The right.
+    /// The required right.
     pub right: Right,
-    /// Refusal when the right is missing: it states the attempted change and the remedy.
+    /// Refusal when the right is missing, which states the attempted change and the remedy.
     pub refusal: Denial,
 }
 
 impl RequiredRight {
-    /// Requires `right`, without which the write is forbidden with the message `refusal`.
+    /// Creates a requirement of `right`. Without the right, the write is forbidden with the message
+    /// `refusal`.
     #[must_use]
     pub fn or_forbidden(right: Right, refusal: impl Into<String>) -> Self {
         Self {
@@ -46,21 +47,22 @@ impl RequiredRight {
 /// Reason why a right could not be checked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Unknown(pub String);
+pub struct RightCheckError(pub String);
 
-/// Future result of a check: whether the user has the right.
-pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<bool, Unknown>> + Send + 'a>>;
+/// Future result of checking a right: whether the user has it.
+pub type RightCheck<'a> = Pin<Box<dyn Future<Output = Result<bool, RightCheckError>> + Send + 'a>>;
 
-/// Authorizer of additional rights.
-pub trait Authority: Send + Sync + 'static {
+/// Checker of the rights that plugins require.
+pub trait RightChecker: Send + Sync + 'static {
     /// Whether `user` has `right`.
-    fn has<'a>(&'a self, user: &'a UserInfo, right: &'a Right) -> Answer<'a>;
+    fn has<'a>(&'a self, user: &'a UserInfo, right: &'a Right) -> RightCheck<'a>;
 }
 
 impl Right {
-    /// The right in kubectl's form, such as `update shoots.core.gardener.cloud/binding`.
+    /// Returns the right in the form of `kubectl auth can-i`, such as `update
+    /// shoots.core.gardener.cloud/binding`.
     #[must_use]
-    pub fn spoken(&self) -> String {
+    pub fn to_kubectl_text(&self) -> String {
         let Self {
             verb,
             group,
@@ -79,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_right_is_spoken_as_kubectl_asks_for_it() {
+    fn a_right_has_the_form_of_kubectl_auth_can_i() {
         let mut right = Right {
             verb: "update".to_owned(),
             group: "g.example".to_owned(),
@@ -87,9 +89,9 @@ mod tests {
             subresource: "bar".to_owned(),
             ..Right::default()
         };
-        assert_eq!(right.spoken(), "update foos.g.example/bar");
+        assert_eq!(right.to_kubectl_text(), "update foos.g.example/bar");
         right.subresource.clear();
         right.group.clear();
-        assert_eq!(right.spoken(), "update foos");
+        assert_eq!(right.to_kubectl_text(), "update foos");
     }
 }

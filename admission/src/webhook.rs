@@ -1,9 +1,9 @@
-//! The webhook side of admission: `AdmissionReview` of `admission.k8s.io/v1` (docs/admission.md,
+//! The serving side of admission webhooks: AdmissionReview of `admission.k8s.io/v1` (docs/admission.md,
 //! "Admission").
 //!
-//! Pure functions over bytes: [`read`] parses a body into a [`Review`], [`Review::request`] turns it into a
-//! write for a [`Chain`], and [`Review::mutate`] or [`Review::validate`] build the answer. The caller waits
-//! for [`Chain::ready`] in between.
+//! This module does no I/O: [`read`] parses a body into a [`Review`], [`Review::request`] turns the review
+//! into a request for a [`Chain`], and [`Review::mutate`] or [`Review::validate`] return the answer. Before
+//! these, the caller waits for [`Chain::ready`].
 //!
 //! [`Chain`]: crate::Chain
 //! [`Chain::ready`]: crate::Chain::ready
@@ -22,21 +22,21 @@ pub use answer::refused_version;
 pub use read::read;
 pub use subject::Subject;
 
-/// Highest number of bytes of an object in a review: kube-apiserver's limit for a request.
-const OBJECT: usize = 3 * 1024 * 1024;
-/// Highest number of bytes of a review: the object before and after, and room for the rest.
-pub const MOST_BYTES: usize = 2 * OBJECT + 256 * 1024;
+/// Highest number of bytes of an object in a review: the limit of kube-apiserver for a request.
+const MAX_OBJECT_BYTES: usize = 3 * 1024 * 1024;
+/// Highest number of bytes of a review: the old and the new object, and 256 KiB for the other fields.
+pub const MAX_REVIEW_BYTES: usize = 2 * MAX_OBJECT_BYTES + 256 * 1024;
 
-/// A body that is an AdmissionReview.
+/// Body of a request with an AdmissionReview.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
     /// A review in the supported version.
     V1(Box<Review>),
-    /// A review in another version, whose sender needs a readable refusal in that version.
-    Other {
-        /// API version, such as `admission.k8s.io/v1beta1`.
+    /// A review in another version, which [`refused_version`] answers.
+    OtherVersion {
+        /// API version of the review, such as `admission.k8s.io/v1beta1`.
         api_version: String,
-        /// The `request.uid`; empty when it is absent.
+        /// Value of `request.uid`; empty if absent.
         uid: String,
     },
 }
@@ -44,32 +44,31 @@ pub enum Body {
 /// The `request` of an AdmissionReview.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Review {
-    /// Identifier that the answer must repeat.
+    /// Identifier of the review, which the answer must repeat.
     pub uid: String,
-    /// The kind of `object`, after conversion to the resource of the webhook's rule.
+    /// Kind of `object`, after conversion to the version in the webhook's rule.
     pub kind: GroupVersionKind,
-    /// The resource, after the same conversion.
+    /// Resource, in the version of the webhook's rule.
     pub resource: GroupVersionResource,
     /// The subresource, or the empty string.
     pub subresource: String,
-    /// The kind in the client's request, which may differ (`matchPolicy: Equivalent`); `None` where the
-    /// review omits it.
+    /// Kind in the client's request, which may have another version than `kind` (`matchPolicy: Equivalent`);
+    /// `None` where the review omits it.
     pub request_kind: Option<GroupVersionKind>,
     /// The resource in the client's request; `None` where the review omits it.
     pub request_resource: Option<GroupVersionResource>,
-    /// The name in the review: empty on a create with `generateName`, and where a collection is deleted
-    /// (kube-apiserver calls once for each object of the collection, which is in `old_object`).
-    /// [`Review::request`] has the name of the object.
+    /// Name in the review. It is empty on a create with `generateName`, and when a collection is deleted:
+    /// kube-apiserver then sends one review for each object. [`Review::request`] has the name of the object.
     pub name: String,
     /// The namespace, or the empty string.
     pub namespace: String,
     /// Operation of the write.
     pub operation: Operation,
-    /// The user of the write: a claim of the sender.
+    /// User of the write, as the sender of the review claims.
     pub user: UserInfo,
-    /// The new object; null on delete.
+    /// New object; null on delete.
     pub object: Value,
-    /// The stored object; null on create and connect.
+    /// Stored object; null on create and connect.
     pub old_object: Value,
     /// Whether the write is a dry run, which stores nothing.
     pub dry_run: bool,
@@ -78,7 +77,7 @@ pub struct Review {
 }
 
 impl Review {
-    /// The name of the object that is written; empty while it has none.
+    /// Name of the written object; empty while the object has no name.
     fn object_name(&self) -> &str {
         if !self.name.is_empty() {
             return &self.name;
@@ -88,7 +87,8 @@ impl Review {
         names.next().unwrap_or_default()
     }
 
-    /// The review as plugins see a write. `resource` is the program's name of [`Review::resource`].
+    /// Returns the request for plugins. `resource` is [`Review::resource`] without its version, as the
+    /// program knows it.
     #[must_use]
     pub fn request(&self, resource: GroupResource) -> Request<'_> {
         Request {

@@ -1,4 +1,4 @@
-//! Wire names of `admission.k8s.io/v1`, for both sides of a webhook.
+//! Names and types of `admission.k8s.io/v1` that both sides of a webhook use.
 
 /// API group and version `admission.k8s.io/v1`.
 pub const API_VERSION: &str = "admission.k8s.io/v1";
@@ -8,21 +8,21 @@ pub const KIND: &str = "AdmissionReview";
 /// A group, a version and a kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GroupVersionKind {
-    /// The API group.
+    /// API group; empty for the core group.
     pub group: String,
-    /// The API version.
+    /// API version.
     pub version: String,
-    /// The kind.
+    /// Name of the kind.
     pub kind: String,
 }
 
 /// A group, a version and a plural resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GroupVersionResource {
-    /// The API group.
+    /// API group; empty for the core group.
     pub group: String,
-    /// The API version.
+    /// API version.
     pub version: String,
-    /// The plural resource.
+    /// Plural name of the resource.
     pub resource: String,
 }

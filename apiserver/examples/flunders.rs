@@ -73,7 +73,7 @@ impl SubresourceHandler for Weight {
 pub(crate) fn groups() -> Vec<Group> {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
     let weight = Subresource::new("weight", "Weight", &["get"], Weight(Arc::clone(&store)));
-    let flunders = Resource::stored(Flunders, &store).with(weight);
+    let flunders = Resource::stored(Flunders, &store).with_subresource(weight);
     vec![Group::new(INFO.group, vec![flunders])]
 }
 

@@ -1,4 +1,4 @@
-//! Author of a write, with its circumstances.
+//! User and circumstances of a write.
 
 use berth_admission::UserInfo;
 use berth_apimachinery::Timestamp;
@@ -6,7 +6,7 @@ use berth_apimachinery::Timestamp;
 use crate::annotations::Annotations;
 use crate::call::Warnings;
 
-/// User and time of a write, and its other circumstances.
+/// User, time and other circumstances of a write.
 #[derive(Clone, Copy)]
 pub struct Actor<'a> {
     /// The user.
@@ -17,10 +17,11 @@ pub struct Actor<'a> {
     pub now: Timestamp,
     /// Whether the write is a dry run, which stores nothing.
     pub dry_run: bool,
-    /// Whether external policies have already been consulted about the body of the subresource that caused
-    /// this write.
-    pub(crate) asked: bool,
-    /// Whether the process itself decided the write, so that other parties may only add to it.
+    /// Whether policies and webhooks have already been consulted, about the body of the subresource that
+    /// causes this write.
+    pub(crate) policies_consulted: bool,
+    /// Whether this process determined the content of the write, so that policies and webhooks may only add
+    /// to it.
     pub(crate) decided: bool,
     /// Warnings for the client.
     pub warnings: &'a Warnings,

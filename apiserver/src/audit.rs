@@ -1,4 +1,5 @@
-//! Auditing: `audit.k8s.io/v1` Events, as a [`Policy`] configures them, to a log file and to a webhook.
+//! Auditing: writes `audit.k8s.io/v1` Events, as a [`Policy`] configures them, to a log file and to a
+//! webhook.
 //!
 //! Events for the log are never dropped: a full queue makes requests wait, and queued events are written
 //! before the server ends. Events for the webhook wait in a bounded buffer; events that do not fit are
@@ -12,8 +13,8 @@ mod policy;
 mod rotate;
 mod writer;
 
-pub use batch::{BatchLimits, Deliver, NotDelivered};
-pub(crate) use bodies::{CONFIDENTIAL, are_confidential, line, of_response};
+pub use batch::{BatchDestination, BatchLimits, DeliveryError};
+pub(crate) use bodies::{CONFIDENTIAL, are_confidential, json_line, read_response};
 pub(crate) use event::{Event, ObjectReference, ResponseStatus};
 pub use level::Level;
 pub(crate) use level::Stage;

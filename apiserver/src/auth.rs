@@ -11,11 +11,11 @@ use crate::delegation::DelegationError;
 pub struct Attributes {
     /// User of the request.
     pub user: UserInfo,
-    /// Verb: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; for paths the
-    /// HTTP method in lower case.
+    /// The verb: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; for paths
+    /// the HTTP method in lower case.
     pub verb: String,
-    /// Whether the request is for a resource; otherwise `path` counts, and the fields about a resource do
-    /// not.
+    /// Whether the request is for a resource; otherwise it is for `path`, and the fields about a resource are
+    /// not used.
     pub is_resource: bool,
     /// The API group.
     pub group: String,
@@ -45,7 +45,7 @@ pub struct SelectorScope {
 }
 
 impl Attributes {
-    /// The text that kube-apiserver puts after "is forbidden: ".
+    /// Returns the text of a refusal, which kube-apiserver puts after "is forbidden: ".
     #[must_use]
     pub fn refusal(&self) -> String {
         let user = &self.user.name;
@@ -98,7 +98,7 @@ pub trait Authorizer: Send + Sync + 'static {
     /// When the request could not be judged: it then fails with 500.
     async fn authorize(&self, attributes: &Attributes) -> Result<Access, DelegationError>;
 
-    /// Whether the authorizer answers from memory, without a request.
+    /// Whether the authorizer answers from memory, without a request to another server.
     fn is_local(&self) -> bool {
         false
     }

@@ -1,7 +1,7 @@
 //! Authentication: request headers of a trusted front proxy, client certificates, bearer tokens, or
 //! anonymous.
 //!
-//! The methods are tried in this order; the first that identifies the user decides. If none does and one of
+//! The methods are tried in this order; the first that identifies the user is used. If none does, and one of
 //! them rejected the client's credentials, the answer is 401. Only a client without credentials and without a
 //! user in headers is anonymous. Trust in front proxies and trust in client certificates are separate: with a
 //! certificate of the client CA, `X-Remote-User` is never used (docs/reference.md, "Identity").
@@ -23,7 +23,7 @@ use berth_apimachinery::Timestamp;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
-pub use connection::{Connection, NotCertified};
+pub use connection::{Connection, PeerCertificateError};
 pub use trust::{CaPool, RequestHeaderTrust, Trust, TrustError, TrustState};
 
 use connection::Verdict;
@@ -43,7 +43,7 @@ pub trait TokenAuthenticator: Send + Sync + 'static {
     /// Returns the user of the token; `None` when it is not valid.
     ///
     /// # Errors
-    /// When the token could not be judged. It is then rejected.
+    /// When the token could not be checked. The request is then rejected.
     async fn authenticate(&self, token: &str) -> Result<Option<UserInfo>, DelegationError>;
 }
 
@@ -58,13 +58,14 @@ pub struct Authentication {
     pub anonymous: bool,
 }
 
-/// The authenticated user, and how long the proof is valid.
+/// The authenticated user, and the expiry of the certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuthenticatedUser {
-    /// The user. `system:authenticated` is added to the groups, unless the user is `system:anonymous`, or is
-    /// in this group or in `system:unauthenticated` already.
+    /// The user, with the group `system:authenticated` unless the user is `system:anonymous` or is in the
+    /// group `system:unauthenticated`.
     pub user: UserInfo,
-    /// Expiry of the client certificate that identified the user, in seconds since 1970.
+    /// Expiry of the client certificate that identified the user, in seconds since 1970; `None` for other
+    /// methods.
     pub certificate_expires: Option<i64>,
 }
 
@@ -80,16 +81,17 @@ impl Authentication {
         }
     }
 
-    /// Whether the peer's certificate was issued by a CA that is trusted, for users or for front proxies.
-    pub(crate) fn knows(&self, connection: &Connection, now: Timestamp) -> bool {
+    /// Whether the peer presented a valid certificate of a CA that is trusted, for users or for front
+    /// proxies.
+    pub(crate) fn trusts_peer(&self, connection: &Connection, now: Timestamp) -> bool {
         let verdict = connection.verdict(&self.trust.current(), now);
         verdict.is_some_and(|verdict| verdict.client.is_ok() || verdict.front_proxy.is_ok())
     }
 
-    /// Authenticates the request, and removes every credential from `headers`.
+    /// Authenticates the request, and removes credentials and identity headers from `headers`.
     ///
     /// # Errors
-    /// The objection of each method to the credentials, for the log; the client gets 401.
+    /// The reason of each method that rejected the credentials, for the log; the client gets 401.
     pub async fn authenticate(
         &self,
         connection: &Connection,
@@ -99,7 +101,7 @@ impl Authentication {
         let trust = self.trust.current();
         let verdict = connection.verdict(&trust, now);
         let mut refusals = Vec::new();
-        let mut found = by_certificate(verdict.as_deref(), &trust, headers, &mut refusals);
+        let mut found = authenticate_by_certificate(verdict.as_deref(), &trust, headers, &mut refusals);
         // A peer that names a user without the right to do so is not anonymous: the request is forged, or a
         // proxy is misconfigured.
         if verdict.is_none()
@@ -109,18 +111,22 @@ impl Authentication {
             refusals.push("a user is named in headers, without the certificate of a front proxy".to_owned());
         }
         if found.is_none() {
-            found = self.by_token(headers, &mut refusals).await;
+            found = self.authenticate_by_token(headers, &mut refusals).await;
         }
         headers::strip(headers, trust.request_header.as_ref());
         match found {
             Some(found) => Ok(found),
             None if refusals.is_empty() && self.anonymous => Ok(anonymous()),
-            None if refusals.is_empty() => Err(vec!["no credentials were shown".to_owned()]),
+            None if refusals.is_empty() => Err(vec!["no credentials were sent".to_owned()]),
             None => Err(refusals),
         }
     }
 
-    async fn by_token(&self, headers: &HeaderMap, refusals: &mut Vec<String>) -> Option<AuthenticatedUser> {
+    async fn authenticate_by_token(
+        &self,
+        headers: &HeaderMap,
+        refusals: &mut Vec<String>,
+    ) -> Option<AuthenticatedUser> {
         let token = match bearer_token(headers) {
             Ok(token) => token?,
             Err(problem) => {
@@ -139,7 +145,7 @@ impl Authentication {
                 None
             }
             Err(problem) => {
-                refusals.push(format!("the bearer token could not be judged: {problem}"));
+                refusals.push(format!("the bearer token could not be checked: {problem}"));
                 None
             }
         }
@@ -147,7 +153,7 @@ impl Authentication {
 }
 
 /// Identifies the user by front-proxy headers, or otherwise by the user's own certificate.
-fn by_certificate(
+fn authenticate_by_certificate(
     verdict: Option<&Verdict>,
     trust: &TrustState,
     headers: &HeaderMap,
@@ -190,6 +196,7 @@ fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, String> {
     }
 }
 
+/// Returns the authenticated `user`, with the group of all authenticated users.
 fn authenticated_user(mut user: UserInfo, certificate_expires: Option<i64>) -> AuthenticatedUser {
     let has_group = user.name == ANONYMOUS || user.is_in(AUTHENTICATED) || user.is_in(UNAUTHENTICATED);
     if !has_group {

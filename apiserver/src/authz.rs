@@ -1,5 +1,5 @@
-//! Authorization: a sequence of authorizers, the two rules of every server, and the refusal that a client
-//! reads.
+//! Authorization: the authorizers that every server has (`system:masters`, always-allowed paths), sequences
+//! of authorizers, and the refusal that a client reads.
 
 #[cfg(feature = "policies")]
 pub mod expressions;
@@ -45,7 +45,7 @@ impl Authorizer for AlwaysAllow {
     }
 }
 
-/// Sequence of authorizers; the first one that allows or denies decides.
+/// Sequence of authorizers: the answer is that of the first authorizer that allows or denies.
 pub struct Union {
     members: Vec<Arc<dyn Authorizer>>,
 }
@@ -71,8 +71,8 @@ impl Authorizer for Union {
                 Err(problem) => problems.push(problem),
             }
         }
-        // No authorizer decided. If one could not answer, it might have allowed or denied the request: the
-        // result is 500, not 403.
+        // No authorizer allowed or denied the request. If one could not answer, the result is 500, not 403:
+        // it might have allowed the request.
         if problems.is_empty() {
             Ok(Access::NoOpinion(reasons.join("; ")))
         } else {
@@ -110,7 +110,7 @@ pub struct AlwaysAllowPaths {
 }
 
 impl AlwaysAllowPaths {
-    /// Allows `paths` in the form of flags; a trailing `*` matches any rest.
+    /// Creates an authorizer that allows `paths`; a trailing `*` matches any rest.
     pub fn new<S: AsRef<str>>(paths: &[S]) -> Self {
         let mut rules = Self {
             exact: Vec::new(),
@@ -148,7 +148,7 @@ impl Authorizer for AlwaysAllowPaths {
     }
 }
 
-/// The attributes of a request that authorizers judge.
+/// Returns the attributes of a request for authorizers.
 #[must_use]
 pub fn attributes(info: &RequestInfo, user: &UserInfo) -> Attributes {
     Attributes {
@@ -166,8 +166,8 @@ pub fn attributes(info: &RequestInfo, user: &UserInfo) -> Attributes {
     }
 }
 
-/// Returns the limits that the request's selectors set. An invalid selector sets no limit here; the handler
-/// answers it with 400.
+/// Returns the scope of the request's selectors. An invalid selector is ignored here; the handler answers it
+/// with 400.
 fn request_scope(info: &RequestInfo) -> SelectorScope {
     if !info.is_resource || !matches!(info.verb, "list" | "watch" | "deletecollection") {
         return SelectorScope::default();
@@ -178,18 +178,18 @@ fn request_scope(info: &RequestInfo) -> SelectorScope {
     )
 }
 
-/// Limits by selectors; an invalid selector sets no limit.
+/// Returns the scope of two selectors; an invalid selector is ignored.
 fn scope_of(fields: Option<&str>, labels: Option<&str>) -> SelectorScope {
     let fields = fields.and_then(|text| FieldSelector::parse(text).ok());
     let labels = labels.and_then(|text| Selector::parse(text).ok());
-    let field = |(path, equal, value): (String, bool, String)| Requirement {
+    let requirement = |(path, equal, value): (String, bool, String)| Requirement {
         key: path,
         operator: if equal { Operator::In } else { Operator::NotIn },
         values: vec![value],
     };
     SelectorScope {
         fields: fields.map_or_else(Vec::new, |selector| {
-            selector.terms.into_iter().map(field).collect()
+            selector.terms.into_iter().map(requirement).collect()
         }),
         labels: labels.map_or_else(Vec::new, |selector| selector.requirements),
     }
@@ -198,8 +198,8 @@ fn scope_of(fields: Option<&str>, labels: Option<&str>) -> SelectorScope {
 /// Checks one right, and returns the reason why it is allowed.
 ///
 /// # Errors
-/// 403 when the right is denied or no authorizer allows it; 500 when authorization failed, so that it never
-/// fails open; the server's log has the reason.
+/// 403 when the right is denied or no authorizer allows it. 500 when the authorizer could not answer:
+/// authorization never fails open, and the server's log has the reason.
 pub async fn require(authorizer: &dyn Authorizer, attributes: &Attributes) -> Result<String, Status> {
     match authorizer.authorize(attributes).await {
         Ok(Access::Allow(reason)) => Ok(reason),
@@ -218,7 +218,8 @@ pub async fn require(authorizer: &dyn Authorizer, attributes: &Attributes) -> Re
     }
 }
 
-/// Returns 403 in kube-apiserver's words, without interning names from the client.
+/// Returns 403 in kube-apiserver's words. The names come from the client, so they are not interned as
+/// [`berth_apimachinery::GroupResource`].
 fn forbidden(attributes: &Attributes, reason: &str) -> Status {
     let mut text = attributes.refusal();
     if !reason.is_empty() {

@@ -13,14 +13,15 @@ use crate::annotations::Annotations;
 use crate::auth::{Attributes, Authorizer};
 use crate::request_info::Query;
 
-/// Highest number of warnings that are sent; further ones are only counted. Each is a header, and some HTTP
-/// clients accept only a hundred headers.
-const MOST_WARNINGS: usize = 80;
+/// Highest number of warnings that are sent; further warnings are only counted. Each warning is a header, and
+/// some HTTP clients accept only a hundred headers.
+const MAX_WARNINGS: usize = 80;
 
 /// Warnings for the client, sent as `Warning: 299` headers: the first eighty, and the number of the rest.
 #[derive(Clone, Debug, Default)]
 pub struct Warnings(Arc<Mutex<WarningTexts>>);
 
+/// The texts of warnings, and the number of omitted warnings.
 #[derive(Debug, Default)]
 struct WarningTexts {
     texts: Vec<String>,
@@ -29,37 +30,37 @@ struct WarningTexts {
 }
 
 impl Warnings {
-    /// Adds a text. A text that is added several times is sent once.
+    /// Adds a warning. A text that is added several times is sent once.
     pub fn add(&self, text: impl Into<String>) {
         let text = text.into();
-        let mut notes = self.notes();
-        if notes.unique.contains(&text) {
+        let mut texts = self.texts();
+        if texts.unique.contains(&text) {
             return;
         }
-        if notes.texts.len() < MOST_WARNINGS {
-            notes.unique.insert(text.clone());
-            notes.texts.push(text);
+        if texts.texts.len() < MAX_WARNINGS {
+            texts.unique.insert(text.clone());
+            texts.texts.push(text);
         } else {
-            notes.more += 1;
+            texts.more += 1;
         }
     }
 
     /// Adds `count` to the number of omitted warnings.
     pub fn add_more(&self, count: usize) {
-        self.notes().more += count;
+        self.texts().more += count;
     }
 
-    /// Takes all texts.
+    /// Takes the texts of all warnings; the last text is the number of omitted warnings, if there are any.
     #[must_use]
     pub fn take(&self) -> Vec<String> {
-        let WarningTexts { mut texts, more, .. } = std::mem::take(&mut *self.notes());
+        let WarningTexts { mut texts, more, .. } = std::mem::take(&mut *self.texts());
         if more > 0 {
             texts.push(format!("and {more} more warnings"));
         }
         texts
     }
 
-    fn notes(&self) -> MutexGuard<'_, WarningTexts> {
+    fn texts(&self) -> MutexGuard<'_, WarningTexts> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -87,12 +88,13 @@ pub struct Call {
     pub warnings: Warnings,
     /// Annotations for the request's audit event.
     pub annotations: Annotations,
-    /// Authorizer for additional rights (a review by reference needs `get` on its source).
+    /// Authorizer for additional rights: a review of a stored object, for example, also needs `get` on the
+    /// object.
     pub authorizer: Arc<dyn Authorizer>,
 }
 
 impl Call {
-    /// Checks another right of the same user.
+    /// Checks that the user of the request has another right. The user in `attributes` is ignored.
     ///
     /// # Errors
     /// 403 with the text that a separate request would get; 500 when the right could not be checked.
@@ -117,9 +119,9 @@ impl Call {
     }
 }
 
-/// Options of a list of a computed resource. The server has parsed and checked them; it applies selectors on
-/// labels and on `metadata.name` and `metadata.namespace` afterwards, and the handler applies selectors on
-/// other fields.
+/// Parsed selectors of a list of a computed resource. The server applies selectors on labels and on
+/// `metadata.name` and `metadata.namespace` to the objects that the handler returns. The handler applies
+/// selectors on other fields.
 #[derive(Clone, Debug, Default)]
 pub struct ListQuery {
     /// The label selector.
@@ -128,12 +130,12 @@ pub struct ListQuery {
     pub fields: FieldSelector,
 }
 
-/// Table rows that do not correspond to objects (a Scheduling has one row per candidate).
+/// Table rows of one object that has several rows, such as one for each candidate of a Scheduling.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
     /// The columns.
     pub columns: Vec<Column>,
-    /// The rows, each as long as the columns.
+    /// The rows, each with one cell for each column.
     pub rows: Vec<Vec<Cell>>,
 }
 
@@ -179,13 +181,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn eighty_warnings_are_told_each_once_and_the_others_counted() {
+    fn eighty_warnings_are_kept_without_duplicates_and_the_rest_is_counted() {
         let warnings = Warnings::default();
         for number in 0..240_000 {
             warnings.add(format!("unknown field \"x{number}\""));
             warnings.add("unknown field \"x0\"");
         }
-        assert_eq!(warnings.notes().unique.len(), 80);
+        assert_eq!(warnings.texts().unique.len(), 80);
         let texts = warnings.take();
         assert_eq!(texts.len(), 81);
         assert_eq!(texts[79], "unknown field \"x79\"");

@@ -9,7 +9,7 @@ mod builder;
 mod limits;
 mod paths;
 mod timeout;
-mod trail;
+mod tracker;
 mod warnings;
 
 use std::panic::AssertUnwindSafe;
@@ -33,20 +33,21 @@ use crate::call::Warnings;
 use crate::context::{Api, AuthorizedRequest, RequestCx};
 use crate::documents::Documents;
 use crate::health::Health;
-use crate::heavy::{self, Heavy};
+use crate::heavy::{self, HeavyExecutor};
 use crate::limit::{Limiters, Places};
 use crate::memory::{self, ByteLimiter, Charge, Share};
 use crate::metrics::{Labels, Metrics};
 use crate::request_info::RequestInfo;
-use crate::respond::{self, Failure, JoinedList, Progress};
-use crate::unread::Patience;
+use crate::respond;
+use crate::response_facts::{Failure, JoinedList, WatchProgress};
+use crate::unread::ProgressLimit;
 use crate::version::VersionInfo;
 
 pub use builder::ChainBuilder;
 pub use limits::Limits;
 
-use body::{BodyReservation, OutlivingBody};
-use trail::{AUDIT_ID, Completion, Trail};
+use body::{BodyReservation, SharedBody};
+use tracker::{AUDIT_ID, Completion, RequestTracker};
 
 /// Parts of a pipeline.
 #[non_exhaustive]
@@ -78,11 +79,11 @@ pub struct ChainConfig {
     pub clock: Arc<dyn Clock>,
 }
 
-/// Bytes of memory for each byte of a stored object: a change needs several trees of it.
+/// Bytes of memory for each byte of a changed stored object: a change needs several trees of the object.
 const BYTES_PER_STORED_BYTE: usize = 8;
 
-/// Highest number of bytes of a small answer, which every client that reads receives at once.
-const SMALL_ANSWER: u64 = 64 * 1024;
+/// Size of the largest small answer, in bytes. A client that reads at all receives a small answer at once.
+const MAX_SMALL_ANSWER: u64 = 64 * 1024;
 
 /// The pipeline of a server.
 pub struct Chain {
@@ -93,7 +94,7 @@ pub struct Chain {
     memory: Arc<ByteLimiter>,
     reads: Limiters,
     writes: Limiters,
-    heavy: Heavy,
+    heavy: HeavyExecutor,
     audit: Option<Audit>,
     health: Arc<Health>,
     metrics: Arc<Metrics>,
@@ -119,14 +120,14 @@ pub async fn read_body(
     body::read(headers, body, limit, charge).await
 }
 
-/// Marker that keeps a connection busy while a request on it runs.
-pub(crate) type Busy = Arc<dyn std::any::Any + Send + Sync>;
+/// Marker of a request: while it exists, the connection of the request counts as busy.
+pub(crate) type BusyMarker = Arc<dyn std::any::Any + Send + Sync>;
 
 impl Chain {
     /// Creates a pipeline. Its long-running requests end when `closing` is cancelled.
     ///
     /// # Errors
-    /// When the version cannot be rendered, which no version is known to cause.
+    /// When the version cannot be rendered as JSON; no known version causes this.
     pub fn new(config: ChainConfig, closing: CancellationToken) -> Result<Self, serde_json::Error> {
         let limits = config.limits;
         let authorizer = authz::Union::new(vec![
@@ -142,7 +143,7 @@ impl Chain {
             memory: config.memory,
             reads: Limiters::new(limits.reads, limits.request_timeout),
             writes: Limiters::new(limits.writes, limits.request_timeout),
-            heavy: Heavy::default(),
+            heavy: HeavyExecutor::default(),
             audit: config.audit,
             health: config.health,
             metrics: config.metrics,
@@ -154,8 +155,8 @@ impl Chain {
     }
 
     /// Whether the peer presented a certificate of a trusted CA, for users or for front proxies.
-    pub(crate) fn knows(&self, connection: &Connection) -> bool {
-        self.authentication.knows(connection, self.clock.now())
+    pub(crate) fn trusts_peer(&self, connection: &Connection) -> bool {
+        self.authentication.trusts_peer(connection, self.clock.now())
     }
 
     /// Frees data that the API caches for expected requests that were not sent.
@@ -163,25 +164,26 @@ impl Chain {
         self.api.tidy().await;
     }
 
-    /// Answers one request of `connection`.
+    /// Answers a request on `connection`.
     pub async fn handle(&self, connection: &Connection, request: Request<Body>) -> Response<Body> {
         self.handle_busy(connection, request, None).await
     }
 
-    /// Handles a request, and keeps `busy` until the answer's last byte.
+    /// Answers a request on `connection`, and keeps `busy` until the answer's last byte.
     pub(crate) async fn handle_busy(
         &self,
         connection: &Connection,
         request: Request<Body>,
-        busy: Option<Busy>,
+        busy: Option<BusyMarker>,
     ) -> Response<Body> {
         let (parts, body) = request.into_parts();
         let (body, unread) = body::split(body);
-        // The Audit-ID is set first: everything after it, including a panic, can be found by it.
-        let mut trail = self.trail(&parts, connection);
-        trail.busy = busy;
-        let steps = async |trail: &mut Trail| self.understand(trail, connection, parts, body).await;
-        self.catch_panics(trail, unread, steps).await
+        // The tracker is first: log lines of all later steps, and of a panic, have its Audit-ID.
+        let mut tracker = self.start_tracker(&parts, connection);
+        tracker.busy = busy;
+        let steps =
+            async |tracker: &mut RequestTracker| self.parse_and_admit(tracker, connection, parts, body).await;
+        self.catch_panics(tracker, unread, steps).await
     }
 
     /// Answers a request to one of the program's own routes without authentication (admission webhooks).
@@ -190,24 +192,24 @@ impl Chain {
         connection: &Connection,
         request: Request<Body>,
         route: impl AsyncFnOnce(Request<Body>) -> Response<Body>,
-        busy: Option<Busy>,
+        busy: Option<BusyMarker>,
     ) -> Response<Body> {
         let (parts, body) = request.into_parts();
         let (body, unread) = body::split(body);
-        let mut trail = self.trail(&parts, connection);
-        trail.busy = busy;
-        let steps = async |trail: &mut Trail| {
+        let mut tracker = self.start_tracker(&parts, connection);
+        tracker.busy = busy;
+        let steps = async |tracker: &mut RequestTracker| {
             let info = RequestInfo::parse(&parts.method, &parts.uri)?;
-            trail.labels = Labels::of(&info, None);
-            trail.info = Some(Arc::new(info));
+            tracker.labels = Labels::of(&info, None);
+            tracker.info = Some(Arc::new(info));
             Ok(route(Request::from_parts(parts, body)).await)
         };
-        self.catch_panics(trail, unread, steps).await
+        self.catch_panics(tracker, unread, steps).await
     }
 
-    fn trail(&self, parts: &Parts, connection: &Connection) -> Trail {
+    fn start_tracker(&self, parts: &Parts, connection: &Connection) -> RequestTracker {
         let annotations = self.audit.as_ref().map(Audit::annotations);
-        Trail::start(
+        RequestTracker::start(
             parts,
             connection,
             self.clock.now(),
@@ -215,16 +217,16 @@ impl Chain {
         )
     }
 
-    /// Runs a request with panic recovery, which is outermost: a panic of one request must not end its
-    /// connection, and with it other requests.
+    /// Runs the steps of a request with panic recovery, which is outermost: a panic must not end the
+    /// connection with its other requests.
     async fn catch_panics(
         &self,
-        mut trail: Trail,
-        unread: Option<OutlivingBody>,
-        steps: impl AsyncFnOnce(&mut Trail) -> Result<Response<Body>, Status>,
+        mut tracker: RequestTracker,
+        unread: Option<SharedBody>,
+        steps: impl AsyncFnOnce(&mut RequestTracker) -> Result<Response<Body>, Status>,
     ) -> Response<Body> {
-        let span = tracing::info_span!("request", audit_id = trail.id);
-        let outcome = AssertUnwindSafe(steps(&mut trail))
+        let span = tracing::info_span!("request", audit_id = tracker.id);
+        let outcome = AssertUnwindSafe(steps(&mut tracker))
             .catch_unwind()
             .instrument(span)
             .await;
@@ -234,43 +236,43 @@ impl Chain {
             Ok(Err(status)) => respond::status(&status),
             Err(panic) => {
                 tracing::error!(
-                    audit_id = trail.id,
-                    uri = trail.uri,
+                    audit_id = tracker.id,
+                    uri = tracker.uri,
                     panic = body::panic_text(&*panic),
                     "a request's handler panicked and was answered with 500; report it as a bug, with this line"
                 );
                 respond::status(&Status::internal(format!(
-                    "the handler of this request panicked; the log has more under audit ID {}",
-                    trail.id
+                    "the handler of this request panicked; the server's log has the details under audit ID {}",
+                    tracker.id
                 )))
             }
         };
-        self.finish(trail, unread, response, panicked).await
+        self.finish(tracker, unread, response, panicked).await
     }
 
-    /// Parses the request before the user is known: limits, metrics, timeouts and all later steps depend on
-    /// it.
-    async fn understand(
+    /// Parses the request, then runs the later steps within the request's time limit. Limits, metrics,
+    /// timeouts and all later steps depend on the parsed request.
+    async fn parse_and_admit(
         &self,
-        trail: &mut Trail,
+        tracker: &mut RequestTracker,
         connection: &Connection,
         parts: Parts,
         body: Body,
     ) -> Result<Response<Body>, Status> {
         let info = Arc::new(RequestInfo::parse(&parts.method, &parts.uri)?);
-        trail.labels = Labels::of(&info, info.is_resource.then(|| self.api.route(&info)).flatten());
-        trail.info = Some(info.clone());
+        tracker.labels = Labels::of(&info, info.is_resource.then(|| self.api.route(&info)).flatten());
+        tracker.info = Some(info.clone());
         if info.verb.is_empty() {
             return Err(Status::method_not_allowed());
         }
         // The timeout applies to all that follows, including the wait for authenticators and authorizers.
-        let Some(longest) = timeout::of(&info, self.limits.request_timeout)? else {
-            return self.admit(trail, connection, info, parts, body).await;
+        let Some(longest) = timeout::of_request(&info, self.limits.request_timeout)? else {
+            return self.admit(tracker, connection, info, parts, body).await;
         };
-        match tokio::time::timeout(longest, self.admit(trail, connection, info, parts, body)).await {
+        match tokio::time::timeout(longest, self.admit(tracker, connection, info, parts, body)).await {
             Ok(result) => result,
             Err(_) => {
-                self.metrics.terminated(&trail.labels, 504);
+                self.metrics.terminated(&tracker.labels, 504);
                 Err(Status::timeout(
                     "Timeout: request did not complete within the allotted timeout",
                 ))
@@ -281,19 +283,21 @@ impl Chain {
     /// Authenticates and authorizes the request, reserves a place for it, and answers it.
     async fn admit(
         &self,
-        trail: &mut Trail,
+        tracker: &mut RequestTracker,
         connection: &Connection,
         info: Arc<RequestInfo>,
         mut parts: Parts,
         body: Body,
     ) -> Result<Response<Body>, Status> {
-        let user = self.authenticate(connection, &mut parts.headers, trail).await?;
-        trail.user = user.clone();
-        trail.judge(self.audit.as_ref(), &*self.clock).await;
+        let user = self.authenticate(connection, &mut parts.headers, tracker).await?;
+        tracker.user = user.clone();
+        tracker
+            .apply_audit_policy(self.audit.as_ref(), &*self.clock)
+            .await;
         // Impersonation precedes limits and authorization: both are about the impersonated user.
         let user = match impersonate::impersonate(&user, &mut parts.headers, &*self.authorizer).await? {
             Some(other) => {
-                trail.impersonated = Some(other.clone());
+                tracker.impersonated = Some(other.clone());
                 other
             }
             None => user,
@@ -301,56 +305,58 @@ impl Chain {
         // Limits come after authentication, because administrators are exempt. Where the authorizer sends a
         // request to another server, which takes time, the place is reserved before authorization. Elsewhere
         // a refused request needs no place.
-        trail.charge = Some(self.charge(&info, &user, &trail.labels)?);
+        tracker.charge = Some(self.charge_memory(&info, &user, &tracker.labels)?);
         if !self.authorizer.is_local() {
-            trail.place = self.place(&info, &user, &trail.labels)?;
+            tracker.place = self.reserve_place(&info, &user, &tracker.labels)?;
         }
-        self.authorize(&info, &user, trail).await?;
-        trail.long_running = info.is_long_running();
+        self.authorize(&info, &user, tracker).await?;
+        tracker.long_running = info.is_long_running();
         // The body is read after authorization, so that refused bodies are not read. A place is reserved only
         // once the body is complete.
         let reads = !info.is_resource || matches!(info.verb, "get" | "list" | "watch");
         let (body, weight) = if reads {
             (bytes::Bytes::new(), 0)
         } else {
-            trail.place = None;
-            self.body(trail, &info, &parts, body).await?
+            tracker.place = None;
+            self.receive_body(tracker, &info, &parts, body).await?
         };
-        if trail.place.is_none() {
-            trail.place = self.place(&info, &user, &trail.labels)?;
+        if tracker.place.is_none() {
+            tracker.place = self.reserve_place(&info, &user, &tracker.labels)?;
         }
         if !info.is_resource {
-            return self.path(&info, &parts);
+            return self.answer_path(&info, &parts);
         }
         let weight = weight.saturating_add(self.api.effort(&info, &parts.headers));
-        self.dispatch(info, user, parts, body, weight, trail).await
+        self.dispatch(info, user, parts, body, weight, tracker).await
     }
 
-    /// Reads the body, charges its memory, and returns the body with the number of bytes to process.
-    async fn body(
+    /// Reads the body and charges memory for it. Returns the body and the number of bytes to process.
+    async fn receive_body(
         &self,
-        trail: &mut Trail,
+        tracker: &mut RequestTracker,
         info: &RequestInfo,
         parts: &Parts,
         body: Body,
     ) -> Result<(bytes::Bytes, usize), Status> {
         let refuse = |status: Status| {
             if status.code == 429 {
-                self.metrics.terminated(&trail.labels, 429);
+                self.metrics.terminated(&tracker.labels, 429);
             }
             status
         };
-        let Some(charge) = &mut trail.charge else {
-            return Err(Status::internal("a request without a charge"));
+        let Some(charge) = &mut tracker.charge else {
+            return Err(Status::internal(
+                "no memory was reserved for this request; report this as a bug",
+            ));
         };
         let body = body::read(&parts.headers, body, self.limits.body, charge).await;
         let body = body.map_err(refuse)?;
-        self.metrics.body(&trail.labels, body.len());
-        let changed_bytes = self.api.changes(info);
+        self.metrics.body(&tracker.labels, body.len());
+        let changed_bytes = self.api.changed_bytes(info);
         charge
-            .grow(memory::tree(&body) + changed_bytes * BYTES_PER_STORED_BYTE)
+            .grow(memory::tree_size(&body) + changed_bytes * BYTES_PER_STORED_BYTE)
             .map_err(refuse)?;
-        trail.keep_body(&parts.headers, &body);
+        tracker.keep_body(&parts.headers, &body);
         let weight = body.len() + changed_bytes;
         Ok((body, weight))
     }
@@ -359,11 +365,11 @@ impl Chain {
         &self,
         connection: &Connection,
         headers: &mut HeaderMap,
-        trail: &Trail,
+        tracker: &RequestTracker,
     ) -> Result<UserInfo, Status> {
         match self
             .authentication
-            .authenticate(connection, headers, trail.received)
+            .authenticate(connection, headers, tracker.received)
             .await
         {
             Ok(AuthenticatedUser {
@@ -372,18 +378,18 @@ impl Chain {
             }) => {
                 self.metrics.authenticated(&user.name);
                 if !user.is_in(UNAUTHENTICATED) {
-                    connection.identified();
+                    connection.mark_identified();
                 }
                 if let Some(expires) = certificate_expires {
                     self.metrics
-                        .certificate_life(expires - trail.received.as_second());
+                        .certificate_life(expires - tracker.received.as_second());
                 }
                 Ok(user)
             }
             Err(refusals) => {
                 self.metrics.unauthenticated();
                 let reasons = refusals.join("; ");
-                tracing::info!(audit_id = trail.id, peer = %connection.peer(), reasons, "request is not authenticated");
+                tracing::info!(audit_id = tracker.id, peer = %connection.peer(), reasons, "request is not authenticated");
                 Err(Status::unauthorized())
             }
         }
@@ -391,7 +397,12 @@ impl Chain {
 
     /// Reserves a place among the requests in flight. Long-running requests, administrators and probes need
     /// none.
-    fn place(&self, info: &RequestInfo, user: &UserInfo, labels: &Labels) -> Result<Option<Places>, Status> {
+    fn reserve_place(
+        &self,
+        info: &RequestInfo,
+        user: &UserInfo,
+        labels: &Labels,
+    ) -> Result<Option<Places>, Status> {
         let exempt = info.is_long_running() || user.is_in(authz::MASTERS) || is_probe(info);
         if exempt {
             return Ok(None);
@@ -411,8 +422,8 @@ impl Chain {
         ))
     }
 
-    /// Charges the memory that the request needs from the start.
-    fn charge(&self, info: &RequestInfo, user: &UserInfo, labels: &Labels) -> Result<Charge, Status> {
+    /// Charges the minimal memory of the request to the user.
+    fn charge_memory(&self, info: &RequestInfo, user: &UserInfo, labels: &Labels) -> Result<Charge, Status> {
         let share = if user.is_in(authz::MASTERS) || is_probe(info) {
             Share::Exempt
         } else if user.is_in(UNAUTHENTICATED) {
@@ -420,11 +431,16 @@ impl Chain {
         } else {
             Share::USER
         };
-        let charge = self.memory.charge(holder(user), share, least(info));
+        let charge = self.memory.charge(holder(user), share, minimal_bytes(info));
         charge.inspect_err(|_| self.metrics.terminated(labels, 429))
     }
 
-    async fn authorize(&self, info: &RequestInfo, user: &UserInfo, trail: &Trail) -> Result<(), Status> {
+    async fn authorize(
+        &self,
+        info: &RequestInfo,
+        user: &UserInfo,
+        tracker: &RequestTracker,
+    ) -> Result<(), Status> {
         let attributes = authz::attributes(info, user);
         let result = authz::require(&*self.authorizer, &attributes).await;
         let (decision, reason) = match &result {
@@ -433,8 +449,8 @@ impl Chain {
             Err(_) => ("error", ""),
         };
         if self.audit.is_some() {
-            trail.annotations.add("authorization.k8s.io/decision", decision);
-            trail.annotations.add("authorization.k8s.io/reason", reason);
+            tracker.annotations.add("authorization.k8s.io/decision", decision);
+            tracker.annotations.add("authorization.k8s.io/reason", reason);
         }
         result.map(drop)
     }
@@ -446,7 +462,7 @@ impl Chain {
         parts: Parts,
         body: bytes::Bytes,
         weight: usize,
-        trail: &Trail,
+        tracker: &RequestTracker,
     ) -> Result<Response<Body>, Status> {
         let warnings = Warnings::default();
         let request = RequestCx {
@@ -455,17 +471,17 @@ impl Chain {
             method: parts.method,
             headers: parts.headers,
             body,
-            now: trail.received,
+            now: tracker.received,
             authorizer: self.authorizer.clone(),
             warnings: warnings.clone(),
-            annotations: trail.annotations.clone(),
+            annotations: tracker.annotations.clone(),
         };
         let request = AuthorizedRequest::new(request);
         let mut response = if weight > heavy::LIGHT {
             let api = Arc::clone(&self.api);
-            let turn = holder(&request.user).to_owned();
+            let holder = holder(&request.user).to_owned();
             let work = async move { api.dispatch(request).await };
-            self.heavy.run(&turn, work).await?
+            self.heavy.run(&holder, work).await?
         } else {
             self.api.dispatch(request).await
         };
@@ -475,11 +491,11 @@ impl Chain {
         Ok(response)
     }
 
-    /// Adds the headers of every answer, records the audit event, and prepares the body for sending.
+    /// Adds the headers that every answer has, records the audit event, and prepares the body for sending.
     async fn finish(
         &self,
-        mut trail: Trail,
-        unread: Option<OutlivingBody>,
+        mut tracker: RequestTracker,
+        unread: Option<SharedBody>,
         mut response: Response<Body>,
         panicked: bool,
     ) -> Response<Body> {
@@ -491,21 +507,21 @@ impl Chain {
         response
             .headers_mut()
             .insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-        if let Ok(id) = HeaderValue::from_str(&trail.id) {
+        if let Ok(id) = HeaderValue::from_str(&tracker.id) {
             response.headers_mut().insert(AUDIT_ID, id);
         }
-        if trail.yaml && response.extensions().get::<Failure>().is_some() {
+        if tracker.yaml && response.extensions().get::<Failure>().is_some() {
             response = respond::as_yaml(response).await;
         }
         // A refused watch is an ordinary, short answer.
-        trail.long_running &= response.status().is_success() || response.status().is_informational();
-        response = trail.read_bodies(response).await;
-        let long_running = trail.long_running;
-        let reservation = self.reserve_answer(&mut trail, &response);
-        trail.progress = response.extensions_mut().remove::<Progress>();
+        tracker.long_running &= response.status().is_success() || response.status().is_informational();
+        response = tracker.read_bodies(response).await;
+        let long_running = tracker.long_running;
+        let reservation = self.reserve_answer(&mut tracker, &response);
+        tracker.progress = response.extensions_mut().remove::<WatchProgress>();
         let failure = response.extensions_mut().remove::<Failure>();
         let mut completion = Completion::new(
-            trail,
+            tracker,
             response.status().as_u16(),
             failure,
             self.metrics.clone(),
@@ -527,39 +543,39 @@ impl Chain {
         })
     }
 
-    /// Reserves the bytes of the answer while the client reads it, in place of the request's bytes. The place
-    /// among the requests in flight is free once the whole answer exists.
-    fn reserve_answer(&self, trail: &mut Trail, response: &Response<Body>) -> BodyReservation {
-        let mut charge = trail
+    /// Replaces the charge for the request by a charge for the answer, until the client has read it. Frees
+    /// the place among the requests in flight, unless the answer is still being made.
+    fn reserve_answer(&self, tracker: &mut RequestTracker, response: &Response<Body>) -> BodyReservation {
+        let mut charge = tracker
             .charge
             .take()
-            .unwrap_or_else(|| self.memory.free(UNAUTHENTICATED, Share::UNAUTHENTICATED));
-        charge.shrink_to(match &trail.info {
-            Some(info) if trail.long_running => least(info),
+            .unwrap_or_else(|| self.memory.empty_charge(UNAUTHENTICATED, Share::UNAUTHENTICATED));
+        charge.shrink_to(match &tracker.info {
+            Some(info) if tracker.long_running => minimal_bytes(info),
             _ => memory::REQUEST,
         });
         let size = http_body::Body::size_hint(response.body()).exact();
         if size.is_some() {
-            trail.place = None;
+            tracker.place = None;
         }
         let has_own_bytes = response.extensions().get::<JoinedList>().is_none();
         if let (true, Some(size)) = (has_own_bytes, size) {
             charge.add(usize::try_from(size).unwrap_or(usize::MAX / 2));
         }
-        let patience = Patience::of_task();
-        if !trail.long_running {
-            let small = size.is_some_and(|size| size <= SMALL_ANSWER);
-            patience.limit(if small {
-                self.limits.unread
+        let progress_limit = ProgressLimit::of_task();
+        if !tracker.long_running {
+            let small = size.is_some_and(|size| size <= MAX_SMALL_ANSWER);
+            progress_limit.set(if small {
+                self.limits.small_answer_timeout
             } else {
                 self.limits.request_timeout
             });
         }
-        BodyReservation::new(charge, patience)
+        BodyReservation::new(charge, progress_limit)
     }
 }
 
-/// Owner of the places, bytes and turns of a request: its user, or all unauthenticated users together.
+/// Returns the holder of a request's places and bytes: the user, or one for all unauthenticated users.
 fn holder(user: &UserInfo) -> &str {
     match user.is_in(UNAUTHENTICATED) {
         true => UNAUTHENTICATED,
@@ -567,11 +583,11 @@ fn holder(user: &UserInfo) -> &str {
     }
 }
 
-/// Minimal memory of a request, in bytes, including the selectors of a watch: they are kept, and compared
-/// with every change.
-fn least(info: &RequestInfo) -> usize {
+/// Returns the minimal memory of a request, in bytes. It includes the selectors of a watch, which are kept
+/// and compared with every change.
+fn minimal_bytes(info: &RequestInfo) -> usize {
     match info.is_long_running() {
-        true => memory::LONG_RUNNING + info.selectors() * memory::SELECTOR,
+        true => memory::LONG_RUNNING + info.selector_bytes() * memory::SELECTOR,
         false => memory::REQUEST,
     }
 }

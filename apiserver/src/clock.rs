@@ -12,7 +12,7 @@ pub struct SystemClock;
 impl Clock for SystemClock {
     #[expect(
         clippy::disallowed_methods,
-        reason = "this is the one clock everything else is given"
+        reason = "the time of the operating system is read only here; all other code gets a clock"
     )]
     fn now(&self) -> Timestamp {
         Timestamp::now()

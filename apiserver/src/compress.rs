@@ -16,13 +16,13 @@ use crate::negotiation::MediaType;
 /// Size up to which bodies are sent uncompressed (docs/reference.md, "Negotiation").
 pub(crate) const THRESHOLD: u64 = 128 * 1024;
 
-/// Total size of all cached bodies, in bytes.
+/// Highest total size of all cached bodies, in bytes.
 const CACHE_LIMIT: u64 = 64 * 1024 * 1024;
 
-/// Identity of a body: the path and query, the form, and the revision of the list.
+/// Identity of a cached body: the path and query of the request, the form, and the revision of the list.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct BodyKey {
-    pub(crate) target: String,
+    pub(crate) path_and_query: String,
     pub(crate) accepted: MediaType,
     pub(crate) revision: Revision,
 }
@@ -35,7 +35,7 @@ pub(crate) struct CompressedBodies {
 impl CompressedBodies {
     pub(crate) fn new() -> Self {
         let weigh = |key: &BodyKey, body: &Arc<VecDeque<Bytes>>| {
-            let size = key.target.len() + body.iter().map(Bytes::len).sum::<usize>();
+            let size = key.path_and_query.len() + body.iter().map(Bytes::len).sum::<usize>();
             u32::try_from(size).unwrap_or(u32::MAX)
         };
         let bodies = moka::future::Cache::builder()
@@ -46,7 +46,8 @@ impl CompressedBodies {
         Self { bodies }
     }
 
-    /// Frees entries that were not used recently; otherwise they would stay until the next body.
+    /// Frees bodies that were not used recently. Without this call they would stay until the next body is
+    /// cached.
     pub(crate) async fn tidy(&self) {
         self.bodies.run_pending_tasks().await;
     }

@@ -46,7 +46,7 @@ impl AuthorizedRequest {
         Self(request)
     }
 
-    /// The request.
+    /// Returns the request.
     #[must_use]
     pub fn into_inner(self) -> RequestCx {
         self.0
@@ -61,7 +61,7 @@ impl std::ops::Deref for AuthorizedRequest {
     }
 }
 
-/// Labels of a resource request in metrics.
+/// Served resource of a request, as the labels of metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Route {
     /// The API group.
@@ -81,12 +81,12 @@ pub trait Api: Send + Sync + 'static {
     /// not served. Only these names label metrics, so invented paths add no series.
     fn route(&self, info: &RequestInfo) -> Option<Route>;
 
-    /// Size in bytes of the stored object that a write would change; 0 where it does not exist. The size is
-    /// needed before the write, to estimate its cost.
-    fn changes(&self, info: &RequestInfo) -> usize;
+    /// Size in bytes of the stored object that a write would change; 0 if there is no such object. The size
+    /// is needed before the write, to estimate the cost of the write.
+    fn changed_bytes(&self, info: &RequestInfo) -> usize;
 
     /// Cost of the answer in addition to the size of the body and of the object that a write would change
-    /// ([`Api::changes`]). The unit is the number of bytes that could be parsed in the same time: see
+    /// ([`Api::changed_bytes`]). The unit is the number of bytes that could be parsed in the same time: see
     /// [`crate::heavy`].
     fn effort(&self, info: &RequestInfo, headers: &HeaderMap) -> usize;
 
@@ -99,8 +99,8 @@ pub trait Api: Send + Sync + 'static {
 
 /// An API below a subresource of an object, such as `proxy`.
 #[async_trait]
-pub trait Inner: Send + Sync + 'static {
-    /// Answers the request inside of `outer`, which is a request to a path below the subresource.
+pub trait SubresourceApi: Send + Sync + 'static {
+    /// Answers `outer`. The part of the path below the subresource is the path within this API.
     ///
     /// # Errors
     /// The `Status` that the client receives.

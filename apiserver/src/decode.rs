@@ -5,7 +5,7 @@ mod check;
 
 use berth_apimachinery::json::Document;
 use berth_apimachinery::nesting::{DEPTH_LIMIT, is_shallow};
-use berth_apimachinery::{Status, Unknown};
+use berth_apimachinery::{Status, UnknownFields};
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use serde_json::Value;
@@ -27,42 +27,42 @@ pub trait Codec: Send + Sync + 'static {
     /// The syntax error and its place, which the client receives with a 400.
     fn decode(&self, bytes: &[u8]) -> Option<Result<Value, String>>;
 
-    /// Whether the message of a kind's objects is known, so that clients may request it.
-    fn writes(&self, api_version: &str, kind: &str) -> bool;
+    /// Whether the codec knows the message of the objects of `kind`, so that clients may request protobuf.
+    fn has_message(&self, api_version: &str, kind: &str) -> bool;
 
     /// Returns the fields of `object` that the kind does not have, and that `before` does not have at the
-    /// same path: the paths of the first `most`, and the number of the others. `None` when the codec does not
-    /// know the kind's fields; the kind's schema is then used.
+    /// same path: the paths of the first fields, at most `limit`, and the number of the others. `None` when
+    /// the codec does not know the kind's fields; the kind's schema is then used.
     fn unknown_fields(
         &self,
         _api_version: &str,
         _kind: &str,
         _object: &Value,
         _before: &Value,
-        _most: usize,
-    ) -> Option<Unknown> {
+        _limit: usize,
+    ) -> Option<UnknownFields> {
         None
     }
 
-    /// Encodes the message of `object`, without an envelope; `None` when the message is unknown. The metadata
-    /// are the first field.
+    /// Encodes the message of `object`, without an envelope; `None` when the message is unknown. The first
+    /// field of the message is the metadata.
     fn message(&self, api_version: &str, kind: &str, object: &Value) -> Option<Vec<u8>>;
 }
 
 /// A decoded body.
 #[derive(Debug, PartialEq)]
 pub(crate) struct DecodedBody {
-    /// The value, with the last of duplicate fields.
+    /// The decoded value. Of duplicate fields, the last counts.
     pub(crate) value: Value,
     /// The paths of duplicate fields.
     pub(crate) duplicates: Vec<String>,
 }
 
-/// The accepted media types, with protobuf if it is supported.
+/// Media types that a 415 lists, with protobuf if `protobuf` is set.
 fn accepted(protobuf: bool) -> Vec<&'static str> {
     let types = [
         ("application/json", true),
-        ("application/yaml", yaml::SERVED),
+        ("application/yaml", yaml::SUPPORTED),
         ("application/vnd.kubernetes.protobuf", protobuf),
     ];
     types
@@ -90,8 +90,8 @@ pub(crate) fn media_type(headers: &HeaderMap) -> String {
     }
 }
 
-/// Decodes the body of a create, an update or a delete. `doubles` applies to JSON: it decides whether whole
-/// numbers in double notation stay doubles.
+/// Decodes the body of a create, an update or a delete. `doubles` applies only to JSON, and decides whether
+/// whole numbers in double notation (`1.0`) stay doubles.
 pub(crate) fn body(
     codec: Option<&dyn Codec>,
     headers: &HeaderMap,
@@ -100,7 +100,7 @@ pub(crate) fn body(
 ) -> Result<DecodedBody, Status> {
     let decoded = match media_type(headers).as_str() {
         "application/json" => json_with(bytes, doubles),
-        "application/yaml" | "application/x-yaml" | "text/yaml" if yaml::SERVED => read_yaml(bytes),
+        "application/yaml" | "application/x-yaml" | "text/yaml" if yaml::SUPPORTED => read_yaml(bytes),
         "application/vnd.kubernetes.protobuf" => {
             let value = codec.and_then(|codec| codec.decode(bytes));
             let value = value.ok_or_else(|| Status::unsupported_media_type(&accepted(false)))?;
@@ -127,7 +127,7 @@ pub(crate) fn body(
 
 /// Parses JSON; syntax errors have the line and column.
 pub(crate) fn json(bytes: &[u8]) -> Result<DecodedBody, Status> {
-    json_with(bytes, Doubles::Whole)
+    json_with(bytes, Doubles::AsInteger)
 }
 
 fn json_with(bytes: &[u8], doubles: Doubles) -> Result<DecodedBody, Status> {
@@ -139,9 +139,9 @@ fn json_with(bytes: &[u8], doubles: Doubles) -> Result<DecodedBody, Status> {
     Ok(DecodedBody { value, duplicates })
 }
 
-/// Parses the configuration of an apply: YAML, which includes JSON. An empty body and `null` are an object
-/// without fields.
-pub(crate) fn applied(bytes: &[u8]) -> Result<DecodedBody, Status> {
+/// Parses the configuration of an apply: YAML, which includes JSON. An empty body and `null` count as
+/// an object without fields.
+pub(crate) fn apply_configuration(bytes: &[u8]) -> Result<DecodedBody, Status> {
     let refuse = |problem: &str| Status::bad_request(format!("error decoding YAML: {problem}"));
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
     // JSON is valid YAML, but the YAML parser is many times slower.
@@ -152,7 +152,7 @@ pub(crate) fn applied(bytes: &[u8]) -> Result<DecodedBody, Status> {
         },
         Some(b'{') => json(bytes)
             .or_else(|problem| {
-                if yaml::SERVED {
+                if yaml::SUPPORTED {
                     read_yaml(bytes)
                 } else {
                     Err(problem)

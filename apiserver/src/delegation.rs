@@ -1,5 +1,5 @@
-//! Reviews that another API server answers (docs/reference.md, "Identity"): the user of a token, the permission
-//! for a request. This module has the timeouts and the retries.
+//! Reviews that another API server answers (docs/reference.md, "Identity"): the user of a token, or the
+//! permission for a request. This module has the timeouts and the retries.
 //!
 //! The reviews are in [`crate::authn::token_review`] and [`crate::authz::subject_access_review`]; a
 //! [`Reviewer`] of the program sends them.
@@ -14,20 +14,20 @@ use serde_json::Value;
 pub(crate) use answer_cache::AnswerCache;
 
 /// Timeout of one attempt.
-const ATTEMPT: Duration = Duration::from_secs(10);
-/// Highest number of attempts before a review has failed.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Highest number of attempts of one review.
 const ATTEMPTS: u32 = 5;
-/// Delay after the first failure. Each further delay is one and a half times as long as the delay before.
-const FIRST_WAIT: Duration = Duration::from_millis(500);
+/// Delay before the second attempt. Each further delay is one and a half times as long as the previous delay.
+const FIRST_DELAY: Duration = Duration::from_millis(500);
 
 /// Sender of review objects to the API server that answers them.
 #[async_trait]
 pub trait Reviewer: Send + Sync + 'static {
-    /// Creates `review` (with apiVersion, kind and spec) at `path`. Returns the answered review, with its
-    /// status.
+    /// Creates `review` (with apiVersion, kind and spec) at `path`. Returns the review in the answer, which
+    /// has a status.
     ///
     /// # Errors
-    /// Reason why there is no answer.
+    /// Reason why the review has no answer.
     async fn review(&self, path: &str, review: &Value) -> Result<Value, ReviewError>;
 }
 
@@ -38,10 +38,10 @@ pub struct ReviewError {
     /// Description of the problem.
     pub message: String,
     /// Whether a retry may succeed: the server was busy, failing, or unreachable.
-    pub passing: bool,
+    pub temporary: bool,
 }
 
-/// The reason why an authorizer, or an authenticator of tokens, could not answer.
+/// Reason why an authorizer, or an authenticator of tokens, could not answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DelegationError {
@@ -49,7 +49,7 @@ pub enum DelegationError {
     #[error(transparent)]
     Review(#[from] ReviewError),
     /// The answer has no valid status.
-    #[error("the answer to a {review} has no proper status: {problem}")]
+    #[error("the answer to a {review} has no valid status: {problem}")]
     Malformed {
         /// The kind of the review.
         review: &'static str,
@@ -61,8 +61,8 @@ pub enum DelegationError {
     Contradiction,
     /// The answer says that the token is valid, but has no user.
     #[error("the answer to a TokenReview says authenticated, and names no user")]
-    Nameless,
-    /// No authorizer decided, and at least one could not answer: the reasons of those that could not.
+    NoUser,
+    /// No authorizer decided, and at least one failed. Contains the errors of all authorizers that failed.
     #[error("{}", joined(.0))]
     Several(Vec<DelegationError>),
     /// An error of the program's own authorizer or authenticator.
@@ -75,24 +75,25 @@ fn joined(problems: &[DelegationError]) -> String {
     texts.join("; ")
 }
 
-/// Sends the review, and repeats it after a temporary failure: at most five attempts of ten seconds each.
+/// Sends `review`, and repeats this after a temporary failure: at most [`ATTEMPTS`] times, each with the
+/// timeout [`ATTEMPT_TIMEOUT`].
 pub(crate) async fn ask(reviewer: &dyn Reviewer, path: &str, review: &Value) -> Result<Value, ReviewError> {
-    let mut wait = FIRST_WAIT;
+    let mut delay = FIRST_DELAY;
     for attempt in 1.. {
-        let problem = match tokio::time::timeout(ATTEMPT, reviewer.review(path, review)).await {
+        let problem = match tokio::time::timeout(ATTEMPT_TIMEOUT, reviewer.review(path, review)).await {
             Ok(Ok(answer)) => return Ok(answer),
             Ok(Err(problem)) => problem,
             Err(_) => ReviewError {
-                message: format!("no answer within {ATTEMPT:?}"),
-                passing: true,
+                message: format!("no answer within {ATTEMPT_TIMEOUT:?}"),
+                temporary: true,
             },
         };
-        if !problem.passing || attempt == ATTEMPTS {
+        if !problem.temporary || attempt == ATTEMPTS {
             return Err(problem);
         }
-        tracing::debug!(path, attempt, %problem, "asking again");
-        tokio::time::sleep(wait).await;
-        wait += wait / 2;
+        tracing::debug!(path, attempt, %problem, "a review failed and is sent again");
+        tokio::time::sleep(delay).await;
+        delay += delay / 2;
     }
     unreachable!("the last attempt returns")
 }

@@ -14,11 +14,12 @@ use axum::body::Body;
 use berth_apimachinery::Status;
 use bytes::Bytes;
 use http::header::{
-    ACCEPT, ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, EXPIRES,
-    IF_NONE_MATCH, LOCATION, VARY,
+    ACCEPT, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, EXPIRES, IF_NONE_MATCH,
+    LOCATION, VARY,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 
+use crate::negotiation;
 use crate::request_info::Query;
 use accept::Clause;
 use content::Content;
@@ -41,13 +42,15 @@ pub struct Form {
     content_type: HeaderValue,
     accepts: Vec<Clause>,
     etag: Option<HeaderValue>,
+    /// Whether shared caches may store the form.
     public: bool,
     content: Content,
 }
 
 impl Form {
-    /// Creates a form with media type `content_type`. Clients accept the form with this type and the same
-    /// parameters `as`, `g` and `v`. `etag` is quoted. `public` documents may be stored by shared caches.
+    /// Creates a form with media type `content_type`. A client accepts the form by a clause with this type
+    /// and the same parameters `as`, `g` and `v`. `etag` has quotes. With `public`, shared caches may store
+    /// the form.
     #[must_use]
     pub fn new(content_type: &'static str, etag: Option<&str>, public: bool, body: Bytes) -> Self {
         Self {
@@ -60,7 +63,7 @@ impl Form {
         }
     }
 
-    /// Serves the form also to clients that accept it by another name.
+    /// Also serves the form to clients that accept `media_type`, as another name of the form.
     #[must_use]
     pub fn also_as(mut self, media_type: &str) -> Self {
         self.accepts.extend(accept::parse(media_type));
@@ -73,7 +76,7 @@ impl Form {
 pub struct Documents(BTreeMap<String, Document>);
 
 impl Documents {
-    /// Creates the set of the given documents.
+    /// Creates the set of `documents`.
     #[must_use]
     pub fn new(documents: Vec<Document>) -> Self {
         Self(
@@ -122,15 +125,16 @@ impl Documents {
 }
 
 impl Document {
+    /// Returns the form that the client prefers.
     fn choose(&self, headers: &HeaderMap) -> Result<&Form, Status> {
-        let clauses = accept::of(headers.get_all(ACCEPT));
+        let clauses = accept::clauses(headers.get_all(ACCEPT));
         let form = if clauses.is_empty() {
             self.forms.first()
         } else {
             clauses.iter().find_map(|clause| {
                 self.forms
                     .iter()
-                    .find(|form| form.accepts.iter().any(|offered| clause.takes(offered)))
+                    .find(|form| form.accepts.iter().any(|offered| clause.accepts(offered)))
             })
         };
         form.ok_or_else(|| {
@@ -161,14 +165,14 @@ impl Form {
         }
         if let Some(etag) = &self.etag {
             map.insert(ETAG, etag.clone());
-            if is_known(headers, etag) {
+            if client_has(headers, etag) {
                 *response.status_mut() = StatusCode::NOT_MODIFIED;
                 return response;
             }
         }
         map.insert(CONTENT_TYPE, self.content_type.clone());
         let (length, body) = match self.content.gzip() {
-            Some(gzip) if accepts_gzip(headers) => {
+            Some(gzip) if negotiation::accepts_gzip(headers) => {
                 map.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
                 (gzip.len(), Body::from(gzip.clone()))
             }
@@ -180,7 +184,7 @@ impl Form {
     }
 }
 
-/// Redirect (301) to the document under its current hash.
+/// Returns the redirect (301) to the document at `path` with the current `hash`.
 fn redirect(path: &str, hash: &str) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::MOVED_PERMANENTLY;
@@ -190,22 +194,16 @@ fn redirect(path: &str, hash: &str) -> Response<Body> {
     response
 }
 
-fn is_known(headers: &HeaderMap, etag: &HeaderValue) -> bool {
-    list(headers, &IF_NONE_MATCH).any(|known| {
+/// Whether the client already has the form with `etag` (`If-None-Match`).
+fn client_has(headers: &HeaderMap, etag: &HeaderValue) -> bool {
+    elements(headers, &IF_NONE_MATCH).any(|known| {
         let known = known.strip_prefix("W/").unwrap_or(known);
         known == "*" || known.as_bytes() == etag.as_bytes()
     })
 }
 
-fn accepts_gzip(headers: &HeaderMap) -> bool {
-    list(headers, &ACCEPT_ENCODING).any(|coding| {
-        let (name, parameters) = coding.split_once(';').unwrap_or((coding, ""));
-        name.trim().eq_ignore_ascii_case("gzip") && !matches!(parameters.trim(), "q=0" | "q=0.0")
-    })
-}
-
-/// The elements of a comma-separated header.
-fn list<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
+/// Returns the elements of a comma-separated header.
+fn elements<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
     let values = headers
         .get_all(name)
         .into_iter()

@@ -41,8 +41,28 @@ pub(crate) fn of_store(error: StoreError, served: &ServedVersion) -> Status {
                 .with_cause("Fenced", text, "")
         }
         StoreError::Expired { asked, oldest } => too_old(asked, oldest),
-        StoreError::TooNew { asked, current } if served.own_sequence() => not_issued_here(asked, current),
+        StoreError::TooNew { asked, current } if served.has_local_versions() => {
+            not_issued_here(asked, current)
+        }
         StoreError::TooNew { asked, current } => too_new(asked, current),
+        StoreError::TooLarge { key, bytes } => {
+            let resource = name(key.resource);
+            let text = format!(
+                "Request entity too large: {resource} \"{}\" has {bytes} bytes, more than the storage accepts",
+                key.name
+            );
+            Status::failure(413, "RequestEntityTooLarge", text)
+        }
+        StoreError::Unavailable(problem) => {
+            Status::unavailable(format!("the storage is unavailable: {problem}"), 1)
+        }
+        error => internal(error),
+    }
+}
+
+/// Logs an error that clients cannot correct, and returns the `Status` that refers to the log.
+fn internal(error: StoreError) -> Status {
+    match error {
         StoreError::Corrupt { file, key, problem } => {
             tracing::error!(
                 file,
@@ -61,17 +81,6 @@ pub(crate) fn of_store(error: StoreError, served: &ServedVersion) -> Status {
             );
             Status::internal("a stored record is damaged; the server's log names it")
         }
-        StoreError::TooLarge { key, bytes } => {
-            let resource = name(key.resource);
-            let text = format!(
-                "Request entity too large: {resource} \"{}\" has {bytes} bytes, more than the storage takes",
-                key.name
-            );
-            Status::failure(413, "RequestEntityTooLarge", text)
-        }
-        StoreError::Unavailable(problem) => {
-            Status::unavailable(format!("the storage is unavailable: {problem}"), 1)
-        }
         StoreError::Misuse { key, problem } => {
             tracing::error!(%key, problem, "invalid write to the storage; this is a bug");
             Status::internal("invalid write to the storage; the server's log has the reason")
@@ -84,9 +93,9 @@ pub(crate) fn of_store(error: StoreError, served: &ServedVersion) -> Status {
     }
 }
 
-/// The error 422 for an invalid resourceVersion in a body.
+/// The error 422 for a resourceVersion in a body that is not a number.
 #[must_use]
-pub(crate) fn no_version(kind: &KindInfo, name: &str, version: &str) -> Status {
+pub(crate) fn invalid_version(kind: &KindInfo, name: &str, version: &str) -> Status {
     let detail = "must be an unsigned integer, as the server gave it";
     let error = FieldError::invalid("metadata.resourceVersion", version, detail);
     Status::invalid(kind.group, kind.kind, name, &[error])

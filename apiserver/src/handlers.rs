@@ -31,7 +31,7 @@ use crate::context::{Api, AuthorizedRequest, RequestCx, Route};
 use crate::decode::Codec;
 use crate::listing::Listings;
 use crate::managers;
-use crate::registry::{InstallError, Registry, Target};
+use crate::registry::{InstallError, ObjectAddress, Registry};
 use crate::request_info::RequestInfo;
 use crate::resource::{Backing, Group};
 use crate::served::ServedVersion;
@@ -41,7 +41,7 @@ const LIST_LIFETIME: std::time::Duration = std::time::Duration::from_secs(300);
 /// Highest number of cached lists of projections.
 const LISTS_LIMIT: u64 = 256;
 
-/// Shared state of the handlers.
+/// Shared state of the handlers, which is the [`Api`] of a server.
 pub struct ApiState {
     registry: Arc<Registry>,
     codec: Option<Arc<dyn Codec>>,
@@ -56,12 +56,14 @@ impl ApiState {
     /// # Errors
     /// When a resource is a duplicate, or in the wrong group.
     pub fn new(groups: &[Group], chain: Chain, clock: Arc<dyn Clock>) -> Result<Self, InstallError> {
-        Ok(Self::over(Registry::builder(chain, clock).build(groups)?))
+        Ok(Self::from_registry(
+            Registry::builder(chain, clock).build(groups)?,
+        ))
     }
 
     /// Creates the API of an existing `registry`, for groups that themselves write through the registry.
     #[must_use]
-    pub fn over(registry: Arc<Registry>) -> Self {
+    pub fn from_registry(registry: Arc<Registry>) -> Self {
         let cached_lists = moka::sync::Cache::builder()
             .time_to_live(LIST_LIFETIME)
             .max_capacity(LISTS_LIMIT)
@@ -104,7 +106,7 @@ impl ApiState {
             return subresource::handle(&cx).await;
         }
         let verb = request.info.verb;
-        if !served.takes(verb) || !cx.is_well_placed() {
+        if !served.supports(verb) || !cx.verb_fits_path() {
             let mut status = Status::method_not_allowed();
             if let Some(reason) = served.resource.refusal {
                 status.message = format!("{}: {reason}", status.message);
@@ -150,7 +152,7 @@ impl Api for ApiState {
         })
     }
 
-    fn changes(&self, info: &RequestInfo) -> usize {
+    fn changed_bytes(&self, info: &RequestInfo) -> usize {
         let size = || {
             let served = self.served(info)?;
             let collection = served.store()?.cached(served.stored);
@@ -161,7 +163,7 @@ impl Api for ApiState {
     }
 
     fn effort(&self, info: &RequestInfo, headers: &HeaderMap) -> usize {
-        effort::of(self, info, headers)
+        effort::estimate(self, info, headers)
     }
 
     async fn tidy(&self) {
@@ -188,7 +190,7 @@ struct Cx<'a> {
     namespace: &'a str,
     /// The name in the path, or the empty string.
     name: &'a str,
-    /// Field manager of a create, an update or a patch; empty for other verbs.
+    /// The field manager of a create, an update or a patch; empty for other verbs.
     manager: String,
 }
 
@@ -239,8 +241,9 @@ impl<'a> Cx<'a> {
         })
     }
 
-    /// Whether the verb is valid for the path: for an object, or for a collection of one namespace.
-    fn is_well_placed(&self) -> bool {
+    /// Whether the verb fits the path. Verbs of one object need a name. A create and a deletecollection need
+    /// a path without a name, and with a namespace if the resource is namespaced.
+    fn verb_fits_path(&self) -> bool {
         let is_named = !self.name.is_empty();
         match self.request.info.verb {
             "get" | "update" | "patch" | "delete" => is_named,
@@ -251,8 +254,8 @@ impl<'a> Cx<'a> {
         }
     }
 
-    fn target(&self) -> Target<'_> {
-        Target {
+    fn address(&self) -> ObjectAddress<'_> {
+        ObjectAddress {
             served: self.served,
             namespace: self.namespace,
             name: self.name,
@@ -265,7 +268,7 @@ impl<'a> Cx<'a> {
             manager: &self.manager,
             now: self.request.now,
             dry_run,
-            asked: false,
+            policies_consulted: false,
             decided: false,
             warnings: &self.request.warnings,
             annotations: &self.request.annotations,

@@ -61,6 +61,7 @@ type CheckFunction = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
 struct Check {
     name: String,
     probes: Vec<Probe>,
+    /// Whether the endpoints fail when the check fails.
     decisive: bool,
     run: CheckFunction,
     /// Last logged problem. Probes come every few seconds, so each problem is logged once.
@@ -100,8 +101,8 @@ impl Health {
         health
     }
 
-    /// Adds a check that decides about `probes`. The check must be fast and must not block. Its error is
-    /// logged, and returned at `/<probe>/<name>`; the answer of the whole endpoint contains only "reason
+    /// Adds a check whose failure makes `probes` fail. The check must be fast and must not block. Its error
+    /// is logged, and returned at `/<probe>/<name>`; the answer of the whole endpoint contains only "reason
     /// withheld".
     pub fn add<E: Into<Problem>>(
         &self,
@@ -138,7 +139,7 @@ impl Health {
         self.stopping.store(true, Ordering::Release);
     }
 
-    fn of(&self, probe: Probe) -> Vec<Arc<Check>> {
+    fn checks_of(&self, probe: Probe) -> Vec<Arc<Check>> {
         self.checks
             .read()
             .iter()
@@ -155,7 +156,7 @@ impl Health {
         query: &Query,
         metrics: &Metrics,
     ) -> Result<Response<Body>, Status> {
-        let checks = self.of(probe);
+        let checks = self.checks_of(probe);
         if !only.is_empty() {
             let check = checks
                 .iter()
@@ -173,7 +174,7 @@ impl Health {
     }
 }
 
-/// Converts the problem of `run` to a text for the log and the answer.
+/// Returns `run` with the problem as a text, for the log and the answer.
 fn with_text<E: Into<Problem>>(run: impl Fn() -> Result<(), E> + Send + Sync + 'static) -> CheckFunction {
     Box::new(move || run().map_err(|problem| problem.into().to_string()))
 }

@@ -1,11 +1,11 @@
 //! Heavy requests run on separate threads, a few at a time, so that the threads of the runtime stay free for
 //! other requests.
 //!
-//! The cost of a request grows with its body, with the object it changes and with the objects it compares.
-//! Decoding, patching, admission, validation and serializing of megabytes can take a good part of a second,
-//! and so can comparing many objects. Meanwhile, the thread could not run other requests, such as probes. The
-//! cost is estimated before the request begins, as the number of bytes that could be parsed in
-//! the same time (some ten nanoseconds each). Users take turns ([`queue`]).
+//! The effort of a request grows with its body, with the object that it changes and with the objects that it
+//! compares. Decoding, patching, admission, validation and serializing of megabytes can take a large part of
+//! a second, and so can comparing many objects. During this time, the thread could not run other requests,
+//! such as probes. The effort is estimated before the request begins, as the number of bytes that could be
+//! parsed in the same time (about ten nanoseconds each). Users take turns ([`queue`]).
 
 mod queue;
 
@@ -23,45 +23,48 @@ use queue::Queue;
 #[cfg(test)]
 mod tests;
 
-/// Effort above which a request is heavy, in bytes that could be parsed in the same time.
+/// Highest effort of a light request, in bytes that could be parsed in the same time. Requests above it are
+/// heavy.
 pub const LIGHT: usize = 128 * 1024;
 
-/// The effort of requests that always count as heavy, since their effort cannot be estimated.
+/// Effort of a request whose effort cannot be estimated; such a request counts as heavy.
 pub const UNKNOWN: usize = usize::MAX;
 
-/// Guard that ends the work when the guard is dropped: at the next `await`, or the next counted step.
-struct Guard(AbandonedFlag, #[expect(dead_code, reason = "dropped")] DropGuard);
+/// Handle of running work. Dropping the handle ends the work at the next `await`, or at the next check of a
+/// [`berth_apimachinery::budget::Budget`].
+struct WorkHandle(AbandonedFlag, #[expect(dead_code, reason = "dropped")] DropGuard);
 
-impl Drop for Guard {
+impl Drop for WorkHandle {
     fn drop(&mut self) {
-        self.0.end();
+        self.0.set();
     }
 }
 
-/// Limit of concurrent heavy work.
+/// Executor of heavy requests, which runs a limited number of them at a time.
 #[derive(Debug)]
-pub struct Heavy {
+pub struct HeavyExecutor {
     queue: Arc<Queue>,
 }
 
-impl Default for Heavy {
-    /// Has as many places as there are processors, and at least two: some requests only wait for the disk.
+impl Default for HeavyExecutor {
+    /// Creates an executor with as many places as processors, at least two, since some requests only wait for
+    /// the disk.
     fn default() -> Self {
         let processors = std::thread::available_parallelism().map_or(2, usize::from);
         Self::at_most(processors.max(2))
     }
 }
 
-impl Heavy {
+impl HeavyExecutor {
     fn at_most(places: usize) -> Self {
         Self {
             queue: Queue::new(places),
         }
     }
 
-    /// Runs `work` on a separate thread, when it is the turn of `user`. When this future is dropped, because
-    /// of the timeout or because the client has disconnected, the work ends at its next `await`; counted work
-    /// inside it ([`berth_apimachinery::budget::Budget`]) ends at its next check.
+    /// Runs `work` on a separate thread, when it is the turn of `user`. If the returned future is dropped (at
+    /// a timeout, or because the client has disconnected), the work ends at the next `await`, or at the next
+    /// check of a [`berth_apimachinery::budget::Budget`].
     ///
     /// # Errors
     /// 503 when the server is shutting down.
@@ -77,12 +80,11 @@ impl Heavy {
         let place = self.queue.turn(user).await;
         let dropped = CancellationToken::new();
         let abandoned = AbandonedFlag::default();
-        let _guard = Guard(abandoned.clone(), dropped.clone().drop_guard());
+        let _handle = WorkHandle(abandoned.clone(), dropped.clone().drop_guard());
         let runtime = Handle::current();
         let work = work.instrument(tracing::Span::current());
         let task = tokio::task::spawn_blocking(move || {
-            // The place is released when the work has ended, which may be after the caller dropped its
-            // future.
+            // The place is released when the work has ended, which may be later than the drop of the future.
             let _place = place;
             let work = async {
                 tokio::select! {
@@ -91,7 +93,7 @@ impl Heavy {
                     outcome = work => Some(outcome),
                 }
             };
-            abandoned.during(|| runtime.block_on(work))
+            abandoned.scope(|| runtime.block_on(work))
         });
         match task.await {
             Ok(Some(outcome)) => Ok(outcome),

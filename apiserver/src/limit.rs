@@ -1,5 +1,5 @@
-//! Limits on requests in flight. Reads and writes are counted separately, so that neither blocks the
-//! other, and each user has a limit, so that no user blocks the rest.
+//! Limits of requests in flight. Reads and writes have separate limits, so that neither blocks the other.
+//! Each user (the *holder* of places) has a share, so that no user blocks the others.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -7,33 +7,33 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-/// Number of shares of all places. A user below one share gets a place as long as any place is free.
+/// Number of shares into which all places are divided. A holder of less than one share gets any free place.
 const SHARES: usize = 8;
-/// Number of shares that are reserved for users below their share. Other users get a place only while more
-/// places are free than in these shares.
+/// Number of shares that are reserved for holders of less than one share. Other holders get a place only
+/// while more places are free than are reserved.
 const RESERVED: usize = 4;
 
 /// Limit of requests in flight.
 ///
-/// A request has its place from its last received byte to its answer, or, for answers of unknown length, to
-/// the last sent byte. A client that stops reading would occupy the place forever. So a request that would be
-/// refused takes over the oldest place if it is older than the request timeout; this needs no timers.
+/// A request occupies a place from the last received byte to the answer, or, for answers of unknown length,
+/// to the last sent byte. A client that stops reading would occupy the place forever. So a request that would
+/// be refused takes over the oldest place if that place is older than `max_age`. This needs no timers.
 #[derive(Debug)]
 pub(crate) struct Limiter {
     limit: usize,
     max_age: Duration,
-    permits: Mutex<Permits>,
+    usage: Mutex<Usage>,
 }
 
 #[derive(Debug, Default)]
-struct Permits {
+struct Usage {
     next: u64,
-    /// Start and user of each occupied place; ids increase, so the first entry is the oldest.
+    /// Start and holder of each occupied place by id. Ids increase, so the first entry is the oldest.
     occupied: BTreeMap<u64, (Instant, Arc<str>)>,
     by_holder: HashMap<Arc<str>, usize>,
 }
 
-/// A place among the requests in flight; dropping returns it.
+/// A place among the requests in flight. Dropping it frees the place.
 #[derive(Debug)]
 pub(crate) struct Place {
     limiter: Arc<Limiter>,
@@ -46,7 +46,7 @@ impl Limiter {
         Arc::new(Self {
             limit,
             max_age,
-            permits: Mutex::default(),
+            usage: Mutex::default(),
         })
     }
 
@@ -54,36 +54,36 @@ impl Limiter {
     /// place cannot be taken over yet.
     pub(crate) fn admit(self: &Arc<Self>, holder: &str) -> Option<Place> {
         let now = Instant::now();
-        let mut permits = self.permits.lock();
-        if !self.has_room(&permits, holder) {
-            let (&oldest, &(since, _)) = permits.occupied.first_key_value()?;
+        let mut usage = self.usage.lock();
+        if !self.has_room(&usage, holder) {
+            let (&oldest, &(since, _)) = usage.occupied.first_key_value()?;
             if now.duration_since(since) < self.max_age {
                 return None;
             }
-            permits.give_back(oldest);
+            usage.give_back(oldest);
         }
-        let id = permits.take(holder, now);
-        drop(permits);
+        let id = usage.take(holder, now);
+        drop(usage);
         Some(Place {
             limiter: self.clone(),
             id,
         })
     }
 
-    fn has_room(&self, permits: &Permits, holder: &str) -> bool {
-        let (limit, all) = (self.limit, permits.occupied.len());
-        let holder_places = permits.by_holder.get(holder).copied().unwrap_or_default();
+    fn has_room(&self, usage: &Usage, holder: &str) -> bool {
+        let (limit, all) = (self.limit, usage.occupied.len());
+        let holder_places = usage.by_holder.get(holder).copied().unwrap_or_default();
         let reserved = limit / SHARES * RESERVED;
         limit == 0 || all < limit && (holder_places < limit / SHARES || all < limit - reserved)
     }
 
     /// Number of occupied places.
     pub(crate) fn in_flight(&self) -> usize {
-        self.permits.lock().occupied.len()
+        self.usage.lock().occupied.len()
     }
 }
 
-impl Permits {
+impl Usage {
     fn take(&mut self, holder: &str, now: Instant) -> u64 {
         let holder: Arc<str> = match self.by_holder.get_key_value(holder) {
             Some((known, _)) => Arc::clone(known),
@@ -112,22 +112,22 @@ impl Permits {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.limiter.permits.lock().give_back(self.id);
+        self.limiter.usage.lock().give_back(self.id);
     }
 }
 
-/// Limits of one class of requests: of all requests, and of requests by unauthenticated callers, which get a
-/// sixteenth.
+/// Limits of one class of requests (reads or writes): one for all requests, and a sixteenth of it for
+/// requests of unauthenticated callers.
 #[derive(Debug)]
 pub(crate) struct Limiters {
     all: Arc<Limiter>,
     unauthenticated: Arc<Limiter>,
 }
 
-/// A place among all requests, and for an unauthenticated caller another place among the requests of
-/// unauthenticated callers; held until dropped.
+/// Places of one request: one among all requests, and for an unauthenticated caller another one among the
+/// requests of unauthenticated callers.
 #[derive(Debug)]
-#[expect(dead_code, reason = "places are held, not looked at")]
+#[expect(dead_code, reason = "only the drop of the places has an effect")]
 pub(crate) struct Places(Place, Option<Place>);
 
 impl Limiters {
@@ -219,6 +219,6 @@ mod tests {
         assert!(limiter.admit("fay").is_none(), "all are taken");
         drop((greedy, second, others));
         assert_eq!(limiter.in_flight(), 0);
-        assert!(limiter.permits.lock().by_holder.is_empty());
+        assert!(limiter.usage.lock().by_holder.is_empty());
     }
 }

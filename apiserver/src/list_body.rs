@@ -10,10 +10,10 @@ use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 
 use crate::protobuf;
-use crate::render::{Messages, View};
+use crate::render::{MessageEncoder, ObjectForm};
 use crate::served::ServedVersion;
 
-/// Size at which a chunk is complete. The last part that is written to a chunk may exceed this size.
+/// Size at which a chunk is complete, in bytes. A chunk is larger if its last object exceeds this size.
 pub(crate) const CHUNK: usize = 128 * 1024;
 
 /// A complete body, in chunks.
@@ -40,7 +40,7 @@ impl Chunks {
         &mut self.buffer
     }
 
-    /// Ends the chunk if it is large enough.
+    /// Ends the current chunk if it has [`CHUNK`] bytes.
     pub(crate) fn cut(&mut self) {
         if self.buffer.len() >= CHUNK {
             self.chunks.push_back(std::mem::take(&mut self.buffer).into());
@@ -62,24 +62,28 @@ impl Chunks {
     }
 }
 
-/// A list of objects, joined on reading.
+/// A list of objects, which are joined to chunks while the body is read.
 pub(crate) struct ListBody {
     form: Form,
     head: Bytes,
     items: std::vec::IntoIter<Arc<Object>>,
-    /// The next part to write.
+    /// Next part of the body.
     stage: Stage,
+    /// Number of bytes that are not read yet.
     remaining: u64,
 }
 
 /// Form of the items.
 enum Form {
-    Json { served: Arc<ServedVersion>, view: View },
-    Messages(Messages),
+    Json {
+        served: Arc<ServedVersion>,
+        form: ObjectForm,
+    },
+    Messages(MessageEncoder),
 }
 
 impl Form {
-    /// Bytes between items, and bytes after the last item.
+    /// Returns the bytes between items, and the bytes after the last item.
     fn delimiters(&self) -> (&'static [u8], &'static [u8]) {
         match self {
             Self::Json { .. } => (b",", TAIL),
@@ -89,19 +93,20 @@ impl Form {
 
     fn len(&self, object: &Object) -> usize {
         match self {
-            Self::Json { served, view } => view.item(served, object).len(),
+            Self::Json { served, form } => form.item(served, object).len(),
             Self::Messages(messages) => protobuf::field_len(messages.of(object).len()),
         }
     }
 
     fn write(&self, object: &Object, out: &mut Vec<u8>) {
         match self {
-            Self::Json { served, view } => view.item(served, object).write(out),
+            Self::Json { served, form } => form.item(served, object).write(out),
             Self::Messages(messages) => protobuf::item(&messages.of(object), out),
         }
     }
 }
 
+/// Next part of a list.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Head,
@@ -110,23 +115,30 @@ enum Stage {
     Done,
 }
 
+/// End of a JSON list, after the items.
 pub(crate) const TAIL: &[u8] = b"]}";
 
 impl ListBody {
     /// Creates a JSON list that begins with `head` (up to and including `"items":[`).
-    pub(crate) fn json(served: Arc<ServedVersion>, view: View, head: Bytes, items: Vec<Arc<Object>>) -> Self {
-        Self::new(Form::Json { served, view }, |_| head, items)
+    pub(crate) fn json(
+        served: Arc<ServedVersion>,
+        form: ObjectForm,
+        head: Bytes,
+        items: Vec<Arc<Object>>,
+    ) -> Self {
+        Self::new(Form::Json { served, form }, |_| head, items)
     }
 
     /// Creates a protobuf list with the message `metadata`.
-    pub(crate) fn messages(messages: Messages, metadata: &[u8], items: Vec<Arc<Object>>) -> Self {
-        let (api_version, kind) = messages.names();
+    pub(crate) fn messages(messages: MessageEncoder, metadata: &[u8], items: Vec<Arc<Object>>) -> Self {
+        let (api_version, kind) = messages.api_version_and_kind();
         let (api_version, kind) = (api_version.to_owned(), format!("{kind}List"));
         let head = |items| protobuf::list_head(&api_version, &kind, metadata, items).into();
         Self::new(Form::Messages(messages), head, items)
     }
 
-    /// Creates a list. `head` returns the bytes before the items, from the items' total length.
+    /// Creates a list. `head` returns the bytes before the items; the argument is the total length of the
+    /// items.
     fn new(form: Form, head: impl FnOnce(usize) -> Bytes, items: Vec<Arc<Object>>) -> Self {
         let bytes: usize = items.iter().map(|object| form.len(object)).sum();
         let head = head(bytes);
@@ -147,7 +159,7 @@ impl ListBody {
         self.remaining
     }
 
-    /// Returns the whole body, for forms that need all of it.
+    /// Returns the remaining body in one piece, for encodings that need all of it.
     pub(crate) fn into_bytes(mut self) -> Vec<u8> {
         let mut all = Vec::with_capacity(usize::try_from(self.len()).unwrap_or_default());
         while let Some(chunk) = self.next_chunk() {
@@ -156,7 +168,7 @@ impl ListBody {
         all
     }
 
-    /// Returns the next chunk.
+    /// Returns the next chunk; `None` at the end.
     pub(crate) fn next_chunk(&mut self) -> Option<Bytes> {
         if self.stage == Stage::Done {
             return None;
@@ -223,7 +235,7 @@ impl ChunkBody {
         self.remaining
     }
 
-    /// Returns the next chunk.
+    /// Returns the next chunk; `None` at the end.
     pub(crate) fn next_chunk(&mut self) -> Option<Bytes> {
         let chunk = self.chunks.pop_front()?;
         self.remaining -= chunk.len() as u64;

@@ -32,21 +32,21 @@ pub trait Listing: Send + Sync {
     /// The `Status` that the client receives.
     fn object(&self, index: usize) -> Result<Arc<Object>, Status>;
 
-    /// Appends the objects at `places` to `out` as JSON, with commas between them: the same bytes as
-    /// [`Listing::object`]. Only listings that can do this without computing each object implement it; others
-    /// return `false` and write nothing.
+    /// Appends the objects at `indices` to `out` as JSON, with commas between them; each has the same bytes
+    /// as the result of [`Listing::object`]. Listings that cannot do this without computing each object
+    /// return `false` and append nothing.
     ///
     /// # Errors
     /// The `Status` that the client receives.
-    fn write(&self, _places: Range<usize>, _out: &mut Vec<u8>) -> Result<bool, Status> {
+    fn write(&self, _indices: Range<usize>, _out: &mut Vec<u8>) -> Result<bool, Status> {
         Ok(false)
     }
 
-    /// Approximate number of bytes that the listing occupies while its pages are read.
+    /// Approximate number of bytes that the listing occupies in the cache.
     fn bytes(&self) -> usize;
 }
 
-/// Listing of existing objects, in the order of their names.
+/// Listing of objects that are sorted by namespace and name.
 impl Listing for Vec<Arc<Object>> {
     fn len(&self) -> usize {
         self.len()
@@ -71,7 +71,7 @@ impl Listing for Vec<Arc<Object>> {
     }
 }
 
-/// The index of the first object after `last`.
+/// Returns the index of the first object after `last`.
 pub(crate) fn following(listing: &dyn Listing, last: &Name) -> usize {
     let (mut low, mut high) = (0, listing.len());
     while low < high {
@@ -85,15 +85,15 @@ pub(crate) fn following(listing: &dyn Listing, last: &Name) -> usize {
     low
 }
 
-/// Longest time between two pages, which is the minimal lifetime of kube-apiserver's pages.
+/// Longest time between two pages of a list. kube-apiserver serves further pages at least as long.
 const IDLE_TIME: Duration = Duration::from_mins(5);
 
-/// Highest number of bytes of cached listings: the least recently read listing is dropped first.
+/// Highest total size of cached listings, in bytes. The least recently read listing is dropped first.
 const CACHE_LIMIT: u32 = 8 * 1024 * 1024;
 
 #[derive(Clone)]
 struct CachedListing {
-    /// Identity of the list and its reader: other readers do not get these pages.
+    /// Identity of the list and the reader. Other readers do not get the listing.
     identity: Arc<str>,
     listing: Arc<dyn Listing>,
 }
@@ -105,7 +105,7 @@ pub(crate) struct Listings {
 
 impl Listings {
     pub(crate) fn new() -> Self {
-        // A listing over the limit is cached, too: it replaces all others.
+        // A listing above the limit is also cached: it replaces all others.
         let weigh = |_: &u64, cached: &CachedListing| {
             u32::try_from(cached.listing.bytes()).map_or(CACHE_LIMIT, |bytes| bytes.min(CACHE_LIMIT))
         };
@@ -121,14 +121,15 @@ impl Listings {
         }
     }
 
-    /// Frees expired and surplus entries, which would otherwise stay until the next list.
+    /// Frees expired and surplus listings. Without this call they would stay until the next listing is
+    /// cached.
     pub(crate) fn tidy(&self) {
         self.cache.run_pending_tasks();
     }
 
-    /// Caches `listing` for the next page of the same reader (`identity`). Returns the number for its token.
-    /// Numbers are random, so that a number of another process, or of this one before a restart, is unknown
-    /// here.
+    /// Caches `listing` for the next pages of the list and reader with `identity`. Returns the number of the
+    /// listing, for continue tokens. Numbers are random, so that a continue token from another process, or
+    /// from before a restart, finds no listing here.
     pub(crate) fn keep(&self, identity: &str, listing: Arc<dyn Listing>) -> u64 {
         let number = Uuid::new_v4().as_u64_pair().0;
         let cached = CachedListing {
@@ -140,7 +141,7 @@ impl Listings {
         number
     }
 
-    /// Returns the listing `number`, if it is cached and belongs to the reader (`identity`).
+    /// Returns the listing with `number`, if it is cached for `identity`.
     pub(crate) fn get(&self, number: u64, identity: &str) -> Option<Arc<dyn Listing>> {
         let cached = self.cache.get(&number)?;
         (*cached.identity == *identity).then_some(cached.listing)

@@ -1,4 +1,4 @@
-//! Field manager of a write: `fieldManager`, or otherwise the client's user agent.
+//! Field manager of a write: the query parameter `fieldManager`, or else the user agent of the client.
 
 use berth_apply::{NAME_LIMIT, is_printable};
 use http::HeaderMap;
@@ -6,10 +6,10 @@ use http::header::USER_AGENT;
 
 use crate::request_info::Query;
 
-/// Name of the query parameter.
+/// Query parameter with the field manager.
 pub(crate) const FIELD: &str = "fieldManager";
 
-/// Field manager of a request.
+/// Returns the field manager of a request.
 pub(crate) fn of_request(headers: &HeaderMap, query: &Query) -> String {
     match query.first(FIELD) {
         None | Some("") => of_agent(headers),
@@ -17,8 +17,8 @@ pub(crate) fn of_request(headers: &HeaderMap, query: &Query) -> String {
     }
 }
 
-/// The user agent up to the first slash, without unprintable characters and at most [`NAME_LIMIT`] bytes of
-/// it; `unknown` if nothing remains.
+/// Returns the user agent up to the first slash, without unprintable characters, truncated to [`NAME_LIMIT`]
+/// bytes; `unknown` if nothing remains.
 fn of_agent(headers: &HeaderMap) -> String {
     let agent = headers
         .get(USER_AGENT)

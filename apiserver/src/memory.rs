@@ -1,9 +1,9 @@
 //! Limit of the memory of all concurrent requests to the server: request bodies, the trees parsed from them,
 //! and answers that are not read yet.
 //!
-//! Everything is charged to a *holder* (a user, all anonymous callers together, the admission
-//! webhooks), and no holder gets more than its [`Share`], so that none of them can use up the memory of
-//! the others.
+//! Memory is charged to a *holder*: a user, all unauthenticated callers together, or a caller of the
+//! admission webhooks. No holder gets more than a [`Share`], so that no holder can use up the memory of
+//! others.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,15 +17,16 @@ mod tests;
 /// Minimal charge of every request, for its head, its task and its buffers.
 pub const REQUEST: usize = 4 * 1024;
 
-/// Charge of a long-running request: of a watch, the events of its next chunk and the buffers of its stream.
+/// Charge of a long-running request, such as a watch: for the events of the next chunk, and for the buffers
+/// of the connection.
 pub const LONG_RUNNING: usize = 16 * 1024;
 
-/// Charge of a watch for each byte of its selectors: for the parsed selector, and for comparing it at each
-/// change.
+/// Charge of a watch for each byte of its selectors. It pays for the parsed selectors, and for comparing them
+/// at each change.
 pub const SELECTOR: usize = 64;
 
-/// Size up to which bodies are charged as if they had as many values as JSON can have: counting would take
-/// longer.
+/// Size of bodies, in bytes, up to which values are not counted: the charge is for the highest possible
+/// number of values, which is one for two bytes.
 const SMALL: usize = 2 * 1024;
 
 /// Charge of each value of a parsed tree: the value itself, room for growth in lists and maps, and a second
@@ -35,8 +36,8 @@ const NODE: usize = 72;
 /// Share of the whole memory that one holder may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Share {
-    /// Unlimited share: counted but never refused. It is for administrators, who must be able to end an
-    /// overload.
+    /// Unlimited share, for administrators, who must be able to end an overload. The memory is counted, but
+    /// the requests are never refused.
     Exempt,
     /// The whole memory divided by this number.
     OneIn(usize),
@@ -72,7 +73,7 @@ struct Usage {
     by_holder: HashMap<Arc<str>, usize>,
 }
 
-/// Bytes that are charged to a holder; dropping returns them.
+/// Bytes that are charged to a holder. Dropping the charge returns them.
 #[derive(Debug)]
 pub struct Charge {
     limiter: Arc<ByteLimiter>,
@@ -94,16 +95,16 @@ impl ByteLimiter {
     /// Charges `bytes` to `holder`.
     ///
     /// # Errors
-    /// 429 when there is no room now, 413 when there will never be enough.
+    /// 413 when `bytes` exceed the share of the holder; 429 when other charges must be returned first.
     pub fn charge(self: &Arc<Self>, holder: &str, share: Share, bytes: usize) -> Result<Charge, Status> {
-        let mut charge = self.free(holder, share);
+        let mut charge = self.empty_charge(holder, share);
         charge.grow(bytes)?;
         Ok(charge)
     }
 
-    /// Creates a charge of no bytes.
+    /// Creates a charge of no bytes, which can grow.
     #[must_use]
-    pub fn free(self: &Arc<Self>, holder: &str, share: Share) -> Charge {
+    pub fn empty_charge(self: &Arc<Self>, holder: &str, share: Share) -> Charge {
         Charge {
             limiter: Arc::clone(self),
             holder: holder.into(),
@@ -123,8 +124,8 @@ impl Charge {
     /// Adds `bytes` to the charge.
     ///
     /// # Errors
-    /// 413 when this charge alone would exceed the holder's share; 429 when other charges must be returned
-    /// first.
+    /// 413 when this charge alone would exceed the share of the holder; 429 when other charges must be
+    /// returned first.
     pub fn grow(&mut self, bytes: usize) -> Result<(), Status> {
         let limit = self.limiter.limit;
         let share = self.share.of(limit);
@@ -143,14 +144,14 @@ impl Charge {
         Ok(())
     }
 
-    /// Adds `bytes` that are in memory already and cannot be refused, such as the answer to a completed
-    /// write. They count against further requests.
+    /// Adds `bytes` that are already in memory and cannot be refused, such as the answer to a completed
+    /// write. Later requests may be refused because of them.
     pub fn add(&mut self, bytes: usize) {
         self.limiter.usage.lock().add(&self.holder, bytes);
         self.bytes += bytes;
     }
 
-    /// Returns all but `bytes` of the charge.
+    /// Reduces the charge to `bytes`, if it is larger.
     pub fn shrink_to(&mut self, bytes: usize) {
         let excess = self.bytes.saturating_sub(bytes);
         if excess > 0 {
@@ -191,10 +192,10 @@ impl Drop for Charge {
     }
 }
 
-/// Approximate size of the tree that is parsed from `body`. In text formats, the punctuation limits the
-/// number of values.
+/// Returns the approximate size in bytes of the tree of values in `body`. In JSON and YAML, the number of
+/// punctuation marks limits the number of values.
 #[must_use]
-pub fn tree(body: &[u8]) -> usize {
+pub fn tree_size(body: &[u8]) -> usize {
     if body.len() <= SMALL {
         return body.len() * NODE / 2;
     }

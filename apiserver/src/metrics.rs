@@ -28,24 +28,26 @@ use prometheus_client::registry::Registry;
 
 pub use self::admission::AdmissionMetrics;
 pub(crate) use self::labels::Labels;
-use self::labels::{BaseLabels, BodyLabels, Outcome, Termination, WatchLabels, WatchList};
+use self::labels::{BaseLabels, BodyLabels, OutcomeLabels, TerminationLabels, WatchLabels, WatchListLabels};
 #[cfg(feature = "policies")]
 pub use self::policies::PolicyMetrics;
 pub use self::read::Series;
 use self::unsuffixed::UnsuffixedCounter;
 pub use self::webhooks::{Rejection, WebhookMetrics};
 
+/// Buckets of request durations, in seconds.
 const DURATIONS: [f64; 23] = [
     0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0,
     20.0, 30.0, 45.0, 60.0,
 ];
 
-/// Buckets of the service level histogram, which start at a twentieth of a second.
+/// Buckets of request durations for service levels, in seconds.
 const SERVICE_LEVELS: [f64; 21] = [
     0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0,
     45.0, 60.0,
 ];
 
+/// Buckets of the time until a watch has sent the initial objects, in seconds.
 const WATCH_LISTS: [f64; 17] = [
     0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 2.0, 4.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0,
 ];
@@ -96,21 +98,21 @@ struct HealthCheck {
     r#type: &'static str,
 }
 
-/// The metrics of a server. The program adds its own through [`Metrics::register`].
+/// Metrics of a server. The program adds metrics through [`Metrics::register`].
 #[derive(Debug)]
 pub struct Metrics {
     registry: Mutex<Registry>,
-    requests: Family<Outcome, Counter>,
+    requests: Family<OutcomeLabels, Counter>,
     durations: Family<Labels, Histogram, fn() -> Histogram>,
     service_levels: Family<BaseLabels, Histogram, fn() -> Histogram>,
     sizes: Family<BaseLabels, Histogram, fn() -> Histogram>,
     bodies: Family<BodyLabels, Histogram, fn() -> Histogram>,
     long_running: Family<BaseLabels, Gauge>,
     in_flight: Family<RequestKind, Gauge>,
-    terminations: Family<Termination, Counter>,
+    terminations: Family<TerminationLabels, Counter>,
     watch_events: Family<WatchLabels, Counter>,
     watch_sizes: Family<WatchLabels, Histogram, fn() -> Histogram>,
-    watch_lists: Family<WatchList, Histogram, fn() -> Histogram>,
+    watch_lists: Family<WatchListLabels, Histogram, fn() -> Histogram>,
     authentications: Family<AttemptResult, UnsuffixedCounter>,
     users: Family<Username, UnsuffixedCounter>,
     certificate_life: Histogram,
@@ -120,14 +122,14 @@ pub struct Metrics {
     health: Family<HealthCheck, Gauge<f64, AtomicU64>>,
 }
 
-/// Counters of the events of one watch, which are looked up once.
+/// Counters of the events of one watch. They are looked up once for the whole watch.
 pub(crate) struct WatchMeter {
     events: Counter,
     sizes: Histogram,
 }
 
 impl WatchMeter {
-    /// Counts `events` events with `bytes` bytes in total.
+    /// Counts `events` sent events, with `bytes` bytes in total.
     pub(crate) fn sent(&self, events: u64, bytes: usize) {
         self.events.inc_by(events);
         #[expect(clippy::cast_precision_loss, reason = "sizes beyond 2^52 bytes do not occur")]
@@ -194,7 +196,7 @@ impl Metrics {
             audit_errors: Family::default(),
             health: Family::default(),
         };
-        // Series that start at zero make the first event an increase.
+        // These series exist from the start, so that an alert on an increase sees the first error.
         for plugin in ["log", "webhook"] {
             metrics.audit_error(plugin, 0);
         }
@@ -202,7 +204,7 @@ impl Metrics {
         metrics
     }
 
-    /// Lets the program register metrics of its own.
+    /// Registers metrics of the program: `add` receives the registry.
     pub fn register(&self, add: impl FnOnce(&mut Registry)) {
         add(&mut self.registry.lock());
     }
@@ -210,7 +212,7 @@ impl Metrics {
     /// Adds the numbers of objects of the stored resources ([`stored`](crate::stored) returns the resources
     /// of groups).
     pub fn count_stored(&self, stored: impl IntoIterator<Item = (GroupResource, Arc<dyn Store>)>) {
-        let stored = objects::Objects::of(stored);
+        let stored = objects::ObjectCounts::of(stored);
         self.register(|registry| registry.register_collector(Box::new(stored)));
     }
 
@@ -224,104 +226,116 @@ impl Metrics {
     // The exposition format appends `_total` to the names of counters.
     fn register_own(&self) {
         let mut registry = self.registry.lock();
-        let target = &mut *registry;
-        target.register(
+        self.register_requests(&mut registry);
+        self.register_watches(&mut registry);
+        self.register_security(&mut registry);
+        registry.register(
+            "kubernetes_healthcheck",
+            "Health checks: 1 passes, 0 fails",
+            self.health.clone(),
+        );
+        registry.register_collector(Box::new(process::Process));
+    }
+
+    fn register_requests(&self, registry: &mut Registry) {
+        registry.register(
             "apiserver_request",
             "Number of answered requests",
             self.requests.clone(),
         );
-        target.register(
+        registry.register(
             "apiserver_request_duration_seconds",
             "Seconds from a request's arrival to the last byte of its response",
             self.durations.clone(),
         );
         // Dashboards use this metric for service levels. Calls of a hub's webhooks are included, since they
         // are rare.
-        target.register(
+        registry.register(
             "apiserver_request_sli_duration_seconds",
             "Seconds from a request's arrival to the last byte of its response, including the webhooks of a hub",
             self.service_levels.clone(),
         );
-        target.register(
+        registry.register(
             "apiserver_response_sizes",
             "Bytes of responses",
             self.sizes.clone(),
         );
-        target.register(
+        registry.register(
             "apiserver_request_body_size_bytes",
             "Bytes of request bodies",
             self.bodies.clone(),
         );
-        target.register(
+        registry.register(
             "apiserver_longrunning_requests",
             "Number of open watches and proxied requests",
             self.long_running.clone(),
         );
-        target.register(
+        registry.register(
             "apiserver_current_inflight_requests",
             "Number of requests in flight",
             self.in_flight.clone(),
         );
-        target.register(
+        registry.register(
             "apiserver_request_terminations",
             "Requests that the server refused because of overload, or ended at a timeout, to protect itself",
             self.terminations.clone(),
         );
-        target.register(
+    }
+
+    fn register_watches(&self, registry: &mut Registry) {
+        registry.register(
             "apiserver_watch_events",
             "Number of sent watch events",
             self.watch_events.clone(),
         );
-        target.register(
+        registry.register(
             "apiserver_watch_events_sizes",
             "Bytes of watch events",
             self.watch_sizes.clone(),
         );
-        target.register(
+        registry.register(
             "apiserver_watch_list_duration_seconds",
             "Seconds from a watch's arrival until its initial events were sent",
             self.watch_lists.clone(),
         );
-        target.register(
+    }
+
+    /// Registers the metrics of authentication, TLS and the audit log.
+    fn register_security(&self, registry: &mut Registry) {
+        registry.register(
             "authenticated_user_requests",
             "Authenticated requests, by the kind of the user's name",
             self.users.clone(),
         );
-        target.register(
+        registry.register(
             "authentication_attempts",
             "Authentications, by result",
             self.authentications.clone(),
         );
-        target.register(
+        registry.register(
             "apiserver_client_certificate_expiration_seconds",
             "Remaining validity of the requests' client certificates, in seconds",
             self.certificate_life.clone(),
         );
-        target.register(
+        registry.register(
             "apiserver_tls_handshake_errors",
             "Number of failed TLS handshakes",
             self.tls_errors.clone(),
         );
-        target.register(
+        registry.register(
             "apiserver_audit_event",
             "Number of audit events that were passed to the log",
             self.audit_events.clone(),
         );
-        target.register(
+        registry.register(
             "apiserver_audit_error",
             "Number of lost audit events, by the plugin that lost them",
             self.audit_errors.clone(),
         );
-        target.register(
-            "kubernetes_healthcheck",
-            "Health checks: 1 passes, 0 fails",
-            self.health.clone(),
-        );
-        target.register_collector(Box::new(process::Process));
     }
 
-    /// Counts an answered request. `bytes` and `seconds` are for the whole answer; they are not recorded for
-    /// a long-running request.
+    /// Counts an answered request. `bytes` and `seconds` are the size and duration of the whole answer; they
+    /// are not recorded for a long-running request.
     pub(crate) fn answered(&self, labels: &Labels, code: u16, seconds: f64, bytes: u64, long_running: bool) {
         self.requests.get_or_create(&labels.outcome(code)).inc();
         if long_running {
@@ -342,19 +356,19 @@ impl Metrics {
         }
     }
 
-    /// Counts a watch that has sent all initial objects, `seconds` after the request arrived.
+    /// Records that a watch has sent all initial objects, `seconds` after the request arrived.
     pub(crate) fn watch_listed(&self, labels: &Labels, seconds: f64) {
         self.watch_lists
             .get_or_create(&labels.watch_list())
             .observe(seconds);
     }
 
-    /// Counts a request that was refused because of load, or ended by the timeout.
+    /// Counts a request that was refused because of overload, or ended at the timeout.
     pub(crate) fn terminated(&self, labels: &Labels, code: u16) {
         self.terminations.get_or_create(&labels.termination(code)).inc();
     }
 
-    /// Counts an open long-running request; the caller decreases the gauge when it ends.
+    /// Counts an open long-running request. The caller decreases the returned gauge when the request ends.
     pub(crate) fn long_running(&self, labels: &Labels) -> Gauge {
         let gauge = self.long_running.get_or_create_owned(&labels.base());
         gauge.inc();
@@ -369,7 +383,7 @@ impl Metrics {
             .set(count);
     }
 
-    /// Returns the counters of one watch's events.
+    /// Returns the counters of the events of one watch.
     pub(crate) fn watch_meter(&self, labels: &Labels) -> WatchMeter {
         let watch_labels = labels.watch();
         WatchMeter {
@@ -400,7 +414,7 @@ impl Metrics {
     pub(crate) fn certificate_life(&self, seconds: i64) {
         #[expect(
             clippy::cast_precision_loss,
-            reason = "lives beyond 2^52 seconds do not occur"
+            reason = "lifetimes beyond 2^52 seconds do not occur"
         )]
         self.certificate_life.observe(seconds as f64);
     }
@@ -410,7 +424,7 @@ impl Metrics {
         self.tls_errors.inc();
     }
 
-    /// Counts an audit event.
+    /// Counts an audit event that is passed to the log.
     pub(crate) fn audit_event(&self) {
         self.audit_events.inc();
     }
@@ -433,7 +447,8 @@ impl Metrics {
     }
 }
 
-/// Label for the class of a user. User names would add series without limit, and disclose the users.
+/// Returns the label for the class of a user. Names as labels would add series without limit, and disclose
+/// the users.
 fn kind_of_name(user: &str) -> &'static str {
     const KNOWN: [&str; 5] = [
         "admin",

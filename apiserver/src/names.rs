@@ -8,7 +8,7 @@ const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 /// Number of random characters after the prefix.
 const SUFFIX: usize = 5;
 
-/// Longest prefix with which the name is a DNS label.
+/// Length of the longest prefix, in bytes: with the suffix, it fits into a DNS label.
 const PREFIX_LIMIT: usize = 63 - SUFFIX;
 
 /// Returns `prefix` with five random characters; a prefix that is too long is truncated.

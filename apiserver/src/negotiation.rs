@@ -11,7 +11,7 @@ use http::header::{ACCEPT, ACCEPT_ENCODING, USER_AGENT};
 use crate::request_info::Query;
 use crate::yaml;
 
-/// The encodings of an answer.
+/// Encoding of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Encoding {
     Json,
@@ -38,7 +38,7 @@ impl Encoding {
     }
 }
 
-/// Versions of the `meta.k8s.io` group that clients request; both have the same form.
+/// Version of the `meta.k8s.io` group that a client requests. Both versions have the same form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum MetaVersion {
     V1,
@@ -54,7 +54,7 @@ impl MetaVersion {
     }
 }
 
-/// Part of the objects in the answer.
+/// Form of the objects in the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Shape {
     /// Whole objects.
@@ -76,13 +76,14 @@ pub(crate) enum Answer {
 /// Forms that a resource has in addition to the JSON of its objects.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Forms {
-    /// Whether objects have table rows. Objects without metadata, which are only returned, have none.
+    /// Whether objects have table rows. Objects that are only returned and have no metadata, such as reviews,
+    /// have none.
     pub(crate) tables: bool,
     /// Whether objects have protobuf messages.
     pub(crate) messages: bool,
 }
 
-/// Negotiated form of an answer.
+/// Negotiated encoding and shape of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct MediaType {
     pub(crate) encoding: Encoding,
@@ -92,7 +93,7 @@ pub(crate) struct MediaType {
 const JSON: &str = "application/json";
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
-/// Media types that a 406 lists.
+/// Returns the media types that a 406 lists.
 fn offered(answer: Answer, forms: Forms) -> Vec<&'static str> {
     let types: &[_] = match answer {
         Answer::Watch => &[
@@ -102,7 +103,7 @@ fn offered(answer: Answer, forms: Forms) -> Vec<&'static str> {
         ],
         Answer::Object | Answer::List => &[
             (JSON, true),
-            ("application/yaml", yaml::SERVED),
+            ("application/yaml", yaml::SUPPORTED),
             (PROTOBUF, forms.messages),
         ],
     };
@@ -137,7 +138,7 @@ pub(crate) fn negotiate(
     let accepted = clauses
         .iter()
         .find_map(|clause| clause.accept(answer, forms, pretty));
-    // Watches have no form in YAML: a watch is refused if the client prefers YAML.
+    // Watches cannot be encoded as YAML: a watch is refused if the client prefers YAML.
     let served = accepted.filter(|accepted| answer != Answer::Watch || accepted.encoding != Encoding::Yaml);
     served.ok_or_else(|| Status::not_acceptable(&offered(answer, forms)))
 }
@@ -145,9 +146,9 @@ pub(crate) fn negotiate(
 /// Highest number of clauses that are sorted exactly as in kube-apiserver.
 const EXACTLY_SORTED: usize = 12;
 
-/// Sorts the clauses by quality, highest first. A clause with a `*` comes after an exact clause that directly
-/// follows it, regardless of their qualities. More clauses than [`EXACTLY_SORTED`] are sorted by quality and
-/// specificity instead.
+/// Sorts the clauses by quality, highest first. In addition, as in kube-apiserver, a clause without `*` moves
+/// before a preceding clause with `*`, even if it has a lower quality. More clauses than [`EXACTLY_SORTED`]
+/// are sorted by quality and specificity instead.
 fn in_order(mut clauses: Vec<Clause<'_>>) -> Vec<Clause<'_>> {
     if clauses.len() > EXACTLY_SORTED {
         clauses.sort_by_key(|clause| std::cmp::Reverse((clause.quality, clause.specificity())));
@@ -163,10 +164,10 @@ fn in_order(mut clauses: Vec<Clause<'_>>) -> Vec<Clause<'_>> {
     clauses
 }
 
-/// Whether the client prefers a `Status` in YAML. For a `Status`, `Accept` is a preference that never leads
-/// to a refusal.
+/// Whether the client prefers a `Status` in YAML. A `Status` is sent even if the client accepts none of the
+/// encodings.
 pub(crate) fn wants_yaml(headers: &HeaderMap) -> bool {
-    // Few requests use YAML, but every request is checked, so the check is cheap.
+    // Few requests name YAML: the search for the word spares the others the negotiation.
     let is_named = headers
         .get_all(ACCEPT)
         .iter()
@@ -174,7 +175,7 @@ pub(crate) fn wants_yaml(headers: &HeaderMap) -> bool {
     is_named && encoding_of_status(headers, false) == Some(Encoding::Yaml)
 }
 
-/// Whether the client prefers a `Status` in protobuf, about a resource that has messages.
+/// Whether the client prefers a `Status` in protobuf. Call it only for a resource with protobuf messages.
 pub(crate) fn wants_protobuf(headers: &HeaderMap) -> bool {
     let is_named = headers
         .get_all(ACCEPT)
@@ -192,17 +193,24 @@ fn encoding_of_status(headers: &HeaderMap, messages: bool) -> Option<Encoding> {
     accepted.ok().map(|accepted| accepted.encoding)
 }
 
-/// Whether the client accepts a gzip body.
+/// Whether the client accepts a gzip body. A clause for gzip overrides the clause `*`.
 pub(crate) fn accepts_gzip(headers: &HeaderMap) -> bool {
-    let clauses = headers
+    let values = headers
         .get_all(ACCEPT_ENCODING)
         .iter()
         .filter_map(|value| value.to_str().ok());
-    clauses.flat_map(|text| text.split(',')).any(|clause| {
+    let (mut gzip, mut any) = (None, None);
+    for clause in values.flat_map(|text| text.split(',')) {
         let mut parts = clause.split(';').map(str::trim);
-        let is_named = matches!(parts.next(), Some("gzip" | "x-gzip" | "*"));
-        is_named && !parts.any(|parameter| matches!(parameter, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"))
-    })
+        let name = parts.next().unwrap_or_default().to_ascii_lowercase();
+        let accepted = !parts.any(|parameter| matches!(parameter, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"));
+        match name.as_str() {
+            "gzip" | "x-gzip" => gzip = Some(accepted || gzip == Some(true)),
+            "*" => any = Some(accepted),
+            _ => {}
+        }
+    }
+    gzip.or(any).unwrap_or(false)
 }
 
 fn json(pretty: bool, answer: Answer) -> Encoding {
@@ -227,12 +235,14 @@ fn wants_pretty(headers: &HeaderMap, query: &Query) -> bool {
         .any(|name| agent.starts_with(name))
 }
 
+/// Clause of an `Accept` header.
 #[derive(Debug, Default)]
 struct Clause<'a> {
-    kind: &'a str,
-    subkind: &'a str,
+    main_type: &'a str,
+    subtype: &'a str,
     /// Quality in thousandths.
     quality: u32,
+    /// Kind to which the objects are converted (`as`).
     convert: &'a str,
     group: &'a str,
     version: &'a str,
@@ -243,10 +253,10 @@ struct Clause<'a> {
 impl<'a> Clause<'a> {
     fn parse(text: &'a str) -> Option<Self> {
         let mut parts = text.split(';').map(str::trim);
-        let (kind, subkind) = parts.next()?.split_once('/')?;
+        let (main_type, subtype) = parts.next()?.split_once('/')?;
         let mut clause = Self {
-            kind: kind.trim(),
-            subkind: subkind.trim(),
+            main_type: main_type.trim(),
+            subtype: subtype.trim(),
             quality: 1000,
             ..Self::default()
         };
@@ -266,26 +276,28 @@ impl<'a> Clause<'a> {
         (clause.quality > 0).then_some(clause)
     }
 
+    /// Number of parts of the media type that are not `*`, from the left.
     fn specificity(&self) -> u8 {
-        match (self.kind, self.subkind) {
+        match (self.main_type, self.subtype) {
             ("*", _) => 0,
             (_, "*") => 1,
             _ => 2,
         }
     }
 
-    /// Whether the clause is moved before `other`, its direct predecessor. The relation is not an order: of
-    /// two clauses, each may precede the other.
+    /// Whether the clause moves before `other`, the clause directly before it. The relation is not an order:
+    /// of two clauses, each may precede the other.
     fn precedes(&self, other: &Self) -> bool {
         self.quality > other.quality
-            || (self.kind != "*" && other.kind == "*")
-            || (self.subkind != "*" && other.subkind == "*")
+            || (self.main_type != "*" && other.main_type == "*")
+            || (self.subtype != "*" && other.subtype == "*")
     }
 
+    /// Returns the form that the clause accepts; `None` if it cannot be served.
     fn accept(&self, answer: Answer, forms: Forms, pretty: bool) -> Option<MediaType> {
-        let encoding = match (self.kind, self.subkind) {
+        let encoding = match (self.main_type, self.subtype) {
             ("*", "*") | ("application", "*" | "json") => json(self.pretty.unwrap_or(pretty), answer),
-            ("application", "yaml") if yaml::SERVED => Encoding::Yaml,
+            ("application", "yaml") if yaml::SUPPORTED => Encoding::Yaml,
             ("application", "vnd.kubernetes.protobuf") if forms.messages => Encoding::Protobuf,
             _ => return None,
         };
@@ -485,6 +497,9 @@ mod tests {
             ("gzip", true),
             ("deflate, gzip;q=0.5", true),
             ("gzip;q=0", false),
+            ("GZIP", true),
+            ("*", true),
+            ("gzip;q=0, *", false),
             ("br", false),
         ] {
             let mut headers = HeaderMap::new();

@@ -1,4 +1,4 @@
-//! Options of reads and writes, from the query or from the body of a delete, parsed and validated.
+//! Options of reads and writes, from the query or from the body of a delete.
 
 use berth_apimachinery::selector::{FieldSelector, Selector};
 use berth_apimachinery::write::{CommitError, WriteRefusal};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::managers;
 use crate::request_info::Query;
 
-/// API group of the options kinds, for messages.
+/// API group of `ListOptions` and the other kinds of options, for error messages.
 const META: &str = "meta.k8s.io";
 
 fn refuse(kind: &str, errors: &[FieldError]) -> Result<(), Status> {
@@ -33,9 +33,9 @@ fn number<T: std::str::FromStr>(query: &Query, key: &str) -> Result<Option<T>, S
     }
 }
 
-/// Values of `resourceVersionMatch`.
+/// Value of `resourceVersionMatch`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Match {
+pub(crate) enum VersionMatch {
     Exact,
     NotOlderThan,
 }
@@ -45,9 +45,9 @@ pub(crate) enum Match {
 pub(crate) struct ListOptions {
     pub(crate) labels: Selector,
     pub(crate) fields: FieldSelector,
-    /// Resource version; `None` means the most recent, 0 means any.
+    /// Requested resource version; `None` means the most recent, 0 means any.
     pub(crate) revision: Option<u64>,
-    pub(crate) matching: Option<Match>,
+    pub(crate) version_match: Option<VersionMatch>,
     /// Page size; 0 means unlimited.
     pub(crate) limit: usize,
     /// The received continue token; empty for a first page.
@@ -70,7 +70,7 @@ impl ListOptions {
             labels,
             fields,
             revision: revision(query)?,
-            matching: matching(query, watch)?,
+            version_match: version_match(query, watch)?,
             limit: usize::try_from(limit).unwrap_or_default(),
             token: text("continue").to_owned(),
             timeout_seconds: number::<i64>(query, "timeoutSeconds")?
@@ -87,7 +87,7 @@ impl ListOptions {
     fn check(&self, watch: bool) -> Result<(), Status> {
         let mut errors = Vec::new();
         let mut forbid = |field: &str, detail: &str| errors.push(FieldError::forbidden(field, detail));
-        if let Some(matching) = self.matching {
+        if let Some(version_match) = self.version_match {
             let field = "resourceVersionMatch";
             if watch && self.send_initial_events.is_none() {
                 forbid(
@@ -106,7 +106,7 @@ impl ListOptions {
                     "resourceVersionMatch is forbidden when continue is provided",
                 );
             }
-            if matching == Match::Exact && self.revision == Some(0) {
+            if version_match == VersionMatch::Exact && self.revision == Some(0) {
                 forbid(
                     field,
                     "resourceVersionMatch \"Exact\" is forbidden for resourceVersion \"0\"",
@@ -117,7 +117,7 @@ impl ListOptions {
             let field = "sendInitialEvents";
             if !watch {
                 forbid(field, "sendInitialEvents is forbidden for list");
-            } else if self.matching != Some(Match::NotOlderThan) {
+            } else if self.version_match != Some(VersionMatch::NotOlderThan) {
                 forbid(
                     field,
                     "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
@@ -128,7 +128,7 @@ impl ListOptions {
     }
 }
 
-/// Parses `resourceVersion`; also for a get.
+/// Parses `resourceVersion` of a get, a list or a watch.
 pub(crate) fn revision(query: &Query) -> Result<Option<u64>, Status> {
     match query.first("resourceVersion") {
         None | Some("") => Ok(None),
@@ -140,11 +140,11 @@ pub(crate) fn revision(query: &Query) -> Result<Option<u64>, Status> {
     }
 }
 
-fn matching(query: &Query, watch: bool) -> Result<Option<Match>, Status> {
+fn version_match(query: &Query, watch: bool) -> Result<Option<VersionMatch>, Status> {
     match query.first("resourceVersionMatch") {
         None | Some("") => Ok(None),
-        Some("NotOlderThan") => Ok(Some(Match::NotOlderThan)),
-        Some("Exact") if !watch => Ok(Some(Match::Exact)),
+        Some("NotOlderThan") => Ok(Some(VersionMatch::NotOlderThan)),
+        Some("Exact") if !watch => Ok(Some(VersionMatch::Exact)),
         Some(other) => {
             let supported: &[&str] = if watch {
                 &["NotOlderThan"]
@@ -223,8 +223,8 @@ impl WriteOptions {
     }
 }
 
-/// Whether the request is a dry run. Only `All` is valid. An empty value (such as a script's unset variable)
-/// is an error, so that nothing is written by mistake.
+/// Whether the request is a dry run. Only the value `All` is valid. An empty value is also an error: it may
+/// come from an unset variable of a script, and nothing should be written by mistake.
 fn dry_run(values: &[&str], errors: &mut Vec<FieldError>) -> bool {
     if values.iter().any(|value| *value != "All") {
         errors.push(FieldError::not_supported("dryRun", Value::from(values), &["All"]));
@@ -245,7 +245,9 @@ pub(crate) enum Propagation {
 pub(crate) struct DeleteOptions {
     pub(crate) dry_run: bool,
     pub(crate) propagation: Option<Propagation>,
+    /// Precondition: the UID of the object.
     uid: Option<String>,
+    /// Precondition: the resource version of the object.
     revision: Option<String>,
 }
 
@@ -272,18 +274,19 @@ impl DeleteOptions {
 
     /// Parses the options in a decoded body.
     pub(crate) fn of_body(body: &Value) -> Result<Self, Status> {
-        expect(body, "dryRun", |value| {
+        let is_text_list = |value: &Value| {
             value
                 .as_array()
                 .is_some_and(|list| list.iter().all(Value::is_string))
-        })?;
-        expect(body, "propagationPolicy", Value::is_string)?;
-        expect(body, "orphanDependents", Value::is_boolean)?;
-        expect(body, "gracePeriodSeconds", Value::is_i64)?;
-        expect(body, "preconditions", Value::is_object)?;
+        };
+        expect(body, "dryRun", "an array of strings", is_text_list)?;
+        expect(body, "propagationPolicy", "a string", Value::is_string)?;
+        expect(body, "orphanDependents", "a boolean", Value::is_boolean)?;
+        expect(body, "gracePeriodSeconds", "an integer", Value::is_i64)?;
+        expect(body, "preconditions", "an object", Value::is_object)?;
         let preconditions = &body["preconditions"];
-        expect(preconditions, "uid", Value::is_string)?;
-        expect(preconditions, "resourceVersion", Value::is_string)?;
+        expect(preconditions, "uid", "a string", Value::is_string)?;
+        expect(preconditions, "resourceVersion", "a string", Value::is_string)?;
         let list = body["dryRun"].as_array();
         let dry_run: Vec<&str> =
             list.map_or_else(Vec::new, |list| list.iter().filter_map(Value::as_str).collect());
@@ -337,16 +340,16 @@ impl DeleteOptions {
         })
     }
 
-    /// Checks that the object is the intended one; the error is 409.
+    /// Checks the preconditions against `object`; the error is 409.
     pub(crate) fn check_preconditions(
         &self,
         resource: GroupResource,
         object: &Object,
     ) -> Result<(), CommitError> {
         let name = object.meta().name();
-        let differs = |what: &str, expected: &str, have: &str| {
+        let differs = |field: &str, expected: &str, have: &str| {
             let text = format!(
-                "Precondition failed: {what} in precondition: {expected}, {what} in object meta: {have}"
+                "Precondition failed: {field} in precondition: {expected}, {field} in object meta: {have}"
             );
             let conflict = Status::conflict(resource, name, &text);
             Err(CommitError::new(WriteRefusal::Changed, conflict))
@@ -365,10 +368,11 @@ impl DeleteOptions {
     }
 }
 
-fn expect(body: &Value, field: &str, fits: impl Fn(&Value) -> bool) -> Result<(), Status> {
+/// Checks that `field` is absent or has the type `wanted`, which `fits` tests.
+fn expect(body: &Value, field: &str, wanted: &str, fits: impl Fn(&Value) -> bool) -> Result<(), Status> {
     match body.get(field) {
         Some(value) if !value.is_null() && !fits(value) => Err(Status::bad_request(format!(
-            "DeleteOptions: {field} has the wrong type: {value}"
+            "DeleteOptions: {field} must be {wanted}, not {value}"
         ))),
         _ => Ok(()),
     }

@@ -1,5 +1,5 @@
-//! Pages of a list: every page has the revision of the first, and a token contains the start of the next
-//! page.
+//! Pages of a list. All pages show the list at one revision. A continue token has this revision and the start
+//! of the next page.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -8,7 +8,7 @@ use berth_storage::Name;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Start of the next page. The token is opaque to clients.
+/// Continue token: the start of the next page. Clients do not interpret it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Token {
@@ -21,14 +21,14 @@ pub(crate) struct Token {
     ns: String,
     /// Name of the last returned object.
     start: String,
-    /// Number of the cached listing of a computed resource; 0 for stored resources, whose revision is
-    /// sufficient.
+    /// Number of the cached listing of a computed resource; 0 for a stored resource, whose list the revision
+    /// identifies.
     #[serde(default)]
     listing: u64,
-    /// Number of objects that follow in the list at `rv`, so that they are not counted for each page; 0 if
+    /// Number of objects after the last returned object, so that they are not counted for each page; 0 if
     /// they were not counted.
-    #[serde(default)]
-    left: usize,
+    #[serde(default, rename = "left")]
+    remaining: usize,
 }
 
 const FORMAT: &str = "meta.k8s.io/v1";
@@ -42,19 +42,19 @@ impl Token {
             ns: last.namespace.to_string(),
             start: last.name.to_string(),
             listing: 0,
-            left: 0,
+            remaining: 0,
         }
     }
 
     /// Returns the token with the number of the objects that follow.
-    pub(crate) fn leaving(mut self, left: usize) -> Self {
-        self.left = left;
+    pub(crate) fn with_remaining(mut self, count: usize) -> Self {
+        self.remaining = count;
         self
     }
 
     /// Number of objects that follow, if it is known.
-    pub(crate) fn left(&self) -> Option<usize> {
-        (self.left > 0).then_some(self.left)
+    pub(crate) fn remaining(&self) -> Option<usize> {
+        (self.remaining > 0).then_some(self.remaining)
     }
 
     /// Returns the token for the cached listing `number`.
@@ -63,7 +63,7 @@ impl Token {
         self
     }
 
-    /// Number of the cached listing, 0 for none.
+    /// Number of the cached listing; 0 if the list has none.
     pub(crate) fn listing(&self) -> u64 {
         self.listing
     }
@@ -92,8 +92,8 @@ impl Token {
         if self.listing > 0 {
             token["listing"] = self.listing.into();
         }
-        if self.left > 0 {
-            token["left"] = self.left.into();
+        if self.remaining > 0 {
+            token["left"] = self.remaining.into();
         }
         URL_SAFE_NO_PAD.encode(token.to_string())
     }
@@ -103,16 +103,16 @@ impl Token {
         (self.rv > 0).then_some(Revision(self.rv))
     }
 
-    /// Name of the object before the page.
+    /// Name of the last returned object, after which the page begins.
     pub(crate) fn last(&self) -> Name {
         Name::new(&self.ns, &self.start)
     }
 
-    /// The error 410, with a token that continues in the current list.
+    /// Returns the error 410, with a token that continues in the current list.
     pub(crate) fn expired(mut self) -> Status {
         self.rv = 0;
         self.listing = 0;
-        self.left = 0;
+        self.remaining = 0;
         let mut status = Status::expired(
             "The provided continue parameter is too old to display a consistent list result. Start the list again, or \
              use the continue token in this answer's metadata to go on from the next key in the list as it is now; \
@@ -131,9 +131,9 @@ mod tests {
 
     #[test]
     fn tokens_survive_the_way_to_the_client_and_back() {
-        let token = Token::after(&Name::new("ns", "x"), Revision(7)).leaving(3);
+        let token = Token::after(&Name::new("ns", "x"), Revision(7)).with_remaining(3);
         assert_eq!(Token::parse(&token.encode()).unwrap(), token);
-        assert_eq!(token.left(), Some(3));
+        assert_eq!(token.remaining(), Some(3));
         assert_eq!(token.revision(), Some(Revision(7)));
     }
 
@@ -143,11 +143,11 @@ mod tests {
             assert_eq!(Token::parse(bad).unwrap_err().code, 400, "{bad}");
         }
         let status = Token::after(&Name::new("", "x"), Revision(7))
-            .leaving(3)
+            .with_remaining(3)
             .expired();
         assert_eq!((status.code, status.reason.as_str()), (410, "Expired"));
         let next = Token::parse(status.metadata["continue"].as_str().unwrap()).unwrap();
-        assert_eq!((next.revision(), next.left()), (None, None));
+        assert_eq!((next.revision(), next.remaining()), (None, None));
         assert_eq!(next.last(), Name::new("", "x"));
     }
 }

@@ -14,7 +14,7 @@ use crate::decode::{self, DecodedBody};
 /// A patch in one of the formats.
 #[derive(Debug)]
 pub(crate) enum PatchBody {
-    /// RFC 6902, or the error of a malformed operation, which is reported once the object is found, like the
+    /// RFC 6902; or the error of a malformed operation, which is reported when the patch is applied, like the
     /// error of a failing operation.
     Json(Result<Patch, Box<Status>>),
     /// RFC 7396.
@@ -50,11 +50,11 @@ const MERGE: &str = "application/merge-patch+json";
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
 pub(crate) const APPLY: &str = "application/apply-patch+yaml";
 
-/// Formats that a resource accepts in addition to JSON patches and merge patches.
+/// Formats that a resource accepts in addition to JSON patch and merge patch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Formats {
     pub(crate) strategic: bool,
-    /// Whether server-side apply is supported; its bodies are parsed by another module.
+    /// Whether server-side apply is supported, whose bodies `handlers::apply` parses.
     pub(crate) apply: bool,
 }
 
@@ -97,7 +97,8 @@ impl PatchBody {
                 Some(Value::Object(metadata)) => metadata.contains_key("managedFields"),
                 metadata => metadata.is_some(),
             },
-            // Directives for a list are in separate fields of the same object.
+            // Directives are fields that begin with `$`: `$patch`, `$setElementOrder/managedFields` and
+            // others.
             Self::Strategic(patch) => match patch.get("metadata") {
                 Some(Value::Object(metadata)) => metadata
                     .keys()
@@ -138,7 +139,7 @@ impl PatchBody {
             Ok(value)
         } else {
             Err(unprocessable(
-                "the patch makes it something else than an object".to_owned(),
+                "the result of the patch must be an object".to_owned(),
             ))
         }
     }
@@ -155,7 +156,7 @@ impl Formats {
     }
 }
 
-/// The error 422 without an object, which is kube-apiserver's answer to a patch that does not apply.
+/// Returns the error 422, without an object: kube-apiserver's answer to a patch that cannot be applied.
 fn unprocessable(problem: String) -> Status {
     let text = "the server rejected our request due to an error in our request";
     Status::failure(422, "Invalid", format!("{text}: {problem}")).with_cause(
@@ -167,7 +168,7 @@ fn unprocessable(problem: String) -> Status {
 
 fn of_json(problem: Problem) -> Status {
     match problem {
-        Problem::Exceeded(BudgetExceeded::Ended) => BudgetExceeded::Ended.into(),
+        Problem::Exceeded(BudgetExceeded::Abandoned) => BudgetExceeded::Abandoned.into(),
         problem => unprocessable(problem.to_string()),
     }
 }
@@ -181,7 +182,7 @@ fn of_strategic(problem: Problem) -> Status {
     }
 }
 
-/// The fields of an operation.
+/// Fields of an operation of a JSON patch.
 const FIELDS: [&str; 4] = ["op", "path", "from", "value"];
 
 type Operations = Result<Patch, Box<Status>>;
@@ -214,7 +215,8 @@ fn operations(bytes: &[u8]) -> Result<(Operations, Vec<String>), Status> {
     Ok((operations, strict_problems(list, &duplicates)))
 }
 
-/// Problems of operations that field validation reports, at most [`decode::MAX_REPORTED`].
+/// Returns the duplicate and unknown fields of operations, for field validation; at most
+/// [`decode::MAX_REPORTED`].
 fn strict_problems(list: &[Value], duplicates: &[String]) -> Vec<String> {
     let unknown = list.iter().enumerate().flat_map(|(index, operation)| {
         let names = operation.as_object().into_iter().flatten().map(|(name, _)| name);
@@ -233,7 +235,9 @@ fn object(bytes: &[u8]) -> Result<(Value, Vec<String>), Status> {
     if decoded.value.is_object() {
         return Ok((decoded.value, decode::duplicate_fields(&decoded.duplicates)));
     }
-    Err(Status::bad_request("error decoding patch: it must be an object"))
+    Err(Status::bad_request(
+        "error decoding patch: the patch must be a JSON object",
+    ))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ pub(crate) const TAIL: &[u8] = &[0x1a, 0, 0x22, 0];
 /// Field number of the items in the message of a list.
 const ITEMS: u8 = 2;
 
-/// Length in bytes of a whole field whose value has `length` bytes.
+/// Returns the length in bytes of a field, whose value has `length` bytes.
 pub(crate) const fn field_len(length: usize) -> usize {
     let mut rest = length >> 7;
     let mut digits = 1;
@@ -23,7 +23,7 @@ pub(crate) const fn field_len(length: usize) -> usize {
     1 + digits + length
 }
 
-/// Writes the head of a field of `length` bytes, whose number is below 16.
+/// Writes the head of the field `number` (below 16) with a value of `length` bytes.
 fn head(number: u8, length: usize, out: &mut Vec<u8>) {
     out.push(number << 3 | 2);
     let mut rest = length;
@@ -46,7 +46,7 @@ fn field(number: u8, bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-/// Writes the envelope of an object of a kind, up to its message of `length` bytes; [`TAIL`] follows the
+/// Writes the envelope of an object up to the message, which has `length` bytes. [`TAIL`] must follow the
 /// message.
 pub(crate) fn open(api_version: &str, kind: &str, length: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(MAGIC);
@@ -56,7 +56,7 @@ pub(crate) fn open(api_version: &str, kind: &str, length: usize, out: &mut Vec<u
     head(2, length, out);
 }
 
-/// Encodes an object of a kind with the message `message`.
+/// Returns the envelope of an object with `message`.
 pub(crate) fn envelope(api_version: &str, kind: &str, message: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(32 + api_version.len() + kind.len() + message.len());
     open(api_version, kind, message.len(), &mut out);
@@ -65,7 +65,7 @@ pub(crate) fn envelope(api_version: &str, kind: &str, message: &[u8]) -> Vec<u8>
     out
 }
 
-/// Encodes the beginning of a list of a kind, up to its items, whose total length is `items` bytes.
+/// Returns the beginning of a list of `kind`, up to the items, whose total length is `items` bytes.
 pub(crate) fn list_head(api_version: &str, kind: &str, metadata: &[u8], items: usize) -> Vec<u8> {
     let mut out = Vec::new();
     open(api_version, kind, field_len(metadata.len()) + items, &mut out);
@@ -78,7 +78,7 @@ pub(crate) fn item(message: &[u8], out: &mut Vec<u8>) {
     field(ITEMS, message, out);
 }
 
-/// Writes the frame of a watch event: its length in four bytes, then its type and the object's envelope.
+/// Writes the frame of a watch event: the length in four bytes, then the type and the envelope of the object.
 pub(crate) fn frame(r#type: &str, object: &[u8], out: &mut Vec<u8>) {
     let raw = field_len(object.len());
     let length = field_len(r#type.len()) + field_len(raw);
@@ -89,8 +89,8 @@ pub(crate) fn frame(r#type: &str, object: &[u8], out: &mut Vec<u8>) {
     field(1, object, out);
 }
 
-/// Returns the field of an object's message that has its metadata, including the field's head: this is the
-/// message of a PartialObjectMetadata. The metadata are the first field of every kind.
+/// Returns the metadata field of an object's `message`, with the head of the field. These bytes are also the
+/// message of the PartialObjectMetadata of the object. The metadata are the first field of every kind.
 pub(crate) fn metadata(message: &Bytes) -> Bytes {
     let (mut length, mut at) = (0_usize, 1);
     for shift in (0..usize::BITS).step_by(7) {

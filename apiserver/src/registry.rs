@@ -2,8 +2,8 @@
 //! writers alike.
 //!
 //! Handlers of requests are thin: they decode, call the registry and render. Controllers and handlers of
-//! subresources use [`Registry::commit`], which runs the same admission and validation on a list of writes as
-//! on requests of the writes' user, and applies them in one transaction.
+//! subresources use [`Registry::commit`]. It commits a list of writes in one transaction, after the same
+//! admission and validation as for requests of the same user.
 
 mod admit;
 mod apply;
@@ -38,22 +38,22 @@ use crate::errors;
 use crate::served::ServedVersion;
 pub(crate) use admit::{Admission, AdmissionSubject, Purpose};
 pub use apply::ApplyConfiguration;
-pub(crate) use apply::{Application, ToStored};
+pub(crate) use apply::{Application, StoredApplication};
 pub use builder::RegistryBuilder;
 pub use create_hook::{CommittedTransaction, CreateHook, CreatedObject, Extension, OnCommit};
 pub(crate) use delete::DeleteOutcome;
 pub use index::{Index, InstallError};
-pub(crate) use keeping::{concerns, own_name};
+pub(crate) use keeping::{check_not_keeper, concerns};
 pub(crate) use ownership::{Ownership, WriteIntent};
 pub(crate) use prepare::{WriteInput, admit_delete};
 pub(crate) use system::{check_namespace, drop_nulls, metadata, text};
 use transaction::Origin;
 pub use transaction::{Author, share_guards};
-pub(crate) use write::{Target, check_base};
+pub(crate) use write::{ObjectAddress, check_base};
 
-/// Highest number of attempts at a write without a required resource version, when the object is changed
-/// concurrently. Each conflict means that another write succeeded. So this limit is above the number of
-/// writes in flight (200).
+/// Highest number of attempts of a write without a required resource version, if the object is changed
+/// concurrently. Each conflict means that another write succeeded, so the limit is above the highest number
+/// of writes in flight (200).
 pub(crate) const CONFLICT_ATTEMPTS: usize = 256;
 
 /// Served resources, and the only way to write their objects.
@@ -66,12 +66,13 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Starts a registry whose writes pass `chain`; in-process writes have the time of `clock`.
+    /// Returns the builder of a registry. Writes pass `chain`, and in-process writes have the time of
+    /// `clock`.
     pub fn builder(chain: Chain, clock: Arc<dyn Clock>) -> RegistryBuilder {
         RegistryBuilder::new(chain, clock)
     }
 
-    /// Adds `hook` to an existing registry; it acts on creates.
+    /// Adds `hook`, which acts on creates, to an existing registry.
     #[cfg(test)]
     pub(crate) fn hook(&self, hook: Arc<dyn CreateHook>) {
         assert!(self.create_hook.set(hook).is_ok(), "one hook");
@@ -86,7 +87,7 @@ impl Registry {
             .unwrap_or_else(|| EMPTY.get_or_init(Index::default))
     }
 
-    /// Clock of in-process writes.
+    /// Returns the clock of in-process writes.
     #[must_use]
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock
@@ -96,7 +97,7 @@ impl Registry {
         &self.chain
     }
 
-    /// Returns one present object, as stored.
+    /// Returns one object in the latest state, as stored.
     ///
     /// # Errors
     /// 404 when the object does not exist; errors of [`Registry::list`].
@@ -107,8 +108,8 @@ impl Registry {
             .ok_or_else(|| Status::not_found(key.resource, &key.name))
     }
 
-    /// Returns all present objects of one resource, as stored. The objects are not copied, so the call is
-    /// cheap.
+    /// Returns all objects of one resource in the latest state, as stored. The objects are not copied, so the
+    /// call is cheap.
     ///
     /// # Errors
     /// 404 when the resource is not served, 405 when it is computed; errors of the store.
@@ -158,8 +159,8 @@ impl Registry {
         let origin = Origin {
             warnings: Some(call.warnings.clone()),
             annotations: Some(call.annotations.clone()),
-            // Policies and webhooks have already admitted a body with a schema of its own.
-            asked: self
+            // If the subresource has a schema, policies and webhooks have already admitted the body.
+            policies_consulted: self
                 .preferred(key.resource)?
                 .subresource(subresource)
                 .is_some_and(|part| part.schema.is_some()),
@@ -169,7 +170,7 @@ impl Registry {
             .await?;
         objects
             .pop()
-            .ok_or_else(|| Status::internal("the storage answered for no step").into())
+            .ok_or_else(|| Status::internal("the storage returned no object for the write").into())
     }
 
     pub(crate) fn preferred(&self, resource: GroupResource) -> Result<&Arc<ServedVersion>, Status> {

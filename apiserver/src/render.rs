@@ -21,10 +21,10 @@ pub(crate) enum RenderedObject<'a> {
     Untyped(&'a Object),
     /// The stored object with another `apiVersion`.
     InVersion(&'a str, &'a Object),
-    /// The metadata of the object, after this head.
+    /// The object's metadata, after this beginning of a PartialObjectMetadata.
     Metadata(&'static [u8], &'a Object),
-    /// The object serialized again, if the served fields differ from the stored fields.
-    Made(Bytes),
+    /// The converted object, serialized again: the served fields differ from the stored fields.
+    Serialized(Bytes),
 }
 
 impl RenderedObject<'_> {
@@ -34,7 +34,7 @@ impl RenderedObject<'_> {
             Self::Untyped(object) => object.untyped_len(),
             Self::InVersion(version, object) => object.len() - object.api_version().len() + version.len(),
             Self::Metadata(head, object) => head.len() + object.metadata_len() + b"}".len(),
-            Self::Made(bytes) => bytes.len(),
+            Self::Serialized(bytes) => bytes.len(),
         }
     }
 
@@ -48,7 +48,7 @@ impl RenderedObject<'_> {
                 object.write_metadata(out);
                 out.push(b'}');
             }
-            Self::Made(bytes) => out.extend_from_slice(bytes),
+            Self::Serialized(bytes) => out.extend_from_slice(bytes),
         }
     }
 
@@ -56,7 +56,7 @@ impl RenderedObject<'_> {
     pub(crate) fn join(self) -> Bytes {
         match self {
             Self::Stored(object) => object.bytes(),
-            Self::Made(bytes) => bytes,
+            Self::Serialized(bytes) => bytes,
             Self::Untyped(..) | Self::InVersion(..) | Self::Metadata(..) => {
                 let mut out = Vec::with_capacity(self.len());
                 self.write(&mut out);
@@ -66,15 +66,15 @@ impl RenderedObject<'_> {
     }
 }
 
-/// Selection of the whole object or its metadata.
+/// Form of objects in an answer: the whole object, or only the metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum View {
+pub(crate) enum ObjectForm {
     Full,
     Partial(MetaVersion),
 }
 
-impl View {
-    /// The view for `shape`; the rows of a table are from whole objects.
+impl ObjectForm {
+    /// Returns the form for `shape`; the rows of a table are made from whole objects.
     pub(crate) fn of(shape: Shape) -> Self {
         match shape {
             Shape::Full | Shape::Table(_) => Self::Full,
@@ -82,7 +82,7 @@ impl View {
         }
     }
 
-    /// Renders `object` as `served`.
+    /// Renders `object` in the version of `served`.
     pub(crate) fn render<'a>(self, served: &'a ServedVersion, object: &'a Object) -> RenderedObject<'a> {
         match self {
             Self::Full => full(served, object),
@@ -97,19 +97,19 @@ impl View {
             return self.render(served, object);
         }
         match self.render(served, object) {
-            RenderedObject::Made(_) => {
+            RenderedObject::Serialized(_) => {
                 let mut value = value(served, object);
                 if let Some(fields) = value.as_object_mut() {
                     fields.remove("apiVersion");
                     fields.remove("kind");
                 }
-                RenderedObject::Made(value.to_string().into())
+                RenderedObject::Serialized(value.to_string().into())
             }
             _ => RenderedObject::Untyped(object),
         }
     }
 
-    /// Whether [`View::render`] returns the stored bytes, so that every watcher can share a frame with them.
+    /// Whether [`ObjectForm::render`] returns the stored bytes, so that all watchers can share one frame.
     pub(crate) fn is_stored(self, served: &ServedVersion, object: &Object) -> bool {
         self == Self::Full && object.api_version() == &*served.api_version
     }
@@ -120,7 +120,7 @@ fn full<'a>(served: &'a ServedVersion, object: &'a Object) -> RenderedObject<'a>
         return RenderedObject::Stored(object);
     }
     match served.kind().to_served(served.version, object) {
-        Some(value) => RenderedObject::Made(value.to_string().into()),
+        Some(value) => RenderedObject::Serialized(value.to_string().into()),
         None => RenderedObject::InVersion(&served.api_version, object),
     }
 }
@@ -137,44 +137,44 @@ fn partial(version: MetaVersion, object: &Object) -> RenderedObject<'_> {
 
 /// Encoder of the objects of one resource in protobuf.
 #[derive(Clone)]
-pub(crate) struct Messages {
+pub(crate) struct MessageEncoder {
     pub(crate) codec: Arc<dyn Codec>,
     pub(crate) served: Arc<ServedVersion>,
-    pub(crate) view: View,
+    pub(crate) form: ObjectForm,
 }
 
-impl Messages {
-    /// Returns the message of `object`, without an envelope. A stored object is encoded once in its stored
-    /// version.
+impl MessageEncoder {
+    /// Returns the message of `object`, without an envelope. The message in the stored version is encoded
+    /// only once for each stored object.
     pub(crate) fn of(&self, object: &Object) -> Bytes {
         let served = &self.served;
         let whole = match object.api_version() == &*served.api_version {
-            true => object.message(|| self.write(&object.parse())),
-            false => self.write(&value(served, object)).into(),
+            true => object.message(|| self.encode(&object.parse())),
+            false => self.encode(&value(served, object)).into(),
         };
-        match self.view {
-            View::Full => whole,
-            View::Partial(_) => protobuf::metadata(&whole),
+        match self.form {
+            ObjectForm::Full => whole,
+            ObjectForm::Partial(_) => protobuf::metadata(&whole),
         }
     }
 
-    fn write(&self, object: &Value) -> Vec<u8> {
+    fn encode(&self, object: &Value) -> Vec<u8> {
         let served = &self.served;
         let message = self
             .codec
             .message(&served.api_version, served.info().kind, object);
-        message.expect("messages are written of kinds that have one")
+        message.expect("the codec knows the message of the kind")
     }
 
-    /// The apiVersion and the kind of the served objects.
-    pub(crate) fn names(&self) -> (&str, &str) {
-        match self.view {
-            View::Full => (&self.served.api_version, self.served.info().kind),
-            View::Partial(version) => (version.api_version(), "PartialObjectMetadata"),
+    /// The apiVersion and the kind of the objects in the answer.
+    pub(crate) fn api_version_and_kind(&self) -> (&str, &str) {
+        match self.form {
+            ObjectForm::Full => (&self.served.api_version, self.served.info().kind),
+            ObjectForm::Partial(version) => (version.api_version(), "PartialObjectMetadata"),
         }
     }
 
-    /// Writes the frame of an event about a value that is not a stored object, but has a message.
+    /// Writes the frame of an event about `object`, which is not a stored object: a bookmark or a `Status`.
     pub(crate) fn frame(&self, r#type: &str, object: &Value, out: &mut Vec<u8>) {
         let text = |field: &str| object[field].as_str().unwrap_or_default();
         let (api_version, kind) = (text("apiVersion"), text("kind"));
@@ -183,24 +183,24 @@ impl Messages {
         protobuf::frame(r#type, &envelope, out);
     }
 
-    /// Encodes `object` with its envelope.
+    /// Returns the message of `object`, in an envelope with the apiVersion and the kind.
     pub(crate) fn envelope(&self, object: &Object) -> Vec<u8> {
-        let (api_version, kind) = self.names();
+        let (api_version, kind) = self.api_version_and_kind();
         protobuf::envelope(api_version, kind, &self.of(object))
     }
 }
 
-/// Returns the object in the form of `served`, parsed, for patches and handlers.
+/// Returns the object in the version of `served`, parsed, for patches and handlers.
 pub(crate) fn value(served: &ServedVersion, object: &Object) -> Value {
     convert(served, object, Object::parse)
 }
 
-/// Whether [`unmanaged`] returns the stored object unchanged.
+/// Whether [`unmanaged`] returns the stored object, unchanged except for the managed fields.
 pub(crate) fn is_as_stored(served: &ServedVersion, object: &Object) -> bool {
     object.api_version() == &*served.api_version && served.name == served.stored
 }
 
-/// Returns the object in the form of `served`, without its managed fields.
+/// Returns the object in the version of `served`, without its managed fields.
 pub(crate) fn unmanaged(served: &ServedVersion, object: &Object) -> Value {
     converted(served, object).unwrap_or_else(|| convert(served, object, Object::parse_unmanaged))
 }

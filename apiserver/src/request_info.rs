@@ -49,7 +49,7 @@ pub struct RequestInfo {
     pub rest: String,
     /// The decoded query.
     pub query: Query,
-    /// Request below the subresource `proxy`, where the rest is a path of an API.
+    /// Request to the API below the subresource `proxy`, if the rest of the path is not empty.
     pub inner: Option<Arc<RequestInfo>>,
 }
 
@@ -94,7 +94,7 @@ impl RequestInfo {
 
     /// Number of bytes of the request's selectors, including selectors below a proxy.
     #[must_use]
-    pub fn selectors(&self) -> usize {
+    pub fn selector_bytes(&self) -> usize {
         let length = |name: &str| self.query.first(name).map_or(0, str::len);
         length("labelSelector") + length("fieldSelector")
     }
@@ -127,7 +127,7 @@ impl RequestInfo {
         parts.drain(..2 + usize::from(has_group));
         self.read_verb(&mut parts, method)?;
         self.read_resource(&parts);
-        self.settle_collections();
+        self.read_collection();
         Ok(())
     }
 
@@ -177,9 +177,10 @@ impl RequestInfo {
         }
     }
 
-    /// Corrects the verbs of requests without a name: a get is a list or a watch, and a delete is a
-    /// deletecollection. Their name is the name in the field selector, if there is one.
-    fn settle_collections(&mut self) {
+    /// Corrects the verb of a request without a name in the path: a get is a list or a watch, and a delete is
+    /// a deletecollection. For these verbs, also sets the name that the field selector selects, if there is
+    /// one.
+    fn read_collection(&mut self) {
         if !self.name.is_empty() {
             return;
         }

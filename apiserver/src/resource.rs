@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::actor::Actor;
 use crate::call::{Call, ListQuery, Reply};
-use crate::context::Inner;
+use crate::context::SubresourceApi;
 use crate::listing::Listing;
 use crate::request_info::RequestInfo;
 
@@ -25,9 +25,11 @@ pub struct Resource {
     /// Subresources except `status`, which the server adds to every resource with `status: true` that is not
     /// computed.
     pub subresources: Vec<Subresource>,
-    /// Effort of its requests in addition to the size of their bodies; `None` means no additional effort.
+    /// Effort of the resource's requests in addition to the size of their bodies; `None` means no additional
+    /// effort.
     pub effort: Option<Effort>,
-    /// Reason why verbs other than the kind's are not served; `None` means the message of Kubernetes.
+    /// Reason why the resource does not serve other verbs, which follows the message of Kubernetes in the
+    /// answer to such a verb.
     pub refusal: Option<&'static str>,
 }
 
@@ -62,26 +64,27 @@ impl Resource {
 
     /// Adds a subresource.
     #[must_use]
-    pub fn with(mut self, subresource: Subresource) -> Self {
+    pub fn with_subresource(mut self, subresource: Subresource) -> Self {
         self.subresources.push(subresource);
         self
     }
 
     /// Adds subresources.
     #[must_use]
-    pub fn with_all(mut self, subresources: impl IntoIterator<Item = Subresource>) -> Self {
+    pub fn with_subresources(mut self, subresources: impl IntoIterator<Item = Subresource>) -> Self {
         self.subresources.extend(subresources);
         self
     }
 
     /// Sets the additional `effort` of requests.
     #[must_use]
-    pub fn taking(mut self, effort: Effort) -> Self {
+    pub fn with_effort(mut self, effort: Effort) -> Self {
         self.effort = Some(effort);
         self
     }
 
-    /// Effort of the program's own part of a request: of the resource, and of the handler that answers it.
+    /// Effort of the program's own part of a request: the additional effort of the resource, and the effort
+    /// of the handler that answers the request.
     #[must_use]
     pub fn effort_of(&self, info: &RequestInfo) -> usize {
         let resource_effort = self.effort.as_ref().map_or(0, |effort| effort(info));
@@ -99,10 +102,10 @@ impl Resource {
         resource_effort.saturating_add(handler_effort)
     }
 
-    /// Sets the reason (`why`) for the refusal of verbs other than the kind's.
+    /// Sets the `reason` why the resource does not serve other verbs.
     #[must_use]
-    pub fn refusing(mut self, why: &'static str) -> Self {
-        self.refusal = Some(why);
+    pub fn with_refusal(mut self, reason: &'static str) -> Self {
+        self.refusal = Some(reason);
         self
     }
 
@@ -126,12 +129,12 @@ pub enum Backing {
     View(Arc<dyn View>),
 }
 
-/// Objects in custom storage of a program. Objects are read as from any source; the program itself stores the
-/// writes.
+/// Objects in custom storage of a program. The server reads them as from any source; the program itself
+/// stores the writes.
 #[async_trait]
 pub trait View: Source {
     /// Whether resource versions are valid only in this process.
-    fn own_sequence(&self) -> bool {
+    fn has_local_versions(&self) -> bool {
         false
     }
 
@@ -152,9 +155,10 @@ pub struct Change<'a> {
     pub subresource: &'static str,
     /// Author of the write.
     pub actor: Actor<'a>,
-    /// Whether the resource version may be missing.
+    /// Whether the client's object may lack a resource version.
     pub unconditional: bool,
-    /// Function that edits the stored object. Called again if the object was changed concurrently.
+    /// Function that returns the client's next state of the given object. Called again if the object was
+    /// changed concurrently.
     pub edit: &'a mut (dyn FnMut(&Object) -> Result<Value, Status> + Send),
 }
 
@@ -212,8 +216,9 @@ pub trait Computed: Send + Sync + 'static {
         Err(Status::method_not_allowed())
     }
 
-    /// Returns the source of watches. It has the objects of the lists, with the same resource versions. It
-    /// can be a [`MemoryStore`](berth_storage::MemoryStore) that the program fills.
+    /// Returns the source of watches; `None` if the resource is not watched. The source has the objects of
+    /// the lists, with the same resource versions. It can be a [`MemoryStore`](berth_storage::MemoryStore)
+    /// that the program fills.
     fn source(&self) -> Option<&dyn Source> {
         None
     }
@@ -224,18 +229,19 @@ pub trait Computed: Send + Sync + 'static {
 pub struct Subresource {
     /// Name of the subresource, such as `binding`.
     pub name: &'static str,
-    /// API group of its bodies. An empty group and version mean the group and version of the resource.
+    /// API group of the subresource's bodies. An empty group and version mean the group and version of the
+    /// resource.
     pub group: &'static str,
-    /// API version of its bodies; see `group`.
+    /// API version of the subresource's bodies; see `group`.
     pub version: &'static str,
-    /// Kind of its bodies.
+    /// Kind of the subresource's bodies.
     pub kind: &'static str,
     /// Served verbs: `get`, `create`, `update`, `patch`.
     pub verbs: &'static [&'static str],
-    /// Schema of its bodies, for OpenAPI and validation; `None` means the resource's schema for bodies of the
-    /// resource's kind, and no schema for others.
+    /// Schema of the subresource's bodies, for OpenAPI and validation; `None` means the resource's schema for
+    /// bodies of the resource's kind, and no schema for others.
     pub schema: Option<Arc<Schema>>,
-    /// Handler of requests.
+    /// Handler of the requests to the subresource.
     pub handler: Arc<dyn SubresourceHandler>,
 }
 
@@ -273,7 +279,7 @@ pub trait SubresourceHandler: Send + Sync + 'static {
     ///
     /// # Errors
     /// The `Status` that the client receives.
-    async fn api(&self, _call: &Call) -> Result<Option<Arc<dyn Inner>>, Status> {
+    async fn api(&self, _call: &Call) -> Result<Option<Arc<dyn SubresourceApi>>, Status> {
         Ok(None)
     }
 
@@ -310,12 +316,12 @@ pub trait SubresourceHandler: Send + Sync + 'static {
 /// Part of an object that a subresource represents in a form of its own (`scale`). A manager that applies to
 /// the subresource owns the fields of this part.
 pub trait Part: Send + Sync {
-    /// Returns the apply configuration of the object with the same effect as `config`, which fits the
-    /// subresource's schema.
-    fn of_object(&self, config: &Value) -> Value;
+    /// Converts `config`, an apply configuration of the subresource, to the apply configuration of the object
+    /// with the same effect.
+    fn to_object_configuration(&self, config: &Value) -> Value;
 
-    /// Returns the form of `object` in the subresource.
-    fn shown(&self, object: &Object) -> Value;
+    /// Returns the subresource's form of `object`.
+    fn part_of(&self, object: &Object) -> Value;
 }
 
 /// One served API group with its resources; versions and their order come from the kinds.

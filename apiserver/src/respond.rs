@@ -1,8 +1,5 @@
 //! Answers that the server itself creates: `Status` bodies, JSON and plain text.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
 use axum::body::Body;
 use berth_apimachinery::Status;
 use bytes::Bytes;
@@ -11,54 +8,8 @@ use http::{HeaderName, Response, StatusCode};
 use http_body_util::{BodyExt, Collected};
 use serde_json::Value;
 
+use crate::response_facts::Failure;
 use crate::yaml;
-
-/// Failure of a request, in the extensions of its response, for the audit log. It also marks a response that
-/// may be rendered as YAML.
-#[derive(Clone, Debug)]
-pub struct Failure {
-    /// Reason of the status.
-    pub reason: String,
-    /// Message of the status.
-    pub message: String,
-}
-
-/// Marker in the extensions of a response whose body is a list: its bytes are the bytes of the stored
-/// objects, joined on reading, and need no additional memory.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct JoinedList;
-
-/// Counter of the events that a watch has sent, in the extensions of its response, for metrics.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Progress(Arc<WatchProgress>);
-
-#[derive(Debug, Default)]
-struct WatchProgress {
-    events: AtomicU64,
-    listed: AtomicBool,
-}
-
-impl Progress {
-    /// Adds `events` events, which the next chunk contains.
-    pub(crate) fn add(&self, events: u64) {
-        self.0.events.fetch_add(events, Ordering::Relaxed);
-    }
-
-    /// Returns the number of events since the last call.
-    pub(crate) fn take(&self) -> u64 {
-        self.0.events.swap(0, Ordering::Relaxed)
-    }
-
-    /// Records that the next chunk completes the initial objects of the watch.
-    pub(crate) fn listed(&self) {
-        self.0.listed.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether all initial objects have been sent.
-    pub(crate) fn is_listed(&self) -> bool {
-        self.0.listed.load(Ordering::Relaxed)
-    }
-}
 
 /// Converts a `Status` to a response: its code, its JSON, and `Retry-After` if it has one.
 #[must_use]
@@ -83,7 +34,8 @@ pub fn status(status: &Status) -> Response<Body> {
     response
 }
 
-/// Converts a `Status` from JSON to YAML. A body that cannot be parsed stays unchanged.
+/// Converts the body of `response`, a `Status`, from JSON to YAML. A body that cannot be parsed stays
+/// unchanged.
 pub(crate) async fn as_yaml(response: Response<Body>) -> Response<Body> {
     let (mut parts, body) = response.into_parts();
     let Ok(json) = body.collect().await.map(Collected::to_bytes) else {
@@ -103,8 +55,8 @@ pub(crate) async fn as_yaml(response: Response<Body>) -> Response<Body> {
     }
 }
 
-/// Replaces the body of `response`.
-pub(crate) fn replace(response: &mut Response<Body>, content_type: &'static str, body: Bytes) {
+/// Replaces the body of `response`, with its type and length in the headers.
+pub(crate) fn replace_body(response: &mut Response<Body>, content_type: &'static str, body: Bytes) {
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     headers.insert(CONTENT_LENGTH, body.len().into());
@@ -130,7 +82,7 @@ pub fn text(code: StatusCode, text: impl Into<String>) -> Response<Body> {
     bytes(code, "text/plain; charset=utf-8", text.into().into())
 }
 
-/// Sets a header unless the response has one.
+/// Sets the header `name` to `value`, unless the response has this header.
 pub(crate) fn set_default(response: &mut Response<Body>, name: HeaderName, value: HeaderValue) {
     response.headers_mut().entry(name).or_insert(value);
 }

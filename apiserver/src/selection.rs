@@ -1,7 +1,7 @@
 //! Selection of objects for a list or a watch: by namespace, labels and fields.
 
 use berth_apimachinery::budget::Budget;
-use berth_apimachinery::selector::{FieldSelector, LabelPrint, Selector};
+use berth_apimachinery::selector::{FieldSelector, LabelFingerprint, Selector};
 use berth_apimachinery::{Object, SelectableField, Status};
 
 use crate::served::ServedVersion;
@@ -10,25 +10,35 @@ use crate::served::ServedVersion;
 /// seconds.
 const COMPARISONS_LIMIT: u64 = 100_000_000;
 
+/// Field of a field selector.
 #[derive(Clone, Copy)]
 enum Field {
     Name,
     Namespace,
-    /// A selectable field that the kind defines, by its index.
-    Other(usize),
+    /// A selectable field that the kind defines: its index in [`berth_apimachinery::Kind::selectable`].
+    OfKind(usize),
 }
 
-/// Selected objects.
+/// Comparison of one field with a value.
+#[derive(Clone)]
+struct FieldTerm {
+    field: Field,
+    /// Whether the field must equal the value; otherwise it must differ.
+    equal: bool,
+    value: String,
+}
+
+/// Selectors of one list or watch.
 #[derive(Clone, Default)]
 pub(crate) struct Selection {
     /// The only namespace; `None` means all.
     namespace: Option<String>,
     labels: Selector,
-    /// Labels that every selected object has.
-    required_labels: LabelPrint,
-    fields: Vec<(Field, bool, String)>,
+    /// Fingerprint of the labels that every selected object has.
+    required_labels: LabelFingerprint,
+    fields: Vec<FieldTerm>,
     /// Selectable fields that the kind defines.
-    others: &'static [SelectableField],
+    kind_fields: &'static [SelectableField],
 }
 
 impl Selection {
@@ -46,9 +56,9 @@ impl Selection {
         let mut selection = Self {
             namespace: (!namespace.is_empty()).then(|| namespace.to_owned()),
             labels: labels.clone(),
-            required_labels: labels.needs(),
+            required_labels: labels.fingerprint(),
             fields: Vec::with_capacity(fields.terms.len() + 1),
-            others: served.kind().selectable(),
+            kind_fields: served.kind().selectable(),
         };
         for (path, equal, value) in &fields.terms {
             let field = field(served, path)?;
@@ -57,10 +67,18 @@ impl Selection {
                     "field selector metadata.name={value} does not match the name in the path ({name})"
                 )));
             }
-            selection.fields.push((field, *equal, value.clone()));
+            selection.fields.push(FieldTerm {
+                field,
+                equal: *equal,
+                value: value.clone(),
+            });
         }
         if !name.is_empty() {
-            selection.fields.push((Field::Name, true, name.to_owned()));
+            selection.fields.push(FieldTerm {
+                field: Field::Name,
+                equal: true,
+                value: name.to_owned(),
+            });
         }
         Ok(selection)
     }
@@ -70,83 +88,84 @@ impl Selection {
         self.namespace.as_deref()
     }
 
-    /// The only object that can match, if both parts of its name are known.
+    /// Namespace and name of the only object that can match, if the selection requires both; the namespace is
+    /// empty for a cluster-scoped kind.
     pub(crate) fn single(&self, served: &ServedVersion) -> Option<(&str, &str)> {
-        let name = self.equal(|field| matches!(field, Field::Name))?;
+        let name = self.required_value(|field| matches!(field, Field::Name))?;
         if !served.info().namespaced() {
             return Some(("", name));
         }
         let namespace = self
             .namespace()
-            .or_else(|| self.equal(|field| matches!(field, Field::Namespace)))?;
+            .or_else(|| self.required_value(|field| matches!(field, Field::Namespace)))?;
         Some((namespace, name))
     }
 
-    fn equal(&self, is: impl Fn(&Field) -> bool) -> Option<&str> {
-        self.fields
-            .iter()
-            .find(|(field, equal, _)| *equal && is(field))
-            .map(|(_, _, value)| value.as_str())
+    /// The value that the field selector requires of a field.
+    fn required_value(&self, is_field: impl Fn(&Field) -> bool) -> Option<&str> {
+        let mut terms = self.fields.iter();
+        let term = terms.find(|term| term.equal && is_field(&term.field))?;
+        Some(&term.value)
     }
 
     /// Highest number of comparisons for one object.
-    pub(crate) fn terms(&self) -> usize {
+    pub(crate) fn comparisons(&self) -> usize {
         1 + self.labels.requirements.len() + self.fields.len()
     }
 
-    /// Budget for comparing the objects of one list with the selectors.
+    /// Budget of comparisons for one list.
     pub(crate) fn budget(&self) -> Budget {
         Budget::new("selecting by labels and fields", COMPARISONS_LIMIT, 0)
     }
 
-    /// Whether the selection is only a namespace.
+    /// Whether the selection has neither labels nor fields, so that every object of the namespace matches.
     pub(crate) fn is_everything(&self) -> bool {
         self.fields.is_empty() && self.labels.is_everything()
     }
 
     /// Whether [`Selection::matches_metadata`] is true for every object.
-    pub(crate) fn is_left_to_others(&self) -> bool {
-        let others = |(field, ..): &(Field, bool, String)| matches!(field, Field::Other(_));
-        self.labels.is_everything() && self.fields.iter().all(others)
+    pub(crate) fn accepts_any_metadata(&self) -> bool {
+        let is_of_kind = |term: &FieldTerm| matches!(term.field, Field::OfKind(_));
+        self.labels.is_everything() && self.fields.iter().all(is_of_kind)
     }
 
     /// Whether `object`, which is in the selected namespace, matches both selectors.
     pub(crate) fn matches(&self, object: &Object) -> bool {
-        let has_others = self
+        let needs_texts = self
             .fields
             .iter()
-            .any(|(field, ..)| matches!(field, Field::Other(_)));
+            .any(|term| matches!(term.field, Field::OfKind(_)));
         self.selects_labels(object)
-            && match has_others {
-                true => self.selects_fields(object, Some(&object.texts(self.others))),
+            && match needs_texts {
+                true => self.selects_fields(object, Some(&object.texts(self.kind_fields))),
                 false => self.selects_fields(object, None),
             }
     }
 
-    /// Whether `object` matches by labels, name and namespace: the handler that computed the object has
-    /// compared the other fields.
+    /// Whether `object` matches the labels, and the terms for name and namespace. The handler that computed
+    /// the object has compared the fields that the kind defines.
     pub(crate) fn matches_metadata(&self, object: &Object) -> bool {
         self.selects_labels(object) && self.selects_fields(object, None)
     }
 
     fn selects_labels(&self, object: &Object) -> bool {
-        object.print().covers(self.required_labels) && self.labels.matches(object.meta().labels())
+        object.label_fingerprint().covers(self.required_labels) && self.labels.matches(object.meta().labels())
     }
 
-    /// Whether `object` matches the field selector. Without `texts`, the fields that the kind defines are not
-    /// compared.
+    /// Whether `object` matches the field selector. The fields that the kind defines are compared only if
+    /// their `texts` are given.
     fn selects_fields(&self, object: &Object, texts: Option<&[Box<str>]>) -> bool {
         let meta = object.meta();
-        self.fields.iter().all(|(field, equal, wanted)| {
-            let same = match field {
-                Field::Name => meta.name() == *wanted,
-                Field::Namespace => meta.namespace() == *wanted,
-                Field::Other(index) => match texts {
-                    Some(texts) => *texts[*index] == **wanted,
+        self.fields.iter().all(|term| {
+            let is_equal = match term.field {
+                Field::Name => meta.name() == term.value,
+                Field::Namespace => meta.namespace() == term.value,
+                Field::OfKind(index) => match texts {
+                    Some(texts) => *texts[index] == *term.value,
                     None => return true,
                 },
             };
-            same == *equal
+            is_equal == term.equal
         })
     }
 }
@@ -157,13 +176,13 @@ fn field(served: &ServedVersion, path: &str) -> Result<Field, Status> {
         "metadata.namespace" => return Ok(Field::Namespace),
         _ => {}
     }
-    let others = served.kind().selectable();
-    if let Some(index) = others.iter().position(|field| field.path == path) {
-        return Ok(Field::Other(index));
+    let kind_fields = served.kind().selectable();
+    if let Some(index) = kind_fields.iter().position(|field| field.path == path) {
+        return Ok(Field::OfKind(index));
     }
     let known = ["metadata.name", "metadata.namespace"]
         .into_iter()
-        .chain(others.iter().map(|field| field.path));
+        .chain(kind_fields.iter().map(|field| field.path));
     let known: Vec<String> = known.map(|path| format!("\"{path}\"")).collect();
     Err(Status::bad_request(format!(
         "\"{path}\" is not a known field selector: only {}",

@@ -7,8 +7,8 @@
 
 mod activity;
 mod connection;
-mod crowd;
 mod stall;
+mod unidentified;
 mod websocket;
 
 use std::future::Future;
@@ -32,7 +32,7 @@ use crate::metrics::Metrics;
 use crate::tls;
 
 /// Interval at which expired cached data are freed.
-const TIDY: Duration = Duration::from_mins(1);
+const TIDY_INTERVAL: Duration = Duration::from_mins(1);
 
 /// Limits of connections. The defaults of `streams`, `header_read`, `idle` and `header_bytes` are
 /// kube-apiserver's for aggregated servers.
@@ -52,10 +52,10 @@ pub struct ConnectionLimits {
     pub stall: Duration,
     /// Highest number of bytes of a request's head.
     pub header_bytes: u32,
-    /// Highest number of connections of peers that are not identified yet, by certificate or by an
-    /// authenticated request. One more connection closes the connection with the longest idle time. 0 means
+    /// Highest number of connections of unidentified peers, which have neither a trusted certificate nor an
+    /// authenticated request yet. One more such connection closes the one with the longest idle time. 0 means
     /// unlimited.
-    pub strangers: usize,
+    pub unidentified: usize,
 }
 
 impl Default for ConnectionLimits {
@@ -67,7 +67,7 @@ impl Default for ConnectionLimits {
             idle: Duration::from_secs(90),
             stall: Duration::from_mins(1),
             header_bytes: 1024 * 1024,
-            strangers: 1024,
+            unidentified: 1024,
         }
     }
 }
@@ -94,7 +94,8 @@ pub struct ServerConfig {
 }
 
 impl ServerConfig {
-    /// A server at `address` with only `chain`, which stops without delay and drains for a minute.
+    /// Creates the configuration of a server at `address` without routes of the program: it stops without
+    /// delay, and requests in flight have a minute to complete.
     #[must_use]
     pub fn new(address: SocketAddr, certificate: Arc<dyn ResolvesServerCert>, chain: ChainConfig) -> Self {
         Self {
@@ -125,7 +126,7 @@ pub enum BindError {
     /// TLS cannot be set up.
     #[error("TLS cannot be set up: {0}")]
     Tls(#[from] rustls::Error),
-    /// The version cannot be rendered.
+    /// The document at `/version` cannot be rendered.
     #[error("the version document cannot be rendered: {0}")]
     Version(#[from] serde_json::Error),
 }
@@ -161,10 +162,10 @@ pub struct RunningServer {
 }
 
 impl Server {
-    /// Opens the port.
+    /// Opens the ports.
     ///
     /// # Errors
-    /// When the port cannot be opened or the configuration cannot be used.
+    /// When a port cannot be opened, or the configuration cannot be used.
     pub async fn bind(config: ServerConfig) -> Result<Self, BindError> {
         let tls = tls::server_config(config.certificate)?;
         let closing = CancellationToken::new();
@@ -266,7 +267,7 @@ impl ServeState {
         let finish = CancellationToken::new();
         let stop_signal = self.wait_for_stop(&stop);
         tokio::pin!(stop_signal);
-        let mut tidy_interval = tokio::time::interval(TIDY);
+        let mut tidy_interval = tokio::time::interval(TIDY_INTERVAL);
         tidy_interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let (accepted, endpoint) = tokio::select! {
@@ -274,7 +275,7 @@ impl ServeState {
                 accepted = listener.accept() => (accepted, &self.endpoint),
                 accepted = accept(open_listener.as_ref()) => (accepted, &self.open_endpoint),
                 Some(ended) = connections.join_next() => {
-                    report(ended);
+                    log_panic(ended);
                     continue;
                 }
                 _ = tidy_interval.tick() => {
@@ -295,7 +296,7 @@ impl ServeState {
         self.closing.cancel();
         let drained = async {
             while let Some(ended) = connections.join_next().await {
-                report(ended);
+                log_panic(ended);
             }
         };
         if tokio::time::timeout(self.drain, drained).await.is_err() {
@@ -345,8 +346,8 @@ async fn accept(listener: Option<&TcpListener>) -> io::Result<(TcpStream, Socket
     }
 }
 
-/// Reports a panic of a connection's task. A panic of a request is not reported here: the task catches it.
-fn report(ended: Result<(), JoinError>) {
+/// Logs a panic of a connection's task. Panics of requests do not get here: the task catches them.
+fn log_panic(ended: Result<(), JoinError>) {
     if let Err(problem) = ended {
         tracing::error!(%problem, "the task of a connection panicked, and its requests got no answer; report it as a bug, with this line");
     }
@@ -365,9 +366,8 @@ async fn back_off(problem: &io::Error) {
     }
 }
 
-/// Access to the metrics before the start, for programs that register their own metrics.
 impl ServerConfig {
-    /// The metrics of this server.
+    /// The metrics of this server, so that programs can register their own metrics before the start.
     #[must_use]
     pub fn metrics(&self) -> &Arc<Metrics> {
         &self.chain.metrics

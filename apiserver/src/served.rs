@@ -19,7 +19,7 @@ pub struct ServedVersion {
     pub version: &'static str,
     /// API version in the objects of this version: `group/version`, or `version` in the core group.
     pub api_version: Arc<str>,
-    /// API version in stored objects, in the same form.
+    /// API version in stored objects: `group/version`, or `version` in the core group.
     pub storage_api_version: Arc<str>,
     /// Resource as clients name it.
     pub name: GroupResource,
@@ -27,7 +27,7 @@ pub struct ServedVersion {
     pub stored: GroupResource,
     /// The table's `columnDefinitions` as JSON.
     pub(crate) columns: Bytes,
-    merging: OnceLock<MergeSchema>,
+    merge_schema: OnceLock<MergeSchema>,
 }
 
 impl ServedVersion {
@@ -42,7 +42,7 @@ impl ServedVersion {
             name: info.resource(),
             stored: kind.stored_in(),
             columns: column_definitions(kind.columns()),
-            merging: OnceLock::new(),
+            merge_schema: OnceLock::new(),
         }
     }
 
@@ -58,9 +58,9 @@ impl ServedVersion {
         self.resource.kind.info()
     }
 
-    /// Whether the resource itself supports `verb`.
+    /// Whether the resource supports `verb`; subresources have verbs of their own.
     #[must_use]
-    pub fn takes(&self, verb: &str) -> bool {
+    pub fn supports(&self, verb: &str) -> bool {
         self.info().verbs.contains(&verb)
     }
 
@@ -87,10 +87,10 @@ impl ServedVersion {
     /// Whether resource versions are valid only in this process, so that a future version is from another
     /// replica.
     #[must_use]
-    pub fn own_sequence(&self) -> bool {
+    pub fn has_local_versions(&self) -> bool {
         match &self.resource.backing {
             Backing::Projected(_) => true,
-            Backing::View(view) => view.own_sequence(),
+            Backing::View(view) => view.has_local_versions(),
             Backing::Stored(_) | Backing::Computed(_) => false,
         }
     }
@@ -103,14 +103,17 @@ impl ServedVersion {
     }
 
     /// Merge rules for the objects, computed from the schema on first use.
-    pub(crate) fn merging(&self) -> &MergeSchema {
-        self.merging.get_or_init(|| MergeSchema::of(self))
+    pub(crate) fn merge_schema(&self) -> &MergeSchema {
+        self.merge_schema.get_or_init(|| MergeSchema::of(self))
     }
 
     /// Returns the subresource `name` of the program; the library's own `status` is not included.
     #[must_use]
     pub fn subresource(&self, name: &str) -> Option<&Subresource> {
-        self.resource.subresources.iter().find(|have| have.name == name)
+        self.resource
+            .subresources
+            .iter()
+            .find(|subresource| subresource.name == name)
     }
 
     /// The apiVersion of the bodies of `subresource`.
@@ -134,7 +137,7 @@ impl ServedVersion {
     pub(crate) fn is_collected(&self) -> bool {
         ["delete", "list", "watch"]
             .into_iter()
-            .all(|verb| self.takes(verb))
+            .all(|verb| self.supports(verb))
     }
 }
 
@@ -166,7 +169,7 @@ impl MergeSchema {
                 false => Reset::Nothing,
             },
             status: match served.kind().status_metadata() {
-                StatusMetadata::Stay => Reset::all_but_status(),
+                StatusMetadata::Ignored => Reset::all_but_status(),
                 StatusMetadata::Written => Reset::spec(false),
                 StatusMetadata::WrittenButLabels => Reset::spec(true),
             },

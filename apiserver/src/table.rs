@@ -6,20 +6,20 @@ use serde_json::Value;
 use crate::call::Rows;
 use crate::list_body::Chunks;
 use crate::negotiation::MetaVersion;
-use crate::render::View;
+use crate::render::ObjectForm;
 use crate::request_info::Query;
 use crate::served::{ServedVersion, column_definitions};
 
-/// Content of the field `object` of a row.
+/// Content of the field `object` of a row, as the parameter `includeObject` selects it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Include {
+pub(crate) enum IncludeObjectPolicy {
     Nothing,
     Metadata,
     Object,
 }
 
-impl Include {
-    /// Parses the choice in the query.
+impl IncludeObjectPolicy {
+    /// Parses the parameter `includeObject`; if it is missing or empty, the rows contain metadata.
     ///
     /// # Errors
     /// 400 for any value except `None`, `Metadata`, `Object` and the empty value.
@@ -44,7 +44,7 @@ const OBJECT: &[u8] = br#"],"object":"#;
 #[derive(Clone, Copy)]
 pub(crate) struct TableForm {
     pub(crate) version: MetaVersion,
-    pub(crate) include: Include,
+    pub(crate) include: IncludeObjectPolicy,
     pub(crate) now: Timestamp,
 }
 
@@ -68,18 +68,20 @@ impl TableForm {
             object.cells(served.kind()).write(self.now, out);
             out.extend_from_slice(OBJECT);
         } else {
-            // The object's own cells are cells of the kind under which it is stored.
+            // The cached cells of the object are cells of the kind under which it is stored.
             self.cells(&object.row(served.kind()), out);
         }
         match self.include {
-            Include::Nothing => out.extend_from_slice(b"null"),
-            Include::Metadata => View::Partial(self.version).render(served, object).write(out),
-            Include::Object => View::Full.render(served, object).write(out),
+            IncludeObjectPolicy::Nothing => out.extend_from_slice(b"null"),
+            IncludeObjectPolicy::Metadata => ObjectForm::Partial(self.version)
+                .render(served, object)
+                .write(out),
+            IncludeObjectPolicy::Object => ObjectForm::Full.render(served, object).write(out),
         }
         out.push(b'}');
     }
 
-    /// Renders the cells of a row, up to its object.
+    /// Renders the beginning of a row: `cells`, and the name of the field `object`.
     pub(crate) fn cells(&self, cells: &[Cell], out: &mut Vec<u8>) {
         out.extend_from_slice(CELLS);
         for (index, cell) in cells.iter().enumerate() {
@@ -110,7 +112,7 @@ impl TableForm {
         chunks
     }
 
-    /// Renders a whole table of `rows`, each about the object with the JSON `object`.
+    /// Renders a whole table of `rows`, which all describe one object, with the JSON `object` in each row.
     pub(crate) fn of_rows(&self, rows: &Rows, object: &[u8]) -> Chunks {
         let mut chunks = Chunks::new(self.head(&column_definitions(&rows.columns), "{}"));
         for (index, row) in rows.rows.iter().enumerate() {
@@ -127,8 +129,8 @@ impl TableForm {
     }
 }
 
-/// Returns the row of an object without columns of its own: name and age.
-pub(crate) fn plain_rows(value: &Value) -> Rows {
+/// Returns a table with one row, the name and age of `value`: for objects whose kind has no columns.
+pub(crate) fn name_and_age(value: &Value) -> Rows {
     let metadata = &value["metadata"];
     let age = metadata["creationTimestamp"]
         .as_str()

@@ -25,6 +25,7 @@ use crate::health::Health;
 use crate::metrics::Metrics;
 use crate::request_info::RequestInfo;
 use crate::respond;
+use crate::response_facts::WatchProgress;
 use crate::version::VersionInfo;
 use crate::websocket::Handshake;
 
@@ -34,8 +35,8 @@ pub(crate) struct Ca {
     pub(crate) certificate: CertificateDer<'static>,
 }
 
-/// A certificate and its key.
-pub(crate) struct Pair {
+/// A certificate with its private key.
+pub(crate) struct TestCertificate {
     pub(crate) certificate: CertificateDer<'static>,
     pub(crate) key: PrivateKeyDer<'static>,
 }
@@ -64,12 +65,12 @@ impl Ca {
         CaPool::from_certificates(std::slice::from_ref(&self.certificate)).unwrap()
     }
 
-    pub(crate) fn client(&self, name: &str, groups: &[&str]) -> Pair {
+    pub(crate) fn client(&self, name: &str, groups: &[&str]) -> TestCertificate {
         self.client_until(name, groups, 4000)
     }
 
     /// Issues a client certificate that is valid up to the first day of `year`.
-    pub(crate) fn client_until(&self, name: &str, groups: &[&str], year: i32) -> Pair {
+    pub(crate) fn client_until(&self, name: &str, groups: &[&str], year: i32) -> TestCertificate {
         let mut params = CertificateParams::default();
         params.not_after = rcgen::date_time_ymd(year, 1, 1);
         params.distinguished_name.push(DnType::CommonName, name);
@@ -84,24 +85,24 @@ impl Ca {
         self.issue(&params)
     }
 
-    pub(crate) fn server(&self) -> Pair {
+    pub(crate) fn server(&self) -> TestCertificate {
         let mut params =
             CertificateParams::new(vec!["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         self.issue(&params)
     }
 
-    fn issue(&self, params: &CertificateParams) -> Pair {
+    fn issue(&self, params: &CertificateParams) -> TestCertificate {
         let key = KeyPair::generate().unwrap();
         let certificate = params.signed_by(&key, &self.issuer).unwrap().der().clone();
-        Pair {
+        TestCertificate {
             certificate,
             key: key.into(),
         }
     }
 }
 
-/// The instant of every test.
+/// The fixed time of the tests' clock.
 pub(crate) fn now() -> Timestamp {
     "2026-11-21T12:00:00Z".parse().unwrap()
 }
@@ -110,11 +111,11 @@ pub(crate) fn clock() -> Arc<dyn Clock> {
     Arc::new(FixedClock(now()))
 }
 
-/// Authorizer that answers by a function of the attributes.
-pub(crate) struct Rule<F>(pub(crate) F);
+/// Authorizer that calls a function of the attributes.
+pub(crate) struct FunctionAuthorizer<F>(pub(crate) F);
 
 #[async_trait]
-impl<F> Authorizer for Rule<F>
+impl<F> Authorizer for FunctionAuthorizer<F>
 where
     F: Fn(&Attributes) -> Result<Access, String> + Send + Sync + 'static,
 {
@@ -151,7 +152,7 @@ impl Api for Toy {
         })
     }
 
-    fn changes(&self, _: &RequestInfo) -> usize {
+    fn changed_bytes(&self, _: &RequestInfo) -> usize {
         0
     }
 
@@ -176,10 +177,10 @@ impl Api for Toy {
                     ))])
                     .chain(futures::stream::pending()),
                 ));
-                let progress = respond::Progress::default();
-                progress.add(1);
+                let progress = WatchProgress::default();
+                progress.add_events(1);
                 if request.info.query.first("sendInitialEvents") == Some("true") {
-                    progress.listed();
+                    progress.set_listed();
                 }
                 response.extensions_mut().insert(progress);
                 match Handshake::of(&request.method, &request.headers) {
@@ -201,7 +202,7 @@ impl Api for Toy {
                 self.gate.notified().await;
                 respond::text(StatusCode::OK, "at last")
             }
-            // This work never ends by itself, and has no `await`.
+            // This work ends only when the budget refuses to spend, and never yields.
             (_, "counting") => {
                 self.waiting.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
                 let mut budget = berth_apimachinery::budget::Budget::new("counting", u64::MAX, 0);
@@ -228,7 +229,10 @@ impl Toy {
     }
 }
 
-/// Waits at most ten seconds for a condition that other tasks satisfy.
+/// Waits until other tasks make `condition` true.
+///
+/// # Panics
+/// After ten seconds.
 pub(crate) async fn eventually(condition: impl Fn() -> bool) {
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
     while !condition() {
@@ -237,11 +241,12 @@ pub(crate) async fn eventually(condition: impl Fn() -> bool) {
     }
 }
 
-/// Creates a pipeline for `api` that trusts `clients` and `proxies` (by the name `front-proxy`), admits
-/// anonymous requests, and allows everything to user `alice` and the always-allowed paths to every user.
+/// Creates the configuration of a pipeline for `api` that trusts client certificates of `clients`, and front
+/// proxies of `proxies` with the name `front-proxy`. Requests without credentials are anonymous. User `alice`
+/// may do everything; other users may only use the paths that are always allowed.
 pub(crate) fn chain_config(api: Arc<Toy>, clients: &Ca, proxies: &Ca) -> ChainConfig {
     let request_header = RequestHeaderTrust::new(proxies.pool(), vec!["front-proxy".to_owned()]);
-    let rule = Rule(|attributes: &Attributes| {
+    let authorizer = FunctionAuthorizer(|attributes: &Attributes| {
         Ok(if attributes.user.name == "alice" {
             Access::Allow("it is alice".to_owned())
         } else {
@@ -255,7 +260,7 @@ pub(crate) fn chain_config(api: Arc<Toy>, clients: &Ca, proxies: &Ca) -> ChainCo
             tokens: None,
             anonymous: true,
         },
-        authorizer: Arc::new(rule),
+        authorizer: Arc::new(authorizer),
         always_allowed: crate::authz::ALWAYS_ALLOWED.map(str::to_owned).to_vec(),
         limits: Limits::default(),
         memory: crate::memory::ByteLimiter::new(1 << 28),

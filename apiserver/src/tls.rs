@@ -1,10 +1,10 @@
-//! The TLS side of the server: protocol versions, ALPN, and a verifier of client certificates that leaves the
-//! decision to each request.
+//! TLS settings of the server: protocol versions, ALPN, and a verifier of client certificates that leaves the
+//! trust in a certificate to the authentication of each request.
 //!
-//! An unknown certificate must lead to a 401 `Status`, not to a TLS alert. The rights of a certificate depend
-//! on its CA (client identity, or the right to name another user). The trust in a certificate and its rights
-//! are decided for each request, so the handshake requests a certificate and only checks that the peer has
-//! its key (docs/reference.md, "Identity").
+//! An unknown certificate must lead to a 401 `Status`, not to a TLS alert. The CA of a certificate determines
+//! its rights: a client identity, or the right to name another user. Both trust and rights are decided for
+//! each request, so the handshake requests a certificate and only checks that the peer has the key of the
+//! certificate (docs/reference.md, "Identity").
 
 use std::sync::Arc;
 
@@ -17,8 +17,9 @@ use rustls::server::ResolvesServerCert;
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{DigitallySignedStruct, DistinguishedName, ServerConfig, SignatureScheme, version};
 
-/// A server configuration with TLS 1.2 and 1.3, HTTP/2 and HTTP/1.1, certificates from `resolver` (which may
-/// change them at any time) and client certificates that are requested but not verified against a CA.
+/// Creates a server configuration with TLS 1.2 and 1.3, HTTP/2 and HTTP/1.1, certificates from `resolver`
+/// (which may change them at any time) and client certificates that are requested but not verified against a
+/// CA.
 ///
 /// # Errors
 /// When the cryptography provider supports none of the protocol versions, which a build with `ring` excludes.
@@ -33,8 +34,8 @@ pub fn server_config(resolver: Arc<dyn ResolvesServerCert>) -> Result<ServerConf
     Ok(config)
 }
 
-/// Verifier that accepts any certificate if the peer proves possession of its key. (Certificates of version 1
-/// cannot be parsed.)
+/// Verifier that accepts any certificate if the peer proves possession of the key. Handshakes with X.509
+/// certificates of version 1 fail, since the TLS library cannot parse them.
 #[derive(Debug)]
 struct AnyClientCertificate {
     algorithms: WebPkiSupportedAlgorithms,

@@ -1,8 +1,8 @@
 //! End of the streams of HTTP/2 peers that do not read their answers.
 //!
-//! A peer may keep the window of one stream closed while its connection works. The body is then not polled,
-//! and cannot end the stream. Instead, [`Streams`] spawns a task for each stream, which ends when the answer
-//! makes no progress within the answer's own limit.
+//! A peer may keep the window of one stream closed while its connection works. The body of the answer is then
+//! not polled, and cannot end the stream. Instead, [`StreamExecutor`] spawns a task for each stream, which
+//! ends when the peer accepts no data within the limit that the answer sets.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -18,54 +18,54 @@ use tokio::time::{Instant, Sleep};
 mod tests;
 
 tokio::task_local! {
-    static PATIENCE: Patience;
+    static PROGRESS_LIMIT: ProgressLimit;
 }
 
-/// Time limit of the peer, as the current answer sets it.
+/// Time in which the peer of a stream must accept the next data, as the answer sets it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Patience(Arc<State>);
+pub(crate) struct ProgressLimit(Arc<State>);
 
 #[derive(Debug, Default)]
 struct State {
     /// Limit in milliseconds; 0 means unlimited.
-    longest: AtomicU32,
+    millis: AtomicU32,
     /// Counter of the parts that the peer has accepted.
     progress: AtomicU32,
 }
 
-impl Patience {
-    /// Returns the time limit of the present task, or an unused limit for a task without a limit (HTTP/1.1,
-    /// tests).
+impl ProgressLimit {
+    /// Returns the limit of the current task; outside of a [`StreamExecutor`] (HTTP/1.1, tests), a limit
+    /// without effect.
     pub(crate) fn of_task() -> Self {
-        PATIENCE.try_with(Clone::clone).unwrap_or_default()
+        PROGRESS_LIMIT.try_with(Clone::clone).unwrap_or_default()
     }
 
-    /// Sets the limit of `longest` for each further part of the answer.
-    pub(crate) fn limit(&self, longest: Duration) {
-        let millis = u32::try_from(longest.as_millis()).unwrap_or(u32::MAX).max(1);
-        self.0.longest.store(millis, Ordering::Relaxed);
+    /// Sets the limit for each further part of the answer to `limit`.
+    pub(crate) fn set(&self, limit: Duration) {
+        let millis = u32::try_from(limit.as_millis()).unwrap_or(u32::MAX).max(1);
+        self.0.millis.store(millis, Ordering::Relaxed);
     }
 
     /// Records that the peer has accepted data.
-    pub(crate) fn progress(&self) {
+    pub(crate) fn record_progress(&self) {
         self.0.progress.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// Executor that spawns the tasks of streams.
+/// Executor that spawns a task for each HTTP/2 stream, which a [`ProgressLimit`] ends.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Streams;
+pub(crate) struct StreamExecutor;
 
-impl<F> Executor<F> for Streams
+impl<F> Executor<F> for StreamExecutor
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
     fn execute(&self, future: F) {
-        let patience = Patience::default();
+        let progress_limit = ProgressLimit::default();
         let task = StreamTask {
-            future: Box::pin(PATIENCE.scope(patience.clone(), future)),
-            patience,
+            future: Box::pin(PROGRESS_LIMIT.scope(progress_limit.clone(), future)),
+            progress_limit,
             progress: 0,
             timer: None,
         };
@@ -73,11 +73,11 @@ where
     }
 }
 
-/// Task of a stream, which ends when it is done or its peer exceeds the limit.
+/// Task of a stream, which ends when the stream is done, or when the peer exceeds the limit.
 struct StreamTask<F> {
     future: Pin<Box<F>>,
-    patience: Patience,
-    /// Value of the counter at the start of `timer`.
+    progress_limit: ProgressLimit,
+    /// Value of the counter of accepted parts at the start of `timer`.
     progress: u32,
     timer: Option<Pin<Box<Sleep>>>,
 }
@@ -89,14 +89,14 @@ impl<F: Future> Future for StreamTask<F> {
         if self.future.as_mut().poll(context).is_ready() {
             return Poll::Ready(());
         }
-        let state = Arc::clone(&self.patience.0);
-        let longest = state.longest.load(Ordering::Relaxed);
-        if longest == 0 {
+        let state = Arc::clone(&self.progress_limit.0);
+        let millis = state.millis.load(Ordering::Relaxed);
+        if millis == 0 {
             return Poll::Pending;
         }
         let progress = state.progress.load(Ordering::Relaxed);
         if self.timer.is_none() || self.progress != progress {
-            let until = Instant::now() + Duration::from_millis(longest.into());
+            let until = Instant::now() + Duration::from_millis(millis.into());
             self.progress = progress;
             self.timer = Some(Box::pin(tokio::time::sleep_until(until)));
         }

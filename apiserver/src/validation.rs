@@ -12,7 +12,7 @@ const ANNOTATIONS_LIMIT: usize = 256 * 1024;
 
 type Fields = Map<String, Value>;
 
-/// Errors in the metadata of `value`, which replaces `old`.
+/// Returns the errors in the metadata of `value`, which is created, or replaces `old`.
 pub(crate) fn metadata(value: &Value, served: &ServedVersion, old: Option<&Value>) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let empty = Fields::new();
@@ -36,8 +36,9 @@ pub(crate) fn metadata(value: &Value, served: &ServedVersion, old: Option<&Value
     errors
 }
 
-/// Errors in the labels and annotations of an object that needs no name (a review).
-pub(crate) fn unnamed(value: &Value) -> Vec<FieldError> {
+/// Returns the errors in the labels and annotations of `value`: for objects that need no name, such as
+/// reviews.
+pub(crate) fn labels_and_annotations(value: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if let Some(fields) = value["metadata"].as_object() {
         labels(fields, &mut errors);
@@ -79,8 +80,9 @@ fn names(fields: &Fields, served: &ServedVersion, errors: &mut Vec<FieldError>) 
     }
 }
 
-/// Converts a prefix of names to a name, as kube-apiserver validates it: a letter replaces a dash at its end
-/// together with the character before it, so that a prefix may be one character longer than a name.
+/// Converts a prefix of names to a name for validation, as kube-apiserver does: a letter replaces the last
+/// two characters of a prefix that ends with a dash. So such a prefix may be one character longer than a
+/// name.
 fn as_name(prefix: &str) -> Cow<'_, str> {
     let masked = || prefix.strip_suffix('-')?.get(..prefix.len().checked_sub(2)?);
     match masked() {
@@ -110,7 +112,7 @@ fn annotations(fields: &Fields, errors: &mut Vec<FieldError>) {
     };
     let mut size = 0;
     for (key, value) in annotations {
-        // Annotation keys may have capital letters where label keys must not.
+        // Unlike label keys, annotation keys may have capital letters in the prefix.
         if let Err(problem) = qualified_name(&key.to_lowercase()) {
             errors.push(FieldError::invalid("metadata.annotations", key.as_str(), problem));
         }
@@ -121,8 +123,8 @@ fn annotations(fields: &Fields, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Validates finalizers. Finalizers of Kubernetes' own kinds (`is_own_kind`) must have a domain or be one of
-/// Kubernetes itself; for other kinds, a missing domain is a warning.
+/// Adds the errors in finalizers. Finalizers of objects of Kubernetes' own kinds (`is_own_kind`) must have a
+/// domain or be a finalizer of Kubernetes itself; for other kinds, a missing domain is only a warning.
 fn finalizers(fields: &Fields, is_own_kind: bool, errors: &mut Vec<FieldError>) {
     let list = strings(fields.get("finalizers"));
     for (index, finalizer) in list.iter().enumerate() {
@@ -149,12 +151,12 @@ fn finalizers(fields: &Fields, is_own_kind: bool, errors: &mut Vec<FieldError>) 
     }
 }
 
-/// Whether a finalizer has a domain, or is one of Kubernetes itself.
+/// Whether a finalizer has a domain, or is a finalizer of Kubernetes itself.
 fn is_domain_qualified(finalizer: &str) -> bool {
     finalizer.contains('/') || ["foregroundDeletion", "kubernetes", "orphan"].contains(&finalizer)
 }
 
-/// Warnings about new finalizers that another controller might choose as well.
+/// Returns warnings about new finalizers without a domain: another controller might choose the same name.
 pub(crate) fn finalizer_warnings(value: &Value, served: &ServedVersion, old: Option<&Value>) -> Vec<String> {
     if served.info().strategic {
         return Vec::new();
@@ -171,7 +173,7 @@ pub(crate) fn finalizer_warnings(value: &Value, served: &ServedVersion, old: Opt
         .collect()
 }
 
-/// Errors for finalizers that are added to an object that is being deleted.
+/// Adds an error if finalizers are added to an object that is being deleted.
 fn added_finalizers(fields: &Fields, old: &Value, errors: &mut Vec<FieldError>) {
     if old["metadata"]["deletionTimestamp"].is_null() {
         return;
@@ -218,8 +220,7 @@ fn owners(fields: &Fields, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Checks that `text` can be an `apiVersion`: otherwise it cannot identify a kind. An empty text is no error
-/// here.
+/// Checks the form of `text` as an `apiVersion`. An empty text is no error here.
 fn group_version(text: &str) -> Result<(), String> {
     match text.split('/').collect::<Vec<_>>()[..] {
         [""] => Ok(()),
@@ -256,19 +257,19 @@ pub(crate) fn qualified_name(text: &str) -> Result<(), String> {
     if local_name.is_empty() {
         return Err("name part must be non-empty".to_owned());
     }
-    part(local_name).map_err(|problem| format!("name part {problem}"))
+    name_part(local_name).map_err(|problem| format!("name part {problem}"))
 }
 
 fn label_value(text: &str) -> Result<(), String> {
     if text.is_empty() {
         Ok(())
     } else {
-        part(text).map_err(|problem| format!("a valid label {problem}"))
+        name_part(text).map_err(|problem| format!("a valid label {problem}"))
     }
 }
 
-/// Checks a part of a name: at most 63 of `A-Za-z0-9-_.`, alphanumeric at both ends.
-fn part(text: &str) -> Result<(), String> {
+/// Checks a part of a name: at most 63 characters of `A-Za-z0-9-_.`, alphanumeric at both ends.
+fn name_part(text: &str) -> Result<(), String> {
     if text.len() > 63 {
         return Err("must be no more than 63 characters".to_owned());
     }

@@ -27,11 +27,12 @@ pub struct VersionInfo {
 }
 
 impl VersionInfo {
-    /// A build of `version` of `product` with the API of Kubernetes version `kubernetes` (`1.34`).
+    /// Creates the version of a server that has the API of Kubernetes version `kubernetes` (`1.34`):
+    /// `version` of `product`, from `commit` at `date` if these are known.
     ///
     /// Clients decide by major and minor version which features a server has, and kubectl warns of a
-    /// difference of more than one minor version. So major and minor version are Kubernetes'. The product's
-    /// own version is in the part that comparisons ignore: the build part of `gitVersion`.
+    /// difference of more than one minor version. So major and minor version are those of Kubernetes. The
+    /// product's version is in the part that comparisons ignore: the build part of `gitVersion`.
     #[must_use]
     pub fn of_kubernetes(
         kubernetes: &str,
@@ -46,7 +47,7 @@ impl VersionInfo {
         }
     }
 
-    /// A build of `version` (`1.2.3`), from `commit` at `date` if these are known.
+    /// Creates the version of a build of `version` (`1.2.3`), from `commit` at `date` if these are known.
     #[must_use]
     pub fn new(version: &str, commit: Option<&str>, date: Option<&str>) -> Self {
         let mut numbers = version.split('.');

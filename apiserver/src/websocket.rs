@@ -17,10 +17,10 @@ use http::{HeaderMap, HeaderName, Method, Response, StatusCode};
 /// The only version of the protocol.
 const VERSION: &str = "13";
 
-/// Suffix that RFC 6455 adds to the client's key.
+/// Suffix that RFC 6455 appends to the client's key before the digest.
 const KEY_SUFFIX: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// Prefix of a subprotocol that carries a token from a browser, and is never selected.
+/// Prefix of the subprotocol in which a browser sends a token; it is never selected.
 const TOKEN_PROTOCOL: &str = "base64url.bearer.authorization.k8s.io.";
 
 /// Answer to a request that opens a WebSocket.
@@ -44,25 +44,25 @@ impl Handshake {
             return Ok(None);
         }
         if method != Method::GET {
-            return Err(Status::bad_request("a WebSocket is opened by GET"));
+            return Err(Status::bad_request("a WebSocket must be opened with GET"));
         }
         if headers
             .get(SEC_WEBSOCKET_VERSION)
             .is_none_or(|version| version != VERSION)
         {
             return Err(Status::bad_request(format!(
-                "a WebSocket takes the header Sec-WebSocket-Version: {VERSION}"
+                "opening a WebSocket requires the header Sec-WebSocket-Version: {VERSION}"
             )));
         }
         let key = headers.get(SEC_WEBSOCKET_KEY).filter(|key| is_key(key));
         let Some(key) = key else {
             return Err(Status::bad_request(
-                "a WebSocket takes the header Sec-WebSocket-Key with 16 bytes in base64",
+                "opening a WebSocket requires the header Sec-WebSocket-Key with 16 bytes in base64",
             ));
         };
-        let accept = HeaderValue::from_str(&accept(key.as_bytes()));
+        let digest = HeaderValue::from_str(&accept_digest(key.as_bytes()));
         Ok(Some(Self {
-            accept: accept.map_err(|problem| Status::internal(problem.to_string()))?,
+            accept: digest.map_err(|problem| Status::internal(problem.to_string()))?,
             protocol: protocol(headers),
         }))
     }
@@ -81,7 +81,7 @@ impl Handshake {
     }
 }
 
-/// Returns the entries of a header that is a list.
+/// Returns the entries of the header `name`, which is a comma-separated list.
 fn entries<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
     let values = headers.get_all(name).into_iter();
     values
@@ -91,7 +91,7 @@ fn entries<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item 
 }
 
 fn has(headers: &HeaderMap, name: &HeaderName, entry: &str) -> bool {
-    entries(headers, name).any(|other| other.eq_ignore_ascii_case(entry))
+    entries(headers, name).any(|listed| listed.eq_ignore_ascii_case(entry))
 }
 
 fn is_key(key: &HeaderValue) -> bool {
@@ -100,15 +100,16 @@ fn is_key(key: &HeaderValue) -> bool {
         .is_ok_and(|bytes| bytes.len() == 16)
 }
 
-/// Returns the digest that proves to the client that its key was read.
-fn accept(key: &[u8]) -> String {
+/// Returns the value of `Sec-WebSocket-Accept`: the digest that proves to the client that its key was read.
+fn accept_digest(key: &[u8]) -> String {
     let mut digest = ring::digest::Context::new(&ring::digest::SHA1_FOR_LEGACY_USE_ONLY);
     digest.update(key);
     digest.update(KEY_SUFFIX);
     STANDARD.encode(digest.finish())
 }
 
-/// Returns the client's first subprotocol, as in kube-apiserver: events have the same form in all of them.
+/// Returns the client's first subprotocol that is not a token, as in kube-apiserver: events have the same
+/// form in all subprotocols.
 fn protocol(headers: &HeaderMap) -> Option<HeaderValue> {
     let protocol = entries(headers, &SEC_WEBSOCKET_PROTOCOL)
         .find(|protocol| !protocol.is_empty() && !protocol.starts_with(TOKEN_PROTOCOL))?;

@@ -7,12 +7,12 @@ use bytes::Bytes;
 use serde_json::Value;
 
 /// Whether YAML is supported.
-pub(crate) const SERVED: bool = cfg!(feature = "yaml");
+pub(crate) const SUPPORTED: bool = cfg!(feature = "yaml");
 
 /// Serializes a value as YAML.
 ///
 /// # Errors
-/// When the value cannot be serialized, which is not known to happen.
+/// Status 500 when the value cannot be serialized.
 #[cfg(feature = "yaml")]
 pub(crate) fn write(value: &Value) -> Result<Bytes, Status> {
     let text = serde_saphyr::to_string(value).map_err(|problem| Status::internal(problem.to_string()))?;
@@ -37,19 +37,19 @@ pub(crate) fn document(text: &str) -> Result<Document, String> {
 /// Parses one document, which must be JSON.
 ///
 /// # Errors
-/// The document's first problem, with line and column.
+/// The first problem of the JSON text, with line and column.
 #[cfg(not(feature = "yaml"))]
 pub(crate) fn document(text: &str) -> Result<Document, String> {
     use berth_apimachinery::json::{self, Doubles};
 
-    json::document(text.as_bytes(), Doubles::Whole)
-        .map_err(|problem| format!("this server reads JSON alone, and this is none: {problem}"))
+    json::document(text.as_bytes(), Doubles::AsInteger)
+        .map_err(|problem| format!("this server is built without YAML and reads only JSON: {problem}"))
 }
 
-/// Parses one document without duplicate fields.
+/// Parses one document, and rejects duplicate fields.
 ///
 /// # Errors
-/// The document's first problem.
+/// The document's first problem: with line and column, or the path of a duplicate field.
 pub(crate) fn strict(text: &str) -> Result<Value, String> {
     let document = document(text)?;
     match document.duplicates.first() {

@@ -1,7 +1,7 @@
-//! `berth backup` and `berth restore`: the embedded store, copied from the running server and restored.
+//! `berth backup` and `berth restore`: copy the embedded store of a server, and restore it.
 //!
-//! A server offers backups on a socket in its data folder. Only the folder's owner, who can read the
-//! database anyway, can reach the socket. Where no server runs, the file is read.
+//! A running server sends backups through a socket in its data folder. Only the folder's owner, who can read
+//! the database anyway, can reach the socket. If no server runs, the database file is read.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
@@ -20,13 +20,14 @@ use clap::Args;
 use crate::encryption;
 
 /// File name of the database in a data folder.
-pub const FILE: &str = "berth.redb";
-/// Socket for backups in the data folder of a server.
-pub const SOCKET: &str = "backup.sock";
-/// File name of the objects in a backup.
-const OBJECTS: &str = "objects.backup";
-/// Further files of a data folder in a backup, so that existing kubeconfigs stay valid after a restore.
-const CERTIFICATES: [&str; 5] = [
+pub const DATABASE_FILE: &str = "berth.redb";
+/// File name of the socket in a data folder through which a running server sends backups.
+pub const BACKUP_SOCKET: &str = "backup.sock";
+/// File name of the objects in the folder of a backup.
+const OBJECTS_FILE: &str = "objects.backup";
+/// Certificates, keys and kubeconfig that a backup also has, so that existing kubeconfigs stay valid after a
+/// restore.
+const CERTIFICATE_FILES: [&str; 5] = [
     "ca.crt",
     "ca.key",
     "front-proxy-ca.crt",
@@ -72,14 +73,14 @@ pub struct RestoreArgs {
     pub encryption_provider_config: Option<PathBuf>,
 }
 
-/// Takes a backup. Blocks.
+/// Takes a backup of a server, running or not. Blocks the thread.
 ///
 /// # Errors
-/// When there is nothing to back up, or the target exists or cannot be written; no incomplete folder is
-/// left.
+/// When there is nothing to back up, or the target exists or cannot be written. An incomplete folder is
+/// removed.
 pub fn take(args: &BackupArgs) -> Result<()> {
     if args.to == Path::new("-") {
-        let contents = objects(args, &mut io::stdout().lock())?;
+        let contents = write_objects(args, &mut io::stdout().lock())?;
         berth_commands::say_error!("{}", summary("backed up", contents, "standard output"));
         return Ok(());
     }
@@ -99,8 +100,8 @@ pub fn take(args: &BackupArgs) -> Result<()> {
         }
         _ => {}
     }
-    let contents = fill(args, &partial).inspect_err(|_| {
-        // The first error is reported, not one of this removal; the next backup removes the remains.
+    let contents = write_folder(args, &partial).inspect_err(|_| {
+        // An error of this removal is ignored, since the next backup removes the folder, too.
         drop(fs::remove_dir_all(&partial));
     })?;
     fs::rename(&partial, folder).with_context(|| folder.display().to_string())?;
@@ -111,22 +112,22 @@ pub fn take(args: &BackupArgs) -> Result<()> {
     Ok(())
 }
 
-fn summary(what: &str, contents: Contents, place: &str) -> String {
+fn summary(action: &str, contents: Contents, place: &str) -> String {
     let Contents { revision, objects } = contents;
-    format!("{what} {objects} objects at revision {revision} to {place}")
+    format!("{action} {objects} objects at revision {revision} to {place}")
 }
 
-fn fill(args: &BackupArgs, folder: &Path) -> Result<Contents> {
+fn write_folder(args: &BackupArgs, folder: &Path) -> Result<Contents> {
     make_folder(folder)?;
-    let path = folder.join(OBJECTS);
+    let path = folder.join(OBJECTS_FILE);
     let named = || path.display().to_string();
     let mut file = create_private(&path).with_context(named)?;
-    objects(args, &mut file)?;
+    write_objects(args, &mut file)?;
     file.sync_all().with_context(named)?;
-    // The written file is read again. Its values are not decrypted for this check.
+    // The written file is read again, to check it. Values are not decrypted for this check.
     let mut written = BufReader::new(File::open(&path).with_context(named)?);
     let contents = backup::check(&mut written).with_context(named)?;
-    for name in CERTIFICATES {
+    for name in CERTIFICATE_FILES {
         copy(&args.data_dir.join(name), &folder.join(name))?;
     }
     Ok(contents)
@@ -151,17 +152,16 @@ fn copy(from: &Path, to: &Path) -> Result<bool> {
     Ok(true)
 }
 
-/// Writes the objects of the running server, or of the file if no server runs.
-fn objects(args: &BackupArgs, out: &mut dyn Write) -> Result<Contents> {
-    let file = args.data_dir.join(FILE);
+/// Writes a backup of the objects of the running server, or of the database file if no server runs.
+fn write_objects(args: &BackupArgs, out: &mut dyn Write) -> Result<Contents> {
+    let file = args.data_dir.join(DATABASE_FILE);
     ensure!(
         file.is_file(),
-        "{} does not exist: --data-dir is the folder of a server with embedded storage (etcd has backups of its own: \
-         etcdctl snapshot save)",
+        "{} does not exist: --data-dir is the folder of a server with embedded storage (for etcd, use etcdctl snapshot save)",
         file.display()
     );
     let mut out = BufWriter::with_capacity(1 << 20, out);
-    let socket = args.data_dir.join(SOCKET);
+    let socket = args.data_dir.join(BACKUP_SOCKET);
     match UnixStream::connect(&socket) {
         Ok(stream) => {
             stream.set_read_timeout(Some(READ_TIMEOUT))?;
@@ -196,24 +196,25 @@ impl<R: Read, W: Write> Read for Tee<R, W> {
     }
 }
 
-/// Restores a backup. Blocks.
+/// Restores a backup into a data folder. Blocks the thread.
 ///
 /// # Errors
 /// When the backup is not complete, a database exists and `--replace` is not set, or a server uses the
-/// database: then an existing database stays. When the restored database cannot be opened.
+/// database; in these cases an existing database stays in place. Also when the restored database cannot be
+/// opened; in this case the replaced database stays under another name.
 pub fn restore(args: &RestoreArgs) -> Result<()> {
     make_folder(&args.data_dir)?;
-    let file = args.data_dir.join(FILE);
+    let file = args.data_dir.join(DATABASE_FILE);
     let exists = file.exists();
     if exists && !args.replace {
         bail!(
-            "{} exists: restore into a new folder, or with --replace, which keeps it beside the restored one",
+            "{} exists: restore into a new folder, or with --replace, which keeps the old file under another name",
             file.display()
         );
     }
-    let _lock = exists.then(|| rescue::hold(&file)).transpose()?;
+    let _lock = exists.then(|| rescue::lock_file(&file)).transpose()?;
     let folder = args.from.is_dir().then_some(args.from.as_path());
-    let mut input = input(&args.from)?;
+    let mut input = open_backup(&args.from)?;
     let old_file = exists.then(|| rescue::keep(&file)).transpose()?;
     let contents = EmbeddedStore::restore(&file, &mut input, args.bump_revision);
     let contents = match (contents, &old_file) {
@@ -225,14 +226,14 @@ pub fn restore(args: &RestoreArgs) -> Result<()> {
     };
     berth_commands::say!("{}", summary("restored", contents, &file.display().to_string()));
     if let Some(old_file) = old_file {
-        berth_commands::say!("the replaced database is {}", old_file.display());
+        berth_commands::say!("the replaced database is kept as {}", old_file.display());
     }
-    for name in CERTIFICATES {
+    for name in CERTIFICATE_FILES {
         let (Some(folder), target) = (folder, args.data_dir.join(name)) else {
             break;
         };
         if target.exists() {
-            berth_commands::say!("{} stays as it is", target.display());
+            berth_commands::say!("{} exists and is not replaced", target.display());
         } else if copy(&folder.join(name), &target)? {
             berth_commands::say!("restored {}", target.display());
         }
@@ -246,19 +247,20 @@ fn check_opens(file: &Path, args: &RestoreArgs) -> Result<()> {
     match EmbeddedStore::open_encrypted(file, Limits::default(), &encryption) {
         Ok(_) => Ok(()),
         Err(problem @ StoreError::Sealed { .. }) => {
-            berth_commands::say!("not decrypted here: {problem}");
+            berth_commands::say!("encrypted values were not verified: {problem}");
             Ok(())
         }
         Err(problem) => Err(problem.into()),
     }
 }
 
-fn input(from: &Path) -> Result<Box<dyn Read>> {
+/// Opens the objects of the backup at `from`: a folder, a file, or `-` for standard input.
+fn open_backup(from: &Path) -> Result<Box<dyn Read>> {
     if from == Path::new("-") {
         return Ok(Box::new(io::stdin().lock()));
     }
     let path = match from.is_dir() {
-        true => from.join(OBJECTS),
+        true => from.join(OBJECTS_FILE),
         false => from.to_owned(),
     };
     let file = File::open(&path).with_context(|| path.display().to_string())?;

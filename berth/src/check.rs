@@ -25,56 +25,57 @@ use http::Method;
 use serde_json::Value;
 
 pub use args::{CheckArgs, CheckOutput, CheckQuestion};
-pub(crate) use detect::detected;
-use finding::{Finding, Report, Requests, Verdict};
+pub(crate) use detect::detect_sources;
+use finding::{CheckResult, Finding, RequestCounts, Verdict};
 pub(crate) use judge::condition;
-pub(crate) use schedulers::{CONFIGURATIONS, SchedulerKnowledge};
+pub(crate) use schedulers::{CONFIGURATIONS, SchedulerState};
 pub(crate) use started::ServerArguments;
 
-/// The largest page of a list.
-const PAGE: usize = 500;
-/// Number of read objects after which no further page is read.
-const MOST: usize = 20_000;
+/// Highest number of objects in one page of a list.
+const PAGE_SIZE: usize = 500;
+/// Number of objects of one resource after which no further page is read.
+const MAX_OBJECTS: usize = 20_000;
 /// The exit code if Berth is not installed, and nothing is wrong.
 const NOT_INSTALLED: u8 = 3;
-/// Path of the metrics, which have the expiry of certificates.
+/// Path of the metrics, which include the expiry of certificates.
 const METRICS: &str = "/metrics";
 
-/// Checks a server, and prints the findings. Returns the exit code.
+/// Checks a server, prints the findings, and returns the exit code.
 ///
 /// # Errors
 /// When no server answers.
 pub async fn run(question: &CheckQuestion, server: &ServerArgs) -> Result<ExitCode> {
     let client = server.client().await?;
-    let report = CheckSubject {
+    let result = Checker {
         client: &client,
         now: SystemClock.now(),
     }
-    .all(server)
+    .check(server)
     .await?;
-    print::print(&report, question.output)?;
-    Ok(match (report.count(Verdict::Wrong), report.installed) {
+    print::print(&result, question.output)?;
+    Ok(match (result.count(Verdict::Wrong), result.installed) {
         (0, true) => ExitCode::SUCCESS,
         (0, false) => ExitCode::from(NOT_INSTALLED),
         _ => ExitCode::FAILURE,
     })
 }
 
-/// The server, and the instant of the check.
-pub(crate) struct CheckSubject<'a> {
+/// A check of the server of `client` at the time `now`.
+pub(crate) struct Checker<'a> {
     pub(crate) client: &'a Client,
     pub(crate) now: Timestamp,
 }
 
 /// Result of reading an object or a list.
-pub(crate) enum Read {
+pub(crate) enum ReadResult {
     Object(Value),
     Absent,
     Refused(String),
 }
 
-impl CheckSubject<'_> {
-    async fn all(&self, server: &ServerArgs) -> Result<Report> {
+impl Checker<'_> {
+    /// Carries out all checks of a standalone server or a hub.
+    async fn check(&self, server: &ServerArgs) -> Result<CheckResult> {
         let version = self.client.raw("/version").await?;
         let server_version: Value = serde_json::from_str(&version.text).unwrap_or_default();
         let server_version = server_version["gitVersion"].as_str().unwrap_or("none").to_owned();
@@ -83,44 +84,46 @@ impl CheckSubject<'_> {
         findings.push(judge::clock(version.date.as_deref(), self.now));
         findings.extend(self.credentials(server));
         let group = self.read(&format!("/apis/{API_VERSION}")).await?;
-        let mut report = Report {
+        let mut result = CheckResult {
             installed: true,
             findings,
             requests: None,
         };
         // A registered API that does not answer has another status than 404.
-        if !standalone && matches!(group, Read::Absent) && !self.has_deployment().await? {
-            report.installed = false;
-            report.findings.extend(self.not_installed().await?);
-            return Ok(report);
+        if !standalone && matches!(group, ReadResult::Absent) && !self.has_deployment().await? {
+            result.installed = false;
+            result.findings.extend(self.not_installed_findings().await?);
+            return Ok(result);
         }
         let served = served(group);
         let is_served = served.verdict == Verdict::Ok;
-        report.findings.push(served);
-        report.findings.extend(match standalone {
-            true => self.standalone().await?,
-            false => self.registered().await?,
+        result.findings.push(served);
+        result.findings.extend(match standalone {
+            true => self.standalone_findings().await?,
+            false => self.hub_findings().await?,
         });
         if is_served {
-            report.findings.extend(self.own_rights().await?);
-            report.findings.extend(self.configurations().await?);
-            report.findings.extend(self.targets().await?);
+            result.findings.extend(self.own_rights().await?);
+            result.findings.extend(self.configurations().await?);
+            result.findings.extend(self.targets().await?);
             let (findings, requests) = self.decisions().await?;
-            report.findings.extend(findings);
-            report.requests = requests;
+            result.findings.extend(findings);
+            result.requests = requests;
         }
-        Ok(report)
+        Ok(result)
     }
 
-    pub(crate) async fn read(&self, path: &str) -> Result<Read> {
+    /// Reads the object or list at `path`.
+    pub(crate) async fn read(&self, path: &str) -> Result<ReadResult> {
         Ok(match self.client.send(Method::GET, path, None).await? {
-            Ok(object) => Read::Object(object),
-            Err(status) if status.code == 404 => Read::Absent,
-            Err(status) => Read::Refused(status.message),
+            Ok(object) => ReadResult::Object(object),
+            Err(status) if status.code == 404 => ReadResult::Absent,
+            Err(status) => ReadResult::Refused(status.message),
         })
     }
 
-    /// Finding about the client certificate of the kubeconfig; empty if the certificate cannot be read.
+    /// Finding about the client certificate of the kubeconfig; empty if there is no certificate, or it cannot
+    /// be read.
     fn credentials(&self, server: &ServerArgs) -> Vec<Finding> {
         let mend = "a new kubeconfig (standalone: berth kubeconfig --user NAME)";
         let Ok(file) = berth_client::kubeconfig(server.kubeconfig.as_deref()) else {
@@ -150,34 +153,35 @@ impl CheckSubject<'_> {
         finding.into_iter().collect()
     }
 
-    /// Findings about a standalone server itself: its checks and its certificates.
-    async fn standalone(&self) -> Result<Vec<Finding>> {
+    /// Findings about the readiness and the certificates of a standalone server.
+    async fn standalone_findings(&self) -> Result<Vec<Finding>> {
         let ready = self.client.raw("/readyz?verbose").await?;
         let mut findings = match ready.code {
             200 | 500 => judge::readiness(&ready.text),
-            _ => vec![unread("sources", "readiness", "/readyz")],
+            _ => vec![not_checked("sources", "readiness", "/readyz")],
         };
         let metrics = self.client.raw(METRICS).await?;
         findings.extend(match metrics.code {
             200 => judge::certificates(&metrics.text, self.now),
-            _ => vec![unread("certificates", "serving certificate", METRICS)],
+            _ => vec![not_checked("certificates", "serving certificate", METRICS)],
         });
         Ok(findings)
     }
 
+    /// Findings about the SchedulerConfigurations.
     async fn configurations(&self) -> Result<Vec<Finding>> {
         Ok(match self.read(schedulers::CONFIGURATIONS).await? {
-            Read::Object(list) => items(&list).iter().map(judge::configuration).collect(),
-            Read::Absent => vec![
-                Finding::ok("configuration", "schedulerconfigurations", "they are not served").but(
+            ReadResult::Object(list) => items(&list).iter().map(judge::configuration).collect(),
+            ReadResult::Absent => vec![
+                Finding::ok("configuration", "schedulerconfigurations", "they are not served").with_verdict(
                     Verdict::Wrong,
                     "berth manifests crds | kubectl apply --server-side -f -",
                 ),
             ],
-            Read::Refused(message) => {
+            ReadResult::Refused(message) => {
                 vec![
                     Finding::ok("configuration", "schedulerconfigurations", message)
-                        .but(Verdict::Unknown, ""),
+                        .with_verdict(Verdict::Unknown, ""),
                 ]
             }
         })
@@ -188,59 +192,61 @@ impl CheckSubject<'_> {
         let mut all = Vec::new();
         Ok(match self.pages("targets", &mut all).await? {
             None => judge::targets(&all),
-            Some(message) => vec![Finding::ok("targets", "targets", message).but(Verdict::Unknown, "")],
+            Some(message) => {
+                vec![Finding::ok("targets", "targets", message).with_verdict(Verdict::Unknown, "")]
+            }
         })
     }
 
-    /// Findings about the requests without a place and about rules. If the caller may read decisions, the
-    /// numbers of requests are returned, too.
-    async fn decisions(&self) -> Result<(Vec<Finding>, Option<Requests>)> {
+    /// Findings about requests without a place and about rules, and the numbers of requests; `None` if the
+    /// caller may not read decisions.
+    async fn decisions(&self) -> Result<(Vec<Finding>, Option<RequestCounts>)> {
         let (mut all, mut cut) = (Vec::new(), Vec::new());
         for resource in ["decisions", "clusterdecisions"] {
             let mut some = Vec::new();
             if let Some(message) = self.pages(resource, &mut some).await? {
-                let finding = Finding::ok("held", resource, message).but(Verdict::Unknown, "");
+                let finding = Finding::ok("held", resource, message).with_verdict(Verdict::Unknown, "");
                 return Ok((vec![finding], None));
             }
-            if some.len() >= MOST {
-                let message = format!("only the first {} were read", some.len());
-                cut.push(Finding::ok("held", resource, message).but(Verdict::Note, ""));
+            if some.len() >= MAX_OBJECTS {
+                let message = format!("only the first {} were checked", some.len());
+                cut.push(Finding::ok("held", resource, message).with_verdict(Verdict::Note, ""));
             }
             all.append(&mut some);
         }
-        let (mut findings, requests) = judge::held(&all);
+        let (mut findings, requests) = judge::unplaced_requests(&all);
         findings.extend(cut);
         findings.extend(self.rules(&all).await?);
         Ok((findings, Some(requests)))
     }
 
     /// Findings about rules that contradict the objects of a system. Every report of a system states the
-    /// rules, so one of the system's `decisions` is read.
+    /// system's rules, so the report of one decision is read for each system.
     async fn rules(&self, decisions: &[Value]) -> Result<Vec<Finding>> {
         let mut findings = Vec::new();
-        for (system, path) in judge::one_of_each_system(decisions) {
+        for (system, path) in judge::decision_paths(decisions) {
             let path = format!("/apis/{API_VERSION}/{path}/scheduling?limit=1");
             findings.extend(match self.read(&path).await? {
-                Read::Object(report) => judge::rules(&system, &report),
+                ReadResult::Object(report) => judge::rules(&system, &report),
                 // The request was deleted in the meantime.
-                Read::Absent => None,
-                Read::Refused(message) => Some(
+                ReadResult::Absent => None,
+                ReadResult::Refused(message) => Some(
                     Finding::ok("configuration", format!("rules of {system}"), message)
-                        .but(Verdict::Unknown, ""),
+                        .with_verdict(Verdict::Unknown, ""),
                 ),
             });
         }
         Ok(findings)
     }
 
-    /// Adds the objects of one of Berth's own resources to `all`, page by page, until `all` has [`MOST`]
-    /// objects. Returns the refusal, if the caller may not read the objects.
+    /// Adds the objects of `resource`, a resource of Berth's own group, to `all`, page by page, until `all`
+    /// has [`MAX_OBJECTS`] objects. Returns the message of a refusal, if the caller may not read the objects.
     async fn pages(&self, resource: &str, all: &mut Vec<Value>) -> Result<Option<String>> {
         let mut token = String::new();
-        while all.len() < MOST {
-            let path = format!("/apis/{API_VERSION}/{resource}?limit={PAGE}{token}");
+        while all.len() < MAX_OBJECTS {
+            let path = format!("/apis/{API_VERSION}/{resource}?limit={PAGE_SIZE}{token}");
             match self.read(&path).await? {
-                Read::Object(mut list) => {
+                ReadResult::Object(mut list) => {
                     if let Some(items) = list["items"].as_array_mut() {
                         all.append(items);
                     }
@@ -249,8 +255,8 @@ impl CheckSubject<'_> {
                         _ => break,
                     }
                 }
-                Read::Absent => break,
-                Read::Refused(message) => return Ok(Some(message)),
+                ReadResult::Absent => break,
+                ReadResult::Refused(message) => return Ok(Some(message)),
             }
         }
         Ok(None)
@@ -269,18 +275,18 @@ fn versions(server_version: &str) -> Finding {
             "server",
             format!("berth {server}, this program is {own}"),
         )
-        .but(
+        .with_verdict(
             Verdict::Note,
-            format!("take berth {server} here, or {own} there (docs/install.md, \"Upgrade\")"),
+            format!("install berth {server} here, or berth {own} there (docs/install.md, \"Upgrade\")"),
         ),
         None => Finding::ok("versions", "hub", format!("Kubernetes {server_version}")),
     }
 }
 
 /// Finding about whether Berth's own group is served; `group` is the result of reading its resources.
-fn served(group: Read) -> Finding {
+fn served(group: ReadResult) -> Finding {
     match group {
-        Read::Object(list) => {
+        ReadResult::Object(list) => {
             let count = list["resources"].as_array().map_or(0, Vec::len);
             Finding::ok(
                 "registration",
@@ -288,19 +294,19 @@ fn served(group: Read) -> Finding {
                 format!("{count} resources are served"),
             )
         }
-        Read::Absent => Finding::ok("registration", API_VERSION, "it is not served").but(
+        ReadResult::Absent => Finding::ok("registration", API_VERSION, "it is not served").with_verdict(
             Verdict::Wrong,
             "the server's log says why (docs/operate.md, \"Troubleshooting\")",
         ),
-        Read::Refused(message) => Finding::ok("registration", API_VERSION, message).but(
+        ReadResult::Refused(message) => Finding::ok("registration", API_VERSION, message).with_verdict(
             Verdict::Wrong,
             "kubectl get apiservice v1alpha1.scheduling.berth.dev -o yaml",
         ),
     }
 }
 
-/// Finding about `subject`, which is not checked, since the caller may not read `path`.
-fn unread(area: &'static str, subject: &str, path: &str) -> Finding {
+/// Finding that `subject` is not checked, since `path` cannot be read.
+fn not_checked(area: &'static str, subject: &str, path: &str) -> Finding {
     let message = format!("{subject} not checked: {path} cannot be read");
     let mend = match path {
         METRICS => "kubectl create clusterrole berth:metrics-reader --verb=get --non-resource-url=/metrics; kubectl create \
@@ -308,7 +314,7 @@ fn unread(area: &'static str, subject: &str, path: &str) -> Finding {
             .to_owned(),
         path => format!("kubectl get --raw {path}"),
     };
-    Finding::ok(area, subject, message).but(Verdict::Unknown, mend)
+    Finding::ok(area, subject, message).with_verdict(Verdict::Unknown, mend)
 }
 
 fn items(list: &Value) -> &[Value] {

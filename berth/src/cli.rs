@@ -47,7 +47,7 @@ pub struct Cli {
     pub logging_format: LogFormat,
 }
 
-/// Formats of log lines.
+/// Format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
     /// One line of text for each message.
@@ -257,7 +257,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "DURATION", default_value = "168h", value_parser = parse_unsigned)]
     pub history_max_age: Duration,
     /// Answer admission reviews at /admission/mutate and /admission/validate [default: true behind a
-    /// kube-apiserver, and if one of the next two flags is given].
+    /// kube-apiserver, and if --admission-bind-port or --admission-client-ca-file is given].
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
     pub admission_webhooks: Option<bool>,
     /// The port for /admission/mutate and /admission/validate; 0 serves them on the secure port.
@@ -273,8 +273,8 @@ pub struct ServeArgs {
     /// With --admission-bind-port, the paths are on that port.
     #[arg(long)]
     pub integrations_token_file: Option<PathBuf>,
-    /// The CA (PEM) for client certificates that those tools may present in place of a token. Without either
-    /// file, the paths are not served.
+    /// The CA (PEM) for client certificates of tools that request decisions below /integrations, in place of
+    /// a token. Without this file and --integrations-token-file, the paths are not served.
     #[arg(long)]
     pub integrations_client_ca_file: Option<PathBuf>,
     /// Groups whose members bypass the guards and may write what otherwise only Berth's controllers may
@@ -299,7 +299,7 @@ pub struct ServeArgs {
     /// 15s).
     #[arg(long, default_value = "0s", value_parser = parse_unsigned)]
     pub shutdown_delay_duration: Duration,
-    // Groups with a heading come last, since a heading covers all flags after it.
+    // Arguments with a heading come last, since clap applies a heading to all flags after it.
     /// Connection to etcd.
     #[command(flatten)]
     pub etcd: EtcdArgs,
@@ -360,7 +360,8 @@ fn authority(text: &str) -> Result<Authority, String> {
     let expected = || "a host name, with or without a port, is expected".to_owned();
     let authority: Authority = text.parse().map_err(|_| expected())?;
     let is_invalid = text.contains('@') || authority.host().is_empty();
-    // A text after the colon that is not a number is not a port.
+    // The text after the last colon has to be a port, unless the colon is part of an IPv6 address in
+    // brackets.
     let has_port = text
         .rsplit_once(':')
         .is_some_and(|(_, port)| !port.ends_with(']'));

@@ -1,4 +1,4 @@
-//! `berth completion SHELL`: a script with which the shell asks `berth __complete` for completions
+//! `berth completion SHELL`: prints a script by which the shell calls `berth __complete` for completions
 //! (docs/terminal.md).
 
 use clap::{Args, ValueEnum};
@@ -67,7 +67,7 @@ complete -c berth -f -a '(berth __complete (commandline -opc)[2..-1] (commandlin
 "#;
 
 impl Shell {
-    /// The script.
+    /// The completion script for the shell.
     #[must_use]
     pub const fn script(self) -> &'static str {
         match self {

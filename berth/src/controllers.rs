@@ -1,14 +1,14 @@
 //! The controllers in the program: their selection, leader election, metrics, and the events of decisions.
 //!
 //! The runtime is [`berth_engine::controller`]. This module connects the runtime with the server's registry,
-//! metrics and configuration. Bindings that clients create have events, too.
+//! metrics and configuration. Bindings that clients create are also recorded as events.
 
 mod election;
 mod event;
 mod events;
 mod expiry;
-mod listeners;
 mod metrics;
+mod observers;
 mod pending;
 mod selection;
 mod series;
@@ -32,13 +32,13 @@ use tokio::task::JoinHandle;
 
 pub use election::LeaderElectionArgs;
 pub use events::Events;
-pub(crate) use events::{EVENTS, OwnEvents, Sink};
-use listeners::Listeners;
+pub(crate) use events::{EVENTS, EventSink, OwnEvents};
 pub use metrics::ControllerMetrics;
+use observers::BindObservers;
 pub use selection::{Selection, select};
-pub(crate) use series::{Write as EventWrite, WriteResult};
+pub(crate) use series::{EventWrite, WriteResult};
 
-/// The name of the controllers' lock record.
+/// Name of the lock record by which the servers elect the leader that runs the controllers.
 pub const CONTROLLERS_LEASE: &str = "berth-controllers";
 
 /// Controllers that are started together.
@@ -47,7 +47,7 @@ pub struct RunningControllers {
     tasks: Vec<JoinHandle<()>>,
 }
 
-/// Shared parts for starting controllers.
+/// Parts of the server that the controllers work with.
 #[derive(Clone)]
 pub struct Environment<'a> {
     /// The engine, which decides.
@@ -61,14 +61,14 @@ pub struct Environment<'a> {
     /// Resources that are stored on the hub.
     pub mirrored: &'a BTreeSet<GroupResource>,
     /// Destination of events.
-    pub(crate) sink: &'a Arc<dyn Sink>,
+    pub(crate) sink: &'a Arc<dyn EventSink>,
     /// Store of events, if they are stored here.
     pub store: &'a Arc<dyn Store>,
     /// Whether this server is the leader and may write.
     pub leading: watch::Receiver<bool>,
-    /// Time for which events are kept; zero keeps them for ever.
+    /// Time for which events are kept; zero keeps events without limit.
     pub event_ttl: Duration,
-    /// Further observer of bindings.
+    /// Recorder of the history of decisions, if there is one: a further observer of bindings.
     pub history: Option<Arc<dyn BindObserver>>,
     /// Metrics.
     pub metrics: &'a Arc<ControllerMetrics>,
@@ -80,14 +80,15 @@ impl Environment<'_> {
     /// removal of old events.
     ///
     /// # Errors
-    /// When the engine has an observer of its bindings already.
+    /// When the engine already has an observer of bindings.
     pub fn start(self, selection: Selection) -> Result<RunningControllers, berth_engine::AlreadySet> {
         let (sink, metrics) = (Arc::clone(self.sink), Arc::clone(self.metrics));
         let (events, writer) = Events::spawn(self.engine, sink, metrics);
         let events = Arc::new(events);
         let observer = Arc::clone(&events) as Arc<dyn BindObserver>;
         let observers = std::iter::once(observer).chain(self.history.clone());
-        self.engine.observe(Arc::new(Listeners(observers.collect())))?;
+        self.engine
+            .observe(Arc::new(BindObservers(observers.collect())))?;
         let leading = self.leading.clone();
         let waits = waits::spawn(self.engine, self.modes, &events, leading.clone());
         let mut tasks = vec![writer, waits];
@@ -107,7 +108,7 @@ impl Environment<'_> {
             dialects: selection
                 .deciders
                 .into_iter()
-                .filter(|name| self.places(name))
+                .filter(|name| self.has_demands_of(name))
                 .collect(),
             committer: Arc::clone(self.committer),
             gate: Arc::new(move |dialect| AutoBindMode::in_force(&engine, dialect) != AutoBindMode::Off),
@@ -115,7 +116,7 @@ impl Environment<'_> {
             observer: Arc::clone(self.metrics) as Arc<_>,
         };
         Ok(RunningControllers {
-            controllers: Controllers::under(self.engine, &settings, leading),
+            controllers: Controllers::spawn_with_leading(self.engine, &settings, leading),
             tasks,
         })
     }
@@ -124,11 +125,11 @@ impl Environment<'_> {
         self.registry.index().preferred(resource).is_some()
     }
 
-    /// The reconcilers of `selection` whose dialect places demands here, except reconcilers that a program of
-    /// the hub replaces.
+    /// The reconcilers of `selection` whose dialect has its demands here, except reconcilers whose work a
+    /// program on the hub does.
     fn reconcilers(&self, selection: &Selection) -> Vec<&'static str> {
         let dialects = self.engine.dialects();
-        let local = dialects.filter(|dialect| self.places(dialect.name()));
+        let local = dialects.filter(|dialect| self.has_demands_of(dialect.name()));
         let all = local.flat_map(|dialect| dialect.controllers().reconcilers(None));
         let is_local = |reconciler: &Arc<dyn Reconciler>| {
             let mut resources = reconciler.writes().into_iter();
@@ -141,7 +142,7 @@ impl Environment<'_> {
     }
 
     /// Whether all demands of the dialect `name` are served here, or copied from a hub.
-    fn places(&self, name: &str) -> bool {
+    fn has_demands_of(&self, name: &str) -> bool {
         let mut dialects = self.engine.dialects();
         let dialect = dialects.find(|dialect| dialect.name() == name);
         dialect.is_some_and(|dialect| {
@@ -151,15 +152,19 @@ impl Environment<'_> {
     }
 }
 
-/// Leader election among the servers on `store`, by a lock record in it. `identity` is the name of this
-/// server.
-pub fn elector(store: &Arc<dyn Store>, identity: String, terms: LeaseDurations) -> Arc<dyn LeaderElector> {
+/// Leader election among the servers that share `store`, by a lock record in the store. `identity` is the
+/// name of this server.
+pub fn elector(
+    store: &Arc<dyn Store>,
+    identity: String,
+    durations: LeaseDurations,
+) -> Arc<dyn LeaderElector> {
     let key = Key::new(LEASES, "kube-system", CONTROLLERS_LEASE);
     let (source, writer) = (Arc::clone(store) as Arc<_>, Arc::clone(store) as Arc<_>);
-    Arc::new(Lease::new(source, writer, key, identity, terms))
+    Arc::new(Lease::new(source, writer, key, identity, durations))
 }
 
-/// Starts leader election with `elector` and keeps trying.
+/// Starts to take part in leader election with `elector`, until the returned value is stopped.
 #[must_use]
 pub fn lead(
     elector: Arc<dyn LeaderElector>,
@@ -170,7 +175,7 @@ pub fn lead(
 }
 
 impl RunningControllers {
-    /// Reads the clock again, after a test moved it.
+    /// Makes the controllers read the clock again, after a test has changed the time.
     pub fn look(&self) {
         self.controllers.look();
     }

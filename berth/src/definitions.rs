@@ -1,8 +1,8 @@
-//! CustomResourceDefinitions, standalone only: an empty list.
+//! The resource CustomResourceDefinition of a standalone server, with an empty list.
 //!
-//! Before `kubectl` sends an object whose kind cannot be patched (a Binding, a review), it looks up whether
-//! the kind is a custom resource, and fails without an answer. Helm's charts look definitions up, and
-//! operators watch them. In this server every kind is built in.
+//! Clients need the resource: `kubectl` lists definitions before it sends an object whose kind cannot be
+//! patched (a Binding, a review), Helm's charts look them up, and operators watch them. The list is empty,
+//! since every kind of this server is built in.
 
 use std::sync::Arc;
 
@@ -13,10 +13,12 @@ use serde_json::json;
 
 const GROUP: &str = "apiextensions.k8s.io";
 
-const REFUSAL: &str = "every kind that this server serves is built in (`kubectl api-resources` lists them), and it takes no \
-                       CustomResourceDefinition; leave it out, or apply it to a cluster";
+/// Message for a user who creates a CustomResourceDefinition.
+const REFUSAL: &str = "every kind that this server serves is built in (`kubectl api-resources` lists them), so it accepts no \
+                       CustomResourceDefinition; leave the definition out, or apply it to a cluster";
 
-struct Definition {
+/// The kind CustomResourceDefinition.
+struct DefinitionKind {
     info: KindInfo,
     schema: Schema,
 }
@@ -39,23 +41,23 @@ pub fn group() -> Group {
     let schema = Schema::from_value(json!({
         "type": "object",
         "description": "A custom kind. This server has none: all of its kinds are built in.",
-        // Clients read this schema before they send a definition; the server then refuses it with the
-        // reason.
+        // Clients validate a definition by this schema. It accepts all definitions, so that clients show the
+        // server's refusal.
         "properties": {
             "spec": {"type": "object", "description": "The definition of the kind.", "x-kubernetes-preserve-unknown-fields": true},
             "status": {"type": "object", "description": "The status of the definition.", "x-kubernetes-preserve-unknown-fields": true},
         },
     }));
-    let kind = Arc::new(Definition { info, schema });
+    let kind = Arc::new(DefinitionKind { info, schema });
     let store = MemoryStore::new(Revision(1), Limits::default());
-    let resource = Resource::new(kind, Backing::Projected(Arc::new(store))).refusing(REFUSAL);
+    let resource = Resource::new(kind, Backing::Projected(Arc::new(store))).with_refusal(REFUSAL);
     Group {
         name: GROUP,
         resources: vec![resource],
     }
 }
 
-impl Kind for Definition {
+impl Kind for DefinitionKind {
     fn info(&self) -> &KindInfo {
         &self.info
     }

@@ -1,7 +1,7 @@
 //! `berth demo`: a standalone server with each system's example fleet loaded, decided and explained.
 //!
-//! The story sends the requests that `kubectl` would send, over TLS, as the admin. It ends with
-//! decisions that change without a Binding: a disaster and an eviction.
+//! The demo sends the requests that `kubectl` would send, over TLS, as the admin. At the end, decisions
+//! change without a Binding: a cluster is lost, and another is evicted.
 
 mod examples;
 mod heartbeats;
@@ -22,8 +22,8 @@ use berth_dialect_registry::ActorArgs;
 
 use crate::cli::DemoArgs;
 use crate::readable;
-use crate::serve::{Options, Signals, Standalone};
-use live::Live;
+use crate::serve::{BerthServer, Options, Signals};
+use live::LiveStory;
 
 /// Starts a server, plays the story, then serves until a termination signal, or ends with `--exit`.
 ///
@@ -49,23 +49,26 @@ pub async fn run(args: DemoArgs) -> Result<()> {
     let mut options = Options::demo(&data_dir, args.secure_port)?;
     // All systems share the server: kcp must not place the namespaces of the other examples.
     options.args.actors = ActorArgs::placing_labelled_namespaces();
-    let running = Standalone::start(options).await?;
+    let running = BerthServer::start(options).await?;
     let kubeconfig = running.kubeconfig().to_owned();
     let mut client = Client::from_kubeconfig(&kubeconfig).await?;
     // The story loads the clusters of the examples. Their agents do not run here, so the demo sends their
     // heartbeats.
     let heartbeat_client = Client::from_kubeconfig(&kubeconfig).await?;
-    let heartbeats = tokio::spawn(heartbeats::keep(
+    let heartbeats = tokio::spawn(heartbeats::send(
         heartbeat_client,
-        heartbeats::all(SystemClock.now())?,
+        heartbeats::of_live_clusters(SystemClock.now())?,
     ));
     let outcome = play_story(&mut client, &kubeconfig).await;
     if outcome.is_ok() && !args.exit {
-        let console = console_of(&kubeconfig).await?;
+        let console = start_console(&kubeconfig).await?;
         // The handlers are installed before the address is printed, since a reader of the address may send a
         // signal at once.
         let signals = Signals::listen();
-        berth_commands::say!("{}", commands(&kubeconfig.display().to_string(), &console.url()));
+        berth_commands::say!(
+            "{}",
+            next_commands(&kubeconfig.display().to_string(), &console.url())
+        );
         // The console ends with the demo.
         let console_task = tokio::spawn(console.serve());
         let result = match signals {
@@ -93,13 +96,13 @@ async fn play_story(client: &mut Client, kubeconfig: &Path) -> Result<()> {
     story::karmada(client, now()).await?;
     story::kcp(client, now()).await?;
     story::publish(client, now()).await?;
-    let mut live = Live::new(client, kubeconfig).await?;
+    let mut live = LiveStory::new(client, kubeconfig).await?;
     live.disaster().await?;
     live.eviction(now()).await
 }
 
-/// The console of the demo's server, which only reads.
-async fn console_of(kubeconfig: &Path) -> Result<Console> {
+/// A console for the server of `kubeconfig` that cannot write.
+async fn start_console(kubeconfig: &Path) -> Result<Console> {
     let args = ConsoleArgs {
         kubeconfig: Some(kubeconfig.to_owned()),
         ..ConsoleArgs::default()
@@ -107,8 +110,8 @@ async fn console_of(kubeconfig: &Path) -> Result<Console> {
     Console::start(&args, readable::groups()).await
 }
 
-/// Commands to try next.
-fn commands(kubeconfig: &str, console: &str) -> String {
+/// Text with commands to try next.
+fn next_commands(kubeconfig: &str, console: &str) -> String {
     let hint = |text: &str, description: &str| format!("  {text}\n      {}\n", dim(description));
     let mut text = format!(
         "{}\n\n  {console}\n      {}\n\n  export KUBECONFIG={kubeconfig}\n\n",
@@ -151,6 +154,6 @@ fn commands(kubeconfig: &str, console: &str) -> String {
     ] {
         text.push_str(&hint(command, description));
     }
-    text.push_str("\nCtrl-C ends it.");
+    text.push_str("\nCtrl-C ends the server.");
     text
 }

@@ -1,4 +1,5 @@
-//! `--encryption-provider-config`: kube-apiserver's file about encryption at rest: resources and keys.
+//! `--encryption-provider-config`: kube-apiserver's configuration file for encryption at rest, with resources
+//! and keys.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -13,20 +14,20 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 /// Accepted API versions of the file.
-const API_VERSION: [&str; 2] = ["apiserver.config.k8s.io/v1", "v1"];
+const API_VERSIONS: [&str; 2] = ["apiserver.config.k8s.io/v1", "v1"];
 const KIND: &str = "EncryptionConfiguration";
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct File {
+struct EncryptionConfiguration {
     api_version: String,
     kind: String,
-    resources: Vec<Resources>,
+    resources: Vec<ResourceRule>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Resources {
+struct ResourceRule {
     resources: Vec<String>,
     providers: Vec<Provider>,
 }
@@ -34,7 +35,7 @@ struct Resources {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Provider {
-    aesgcm: Option<Keys>,
+    aesgcm: Option<KeyList>,
     identity: Option<IgnoredAny>,
     aescbc: Option<IgnoredAny>,
     secretbox: Option<IgnoredAny>,
@@ -43,7 +44,7 @@ struct Provider {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Keys {
+struct KeyList {
     keys: Vec<NamedSecret>,
 }
 
@@ -54,17 +55,17 @@ struct NamedSecret {
     secret: String,
 }
 
-/// Reads `file`. Without a file, values are not encrypted.
+/// Reads the configuration in `file`. If there is no file, values are not encrypted.
 ///
 /// # Errors
-/// When the file cannot be read or has an unsupported setting. The message names the place of the setting,
-/// and the supported settings.
+/// When the file cannot be read, or has an invalid or unsupported setting. The message names the field.
 pub fn load(file: Option<&Path>) -> Result<Arc<Encryption>> {
     read_file(file).map(Arc::new)
 }
 
-/// Reads `file` for a store of copies. Resources of `copies` that the file does not encrypt are encrypted
-/// with a key of this process alone ([`Encryption::with_ephemeral`]).
+/// Reads the configuration in `file` for a store that also has copies of objects on a hub. Resources in
+/// `copies` that the file does not encrypt are encrypted with a key that only this process has
+/// ([`Encryption::with_ephemeral`]).
 ///
 /// # Errors
 /// As [`load`].
@@ -83,11 +84,11 @@ fn read_file(file: Option<&Path>) -> Result<Encryption> {
 }
 
 fn read(text: &str) -> Result<Encryption> {
-    let file: File = berth_yaml::from_str(text).map_err(|problem| anyhow!(problem))?;
+    let file: EncryptionConfiguration = berth_yaml::from_str(text).map_err(|problem| anyhow!(problem))?;
     ensure!(
-        API_VERSION.contains(&file.api_version.as_str()) && file.kind == KIND,
+        API_VERSIONS.contains(&file.api_version.as_str()) && file.kind == KIND,
         "kind {KIND} of {} is expected, not {} of {}",
-        API_VERSION[0],
+        API_VERSIONS[0],
         file.kind,
         file.api_version
     );
@@ -97,7 +98,7 @@ fn read(text: &str) -> Result<Encryption> {
     Ok(Encryption::new(rules.collect::<Result<_>>()?))
 }
 
-fn read_rule(rule: Resources) -> Result<Rule> {
+fn read_rule(rule: ResourceRule) -> Result<Rule> {
     ensure!(!rule.resources.is_empty(), "resources: at least one is required");
     ensure!(!rule.providers.is_empty(), "providers: at least one is required");
     let mut keys = Vec::new();
@@ -118,14 +119,14 @@ fn read_rule(rule: Resources) -> Result<Rule> {
     })
 }
 
-/// Returns the provider's keys; the provider `identity` has none.
+/// Returns the keys of the provider; `identity` has no keys.
 fn read_provider(provider: Provider) -> Result<Vec<Key>> {
     if provider.aescbc.is_some() || provider.secretbox.is_some() || provider.kms.is_some() {
         bail!("unsupported provider: use aesgcm or identity (not aescbc, secretbox or kms)");
     }
     match (provider.aesgcm, provider.identity) {
         (None, Some(_)) => Ok(Vec::new()),
-        (Some(Keys { keys }), None) => {
+        (Some(KeyList { keys }), None) => {
             ensure!(!keys.is_empty(), "aesgcm.keys: at least one is required");
             let keys = keys.into_iter().enumerate();
             keys.map(|(index, key)| read_key(&key).with_context(|| format!("aesgcm.keys[{index}]")))
@@ -143,7 +144,8 @@ fn read_key(key: &NamedSecret) -> Result<Key> {
     Key::aes_gcm(&key.name, &secret).map_err(|problem| anyhow::anyhow!("key {:?}: {problem}", key.name))
 }
 
-/// Group and resource of `secrets`, `deployments.apps`, `*.apps`, `*.` (the core group's) or `*.*`.
+/// Parses a pattern, such as `secrets`, `deployments.apps`, `*.apps`, `*.` (the core group) or `*.*`. Returns
+/// the group and the resource.
 fn pattern(text: &str) -> (String, String) {
     let (resource, group) = text.split_once('.').unwrap_or((text, ""));
     (group.to_owned(), resource.to_owned())

@@ -1,4 +1,4 @@
-//! etcd on the command line: flags with kube-apiserver's names, and the storage that they describe.
+//! Flags about etcd, with kube-apiserver's names, and the store that they describe.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use berth_apimachinery::duration::parse_unsigned;
 use clap::Args;
 
-/// Etcd for `--storage etcd` and for `berth migrate`.
+/// Connection to etcd, for `--storage etcd` and for `berth migrate`.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "etcd")]
 pub struct EtcdArgs {
@@ -45,7 +45,7 @@ impl Default for EtcdArgs {
 }
 
 #[cfg(feature = "etcd")]
-mod with {
+mod enabled {
     use std::path::Path;
     use std::sync::Arc;
 
@@ -59,7 +59,7 @@ mod with {
     /// Configuration of the store at `servers`, with the settings of `args`.
     ///
     /// # Errors
-    /// When the file of credentials cannot be read or is invalid.
+    /// When the file with the credentials cannot be read or is invalid.
     pub(crate) fn config(
         servers: &[String],
         args: &EtcdArgs,
@@ -80,6 +80,7 @@ mod with {
         Ok(config)
     }
 
+    /// Reads the user and the password of `--etcd-credentials-file`.
     fn credentials(file: &Path) -> Result<(String, String)> {
         let text = std::fs::read_to_string(file)
             .with_context(|| format!("--etcd-credentials-file: reading {}", file.display()))?;
@@ -105,7 +106,7 @@ mod with {
         encryption: &Arc<Encryption>,
     ) -> Result<Arc<dyn Store>> {
         if servers.is_empty() {
-            bail!("--storage etcd needs --etcd-servers: the client URLs of its members");
+            bail!("--storage etcd needs --etcd-servers: the client URLs of the members of etcd");
         }
         let config = config(servers, args, encryption)?;
         Ok(Arc::new(
@@ -138,7 +139,7 @@ mod with {
 }
 
 #[cfg(not(feature = "etcd"))]
-mod without {
+mod disabled {
     use std::sync::Arc;
 
     use anyhow::{Result, bail};
@@ -147,7 +148,7 @@ mod without {
 
     use super::EtcdArgs;
 
-    /// Error message of a program that is built without etcd.
+    /// Error message of a program that was built without etcd.
     pub(crate) const MISSING: &str = "this berth was built without etcd: build it with `cargo build --release \
                                       --features etcd` (which needs protoc), or use --storage embedded";
 
@@ -164,7 +165,7 @@ mod without {
     }
 }
 
-#[cfg(feature = "etcd")]
-pub(crate) use with::{config, open};
 #[cfg(not(feature = "etcd"))]
-pub(crate) use without::{MISSING, open};
+pub(crate) use disabled::{MISSING, open};
+#[cfg(feature = "etcd")]
+pub(crate) use enabled::{config, open};

@@ -1,5 +1,5 @@
-//! `berth console -f`: shows a folder of files in the console, with the decisions of `berth simulate
-//! --independent` and without a server (docs/console.md, "Files").
+//! `berth console -f`: shows the objects of files in the console without a server, with the decisions of
+//! `berth simulate --independent` (docs/console.md, "Files").
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -19,8 +19,8 @@ use serde_json::json;
 use crate::readable;
 use crate::serve::{InMemory, Settings};
 
-/// Shows the files until Ctrl-C or the idle timeout. Problems of the files are printed on standard error. If
-/// a file cannot be read at all, or a configuration is invalid, the exit code is 2.
+/// Shows the objects of the files until Ctrl-C or the idle timeout. Problems are printed on standard error.
+/// If a file cannot be read at all, or a configuration is invalid, the exit code is 2.
 ///
 /// # Errors
 /// When the console cannot start, or a listener fails.
@@ -30,7 +30,7 @@ pub async fn run(args: &FilesArgs, page: &PageArgs) -> Result<ExitCode> {
         ..args.clone()
     };
     let now = args.at.unwrap_or_else(|| SystemClock.now());
-    let objects = match objects(args, now) {
+    let objects = match read_objects(args, now) {
         Ok(objects) => objects,
         Err(problems) => {
             for problem in problems {
@@ -46,12 +46,12 @@ pub async fn run(args: &FilesArgs, page: &PageArgs) -> Result<ExitCode> {
     };
     let in_memory = InMemory::serve(objects, settings, now).await?;
     let about = json!({
-        "context": joined(&args.filename),
+        "context": file_names(&args.filename),
         "server": format!("files, decided for {}", berth_apimachinery::time::rfc3339(now)),
         "namespace": "default",
         "writes": false,
     });
-    let console = Console::over(page, readable::groups(), in_memory.client(), about)
+    let console = Console::with_client(page, readable::groups(), in_memory.client(), about)
         .await
         .context("starting the console")?;
     console
@@ -63,20 +63,20 @@ pub async fn run(args: &FilesArgs, page: &PageArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Text that names the files on the page.
-fn joined(paths: &[PathBuf]) -> String {
+/// Text for the page that names the first file, and the number of further files.
+fn file_names(paths: &[PathBuf]) -> String {
     let first = paths.first().map(|path| path.display().to_string());
     match paths.len() {
         0 | 1 => first.unwrap_or_default(),
-        some => format!("{} and {} more", first.unwrap_or_default(), some - 1),
+        count => format!("{} and {} more", first.unwrap_or_default(), count - 1),
     }
 }
 
-/// The objects of the files. Problems of single objects are printed on standard error.
+/// Reads the objects of the files. Problems of single objects are printed on standard error.
 ///
 /// # Errors
 /// The problems, if a file cannot be read at all or a configuration is invalid.
-pub(crate) fn objects(args: &FilesArgs, now: Timestamp) -> Result<Vec<(Key, Arc<Object>)>, Vec<String>> {
+pub(crate) fn read_objects(args: &FilesArgs, now: Timestamp) -> Result<Vec<(Key, Arc<Object>)>, Vec<String>> {
     let dialects = berth_dialect_registry::all();
     let catalog = catalog(&dialects);
     let defaults = configurations(&args.config, &dialects)?;

@@ -3,8 +3,8 @@
 //!
 //! A hub is any kube-apiserver with an aggregator. Requests come through the aggregator with their user in
 //! headers, or directly with a token or certificate that the hub knows. The hub grants all rights
-//! (docs/reference.md, "Identity"). Objects that the hub stores and decisions depend on are copied into
-//! Berth's store as they change ([`berth_hub::mirror`]), so that reading them never waits for the hub.
+//! (docs/reference.md, "Identity"). Berth copies the hub's objects that affect decisions into its own store
+//! as they change ([`berth_hub::mirror`]), so that reading them never waits for the hub.
 
 pub mod args;
 mod arrivals;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
-use berth_aggregation::policies::{HubPolicies, Policies};
+use berth_aggregation::policies::{HubPolicies, HubWebhooks};
 use berth_aggregation::registration::{self, Registration, Sources};
 use berth_aggregation::{Clients, Delegation, StaticTrust, policies};
 use berth_apimachinery::{Clock, GroupResource, Kind};
@@ -33,28 +33,28 @@ use berth_engine::controller::{LeaderElector, Lease, LeaseDurations};
 use berth_engine::{Committer, Engine};
 use berth_history::causes::Managers;
 use berth_hub::{Copies, HubCommitter, HubVersions, LeaseLock, Mirror, Needs, StoreLease, SyncStatus};
-use berth_policies::{Catalog, Decider};
+use berth_policies::{AccessReviewer, Catalog};
 use berth_storage::Store;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 pub use args::HubArgs;
-pub(crate) use arrivals::Arrivals;
+pub(crate) use arrivals::NamespaceWaiter;
 pub use registration_args::RegistrationArgs;
 
 pub(crate) use gate::Gate;
 
-use crate::controllers::Sink;
+use crate::controllers::EventSink;
 use events::HubEvents;
 use own_schedulers::SchedulerMonitor;
 
-/// Name of the Lease of the leader among the replicas.
+/// Name of the Lease by which the replicas elect the leader that runs the controllers.
 pub(crate) const CONTROLLERS_LEASE: &str = "berth-controllers";
 /// The field manager of Berth's writes to its registration.
 const MANAGER: &str = "berth";
-/// Time limit of the wait for the first copies, so that the first answers are complete if the hub answers
-/// fast.
+/// Longest wait for the first copies. If the hub answers within this time, the first answers of Berth are
+/// complete.
 const FIRST_COPIES_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A connection to a hub that authenticates and authorizes Berth's callers.
@@ -68,11 +68,12 @@ pub struct Hub {
 }
 
 impl Hub {
-    /// Connects to the hub, checks Berth's rights on the hub (fewer with `observing`), and reads its trust
-    /// settings.
+    /// Connects to the hub, checks Berth's rights on the hub, and reads the hub's trust settings. Berth needs
+    /// fewer rights if it is only `observing`.
     ///
     /// # Errors
-    /// When the hub cannot be reached, or rights or settings are missing: all of them, each with its remedy.
+    /// When the hub cannot be reached, or rights or settings are missing. The message lists all that are
+    /// missing, each with a remedy.
     pub async fn connect(args: &HubArgs, static_trust: StaticTrust, observing: bool) -> Result<Self> {
         let clients = Clients::connect(&args.delegation.kubeconfigs()).await?;
         let delegation_args = &args.delegation;
@@ -96,7 +97,7 @@ impl Hub {
     /// `has_certificate_files` is true if the serving certificate comes from files.
     ///
     /// # Errors
-    /// When another server has a group that Berth is to serve, this cannot be checked, or
+    /// When another server has a group that Berth is to serve, when this cannot be checked, or when
     /// `--ca-rotation-step` is too long.
     pub async fn registration(
         &self,
@@ -118,17 +119,17 @@ impl Hub {
         options.create = args.self_register;
         options.issuer = args.issuer(has_certificate_files)?;
         options.sources = Sources {
-            api_services: "`berth manifests apiservice` has it".to_owned(),
-            webhooks: "`berth manifests webhooks` has it".to_owned(),
+            api_services: "`berth manifests apiservice` prints it".to_owned(),
+            webhooks: "`berth manifests webhooks` prints it".to_owned(),
             ca_secret:
-                "`berth manifests rbac` has the Role that allows it, and `berth manifests workload` the \
+                "`berth manifests rbac` prints the Role that allows it, and `berth manifests workload` the \
                         empty Secret"
                     .to_owned(),
         };
         Ok(Registration::new(client, options, folder, clock))
     }
 
-    /// Paths that need no rights.
+    /// Paths that callers may use without any right.
     #[must_use]
     pub fn always_allowed(&self) -> Vec<String> {
         self.args.delegation.authorization_always_allow_paths.clone()
@@ -147,7 +148,7 @@ impl Hub {
         Arc::new(move |key| versions.manager(key))
     }
 
-    /// Begins to copy the objects of `kinds` into `store` while `leading` is true; of a kind with
+    /// Starts a mirror that copies the objects of `kinds` into `store` while `leading` is true; of a kind with
     /// [`Concerns`], only the objects that concern Berth.
     #[must_use]
     pub fn mirror(
@@ -159,8 +160,8 @@ impl Hub {
         Mirror::start(&self.clients.objects, store, kinds, &self.versions, leading)
     }
 
-    /// Starts to report to `engine` the progress of `mirror`, for the resources that each system
-    /// `needs`. Waits for the first copies, at most [`FIRST_COPIES_TIMEOUT`].
+    /// Starts to report the progress of `mirror` to `engine`, for the resources that each system needs
+    /// (`needs`). Waits for the first copies, at most [`FIRST_COPIES_TIMEOUT`].
     pub(crate) async fn sync_status(
         needs: Vec<Needs>,
         engine: &Arc<Engine>,
@@ -171,32 +172,31 @@ impl Hub {
         status_and_task
     }
 
-    /// Elects a leader among the replicas by a Lease on the hub; `identity` is the name of this
-    /// replica.
+    /// Leader election among the replicas by a Lease on the hub. `identity` is the name of this replica.
     #[must_use]
-    pub fn elector(&self, identity: String, terms: LeaseDurations) -> Arc<dyn LeaderElector> {
+    pub fn elector(&self, identity: String, durations: LeaseDurations) -> Arc<dyn LeaderElector> {
         let lock = LeaseLock::new(
             self.clients.objects.clone(),
             self.args.own_namespace(),
             CONTROLLERS_LEASE,
         );
-        Arc::new(Lease::with_lock(Arc::new(lock), identity, terms))
+        Arc::new(Lease::with_lock(Arc::new(lock), identity, durations))
     }
 
-    /// Claims this hub for the store in the folder `data`, which replicas do not share: only one such store
-    /// may be behind a hub. `end` is cancelled when another store takes over later.
+    /// Claims the hub for the store in the folder `data`. Replicas do not share such a store, so only one
+    /// replica may be behind the hub. `end` is cancelled when another store takes over later.
     ///
     /// # Errors
-    /// When there is another store: the message has its identity, and the remedy.
+    /// When another store has claimed the hub. The message has the identity of that store, and the remedy.
     pub async fn claim_store(
         &self,
         data: &Path,
-        terms: LeaseDurations,
+        durations: LeaseDurations,
         clock: &Arc<dyn Clock>,
         end: CancellationToken,
     ) -> Result<JoinHandle<()>> {
         let (client, namespace) = (self.clients.objects.clone(), self.args.own_namespace());
-        let lease = StoreLease::new(client, namespace, data, terms, Arc::clone(clock))?;
+        let lease = StoreLease::new(client, namespace, data, durations, Arc::clone(clock))?;
         lease.begin().await?;
         Ok(tokio::spawn(lease.keep(end)))
     }
@@ -209,32 +209,32 @@ impl Hub {
         monitor.begin().await
     }
 
-    /// Writer of events.
-    pub(crate) fn events(&self) -> Arc<dyn Sink> {
+    /// Destination that writes events to the hub.
+    pub(crate) fn events(&self) -> Arc<dyn EventSink> {
         Arc::new(HubEvents::new(self.clients.objects.clone()))
     }
 
-    /// The hub's admission webhooks, applied to objects that Berth stores. `own` identifies Berth's own
-    /// webhooks, and `decider` knows the rights of users.
+    /// The hub's admission webhooks, for objects that Berth stores. `own` identifies Berth's own webhooks,
+    /// and `access_reviewer` knows the rights of users.
     #[must_use]
     pub(crate) fn webhooks(
         &self,
         store: &Arc<dyn Store>,
         own: policies::OwnAddresses,
-        decider: Arc<dyn Decider>,
-    ) -> Arc<Policies> {
-        Policies::new(self.clients.objects.clone(), store, own, decider)
+        access_reviewer: Arc<dyn AccessReviewer>,
+    ) -> Arc<HubWebhooks> {
+        HubWebhooks::new(self.clients.objects.clone(), store, own, access_reviewer)
     }
 
-    /// The hub's admission policies, applied to objects that Berth stores. `local` knows the parameters
-    /// that Berth stores.
+    /// The hub's admission policies, for objects that Berth stores. `local` has the parameters that Berth
+    /// stores.
     #[must_use]
     pub(crate) fn policies(&self, local: Arc<dyn Catalog>) -> Arc<HubPolicies> {
         HubPolicies::new(self.clients.objects.clone(), local)
     }
 
-    /// Committer of decisions: it writes decisions about objects of `resources` on the hub, and other
-    /// decisions through `own`. It carries out the writes of syncers, too.
+    /// Committer of decisions and of the writes of syncers. Writes of `resources` go to the hub, other writes
+    /// through `own`.
     #[must_use]
     pub(crate) fn committer(
         &self,

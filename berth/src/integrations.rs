@@ -1,9 +1,9 @@
-//! Decisions for tools that ask over plain HTTP (docs/consumers.md, "Argo CD" and "Flux"): Argo CD's
-//! plugin generator and Flux's ExternalService. Callers show the bearer token of a file, which is read
-//! again at each request, or a client certificate.
+//! HTTP API for tools that use decisions (docs/consumers.md, "Argo CD" and "Flux"): Argo CD's plugin
+//! generator and Flux's ExternalService. Callers present a client certificate, or the bearer token of a file,
+//! which is read again at each request.
 //!
-//! Both tools remove objects that they no longer find. So an uncertain answer is an error, never a
-//! shorter list.
+//! Both tools remove objects that they no longer find. So an uncertain answer is an error, never a shorter
+//! list.
 
 mod answer;
 mod token;
@@ -11,41 +11,40 @@ mod token;
 use std::sync::Arc;
 use std::time::Duration;
 
-use berth_apiserver::authn::Connection;
-use berth_apiserver::respond;
-
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Extension, Path, Request, State};
 use axum::routing::{get, post};
 use berth_apimachinery::Status;
+use berth_apiserver::authn::Connection;
+use berth_apiserver::respond;
 use berth_engine::Engine;
 use http::{HeaderMap, Response, StatusCode};
 use serde_json::{Value, json};
 
 use self::answer::DecisionReference;
-pub use self::token::{Callers, TokenFile};
+pub use self::token::{CallerCredentials, TokenFile};
 
-/// Path at which Argo CD's plugin generator asks. The base URL in its configuration ends before `/api`.
+/// Path for Argo CD's plugin generator. The base URL in the generator's configuration ends before `/api`.
 const ARGO_CD: &str = "/integrations/argocd/api/v1/getparams.execute";
-/// Path at which Flux asks about decisions in namespaces.
+/// Path for Flux, for decisions in namespaces.
 const FLUX: &str = "/integrations/flux/decisions/{namespace}/{name}";
-/// Path at which Flux asks about ClusterDecisions.
+/// Path for Flux, for ClusterDecisions.
 const FLUX_CLUSTER: &str = "/integrations/flux/clusterdecisions/{name}";
-/// Longest body of a request: Argo CD sends a name and a few parameters.
-const LONGEST_BODY: usize = 64 * 1024;
-/// Time limit for the arrival of a request's body, which is Argo CD's own time limit.
-const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(30);
-/// The longest answer that Flux accepts.
-const LONGEST_FOR_FLUX: usize = 900 * 1024;
+/// Highest number of bytes of a request's body. Argo CD sends a name and a few parameters.
+const MAX_BODY_LENGTH: usize = 64 * 1024;
+/// Time limit for a request's body to arrive, as long as Argo CD's own time limit.
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+/// Highest number of bytes of an answer that Flux accepts.
+const MAX_FLUX_ANSWER_LENGTH: usize = 900 * 1024;
 
 struct Integrations {
     engine: Arc<Engine>,
-    callers: Callers,
+    callers: CallerCredentials,
 }
 
-/// The routes, which answer `callers` about `engine`'s decisions.
-pub fn routes(engine: Arc<Engine>, callers: Callers) -> Router {
+/// Routes that answer requests of `callers` about the decisions of `engine`.
+pub fn routes(engine: Arc<Engine>, callers: CallerCredentials) -> Router {
     Router::new()
         .route(ARGO_CD, post(argo_cd))
         .route(FLUX, get(flux))
@@ -98,14 +97,14 @@ fn response(answer: Result<Value, Status>) -> Response<Body> {
 impl Integrations {
     async fn argo_cd(&self, request: Request, peer: &Connection) -> Result<Value, Status> {
         self.callers.check(request.headers(), peer).await?;
-        let reading = axum::body::to_bytes(request.into_body(), LONGEST_BODY);
-        let body = tokio::time::timeout(ARRIVAL_TIMEOUT, reading)
+        let reading = axum::body::to_bytes(request.into_body(), MAX_BODY_LENGTH);
+        let body = tokio::time::timeout(BODY_TIMEOUT, reading)
             .await
-            .map_err(|_| Status::timeout(format!("the request did not arrive within {ARRIVAL_TIMEOUT:?}")))?
-            .map_err(|_| Status::too_large(LONGEST_BODY))?;
-        let question: Value = serde_json::from_slice(&body)
+            .map_err(|_| Status::timeout(format!("the request did not arrive within {BODY_TIMEOUT:?}")))?
+            .map_err(|_| Status::too_large(MAX_BODY_LENGTH))?;
+        let body: Value = serde_json::from_slice(&body)
             .map_err(|error| Status::bad_request(format!("the body is not JSON: {error}")))?;
-        let reference = DecisionReference::of_parameters(&question["input"]["parameters"])?;
+        let reference = DecisionReference::from_parameters(&body["input"]["parameters"])?;
         let parameters = self.clusters(reference).await?;
         Ok(json!({"output": {"parameters": parameters}}))
     }
@@ -123,11 +122,13 @@ impl Integrations {
         }
         let answer = json!({"inputs": inputs});
         let length = answer.to_string().len();
-        if length > LONGEST_FOR_FLUX {
+        if length > MAX_FLUX_ANSWER_LENGTH {
             return Err(Status::failure(
                 507,
                 "TooLarge",
-                format!("the decision has {length} bytes, and Flux accepts {LONGEST_FOR_FLUX}"),
+                format!(
+                    "the answer has {length} bytes, and Flux accepts at most {MAX_FLUX_ANSWER_LENGTH}: place on fewer clusters"
+                ),
             ));
         }
         Ok(answer)

@@ -1,12 +1,12 @@
-//! Kubeconfigs for users of a standalone server: the server's address and CA, and a client certificate issued
-//! for them.
+//! Kubeconfigs for users of a standalone server: the server's address and CA, and a client certificate that
+//! is issued for the user.
 
 use std::fmt;
 use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use berth_admission::COLLECTORS;
+use berth_admission::GARBAGE_COLLECTORS;
 use berth_apimachinery::Timestamp;
 use berth_certs::files::{self, Access};
 use berth_certs::{CertsError, Folder, IssuedCertificate, LEAF_LIFE};
@@ -14,37 +14,38 @@ use jiff::SignedDuration;
 use serde::Serialize;
 
 /// Prefix of the names of Berth's own actors (docs/concepts.md, "Actors").
-const RESERVED: &str = "berth:";
+const RESERVED_PREFIX: &str = "berth:";
 /// Longest validity of a client certificate, which is the validity of a new CA.
-const MOST_LIFE: SignedDuration = berth_certs::CA_LIFE;
+const MAX_VALIDITY: SignedDuration = berth_certs::CA_LIFE;
 /// Shortest validity of a client certificate, since the clocks of other machines differ.
-const LEAST_LIFE: SignedDuration = SignedDuration::from_mins(1);
+const MIN_VALIDITY: SignedDuration = SignedDuration::from_mins(1);
 /// A kubeconfig that expires within this time is replaced.
 const RENEW_WITHIN: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// The context's and the cluster's name.
+/// Name of the context and of the cluster.
 const NAME: &str = "berth";
 
 /// Reason why no kubeconfig is issued.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KubeconfigError {
-    /// A user without a name.
-    #[error("a user needs a name: give one with --user")]
-    Unnamed,
-    /// A name that is reserved for Berth's own actors.
+    /// The name of the user is empty.
+    #[error("the user has no name: set --user")]
+    MissingName,
+    /// The name is reserved for Berth's own actors.
     #[error(
         "the user name \"{0}\" is reserved for Berth's own controllers (everything beginning with \"berth:\"): choose \
          another, or use --force to act as that controller"
     )]
     Reserved(String),
-    /// The name of a controller whose deletions pass guards.
+    /// The name is that of a Kubernetes controller whose deletions bypass the guards.
     #[error(
-        "the user name \"{0}\" is reserved for one of Kubernetes' collectors, whose deletions pass every guard: choose another, or use --force to act as that controller"
+        "the user name \"{0}\" is reserved for a controller of Kubernetes (garbage collector or namespace controller), whose \
+         deletions bypass the guards: choose another, or use --force to act as that controller"
     )]
     Collector(String),
     /// The requested validity is too short or too long.
-    #[error("--ttl: {0:#} is out of range: use {least:#} to {most:#}", least = LEAST_LIFE, most = MOST_LIFE)]
-    Life(SignedDuration),
+    #[error("--ttl: {0:#} is out of range: use {least:#} to {most:#}", least = MIN_VALIDITY, most = MAX_VALIDITY)]
+    Validity(SignedDuration),
     /// The certificate could not be created.
     #[error(transparent)]
     Certificate(#[from] CertsError),
@@ -71,8 +72,8 @@ impl Kubeconfig {
     /// for the server at `server` (`https://host:port`).
     ///
     /// # Errors
-    /// When the name is empty, when it is reserved for Berth's own actors or for a collector and `force` is
-    /// not set, or when the certificate cannot be created.
+    /// When the name is empty, when it is reserved for Berth's own actors or for a Kubernetes controller and
+    /// `force` is not set, or when the certificate cannot be created.
     pub fn issue(
         folder: &Folder,
         server: &str,
@@ -84,7 +85,7 @@ impl Kubeconfig {
         Self::issue_for(folder, server, user, groups, force, now, LEAF_LIFE)
     }
 
-    /// Issues a kubeconfig that is valid for `life`.
+    /// Issues a client certificate as [`Kubeconfig::issue`] does, valid for `life` from `now`.
     ///
     /// # Errors
     /// As [`Kubeconfig::issue`], and when `life` is too short or too long.
@@ -98,16 +99,16 @@ impl Kubeconfig {
         life: SignedDuration,
     ) -> Result<Self, KubeconfigError> {
         if user.is_empty() {
-            return Err(KubeconfigError::Unnamed);
+            return Err(KubeconfigError::MissingName);
         }
         if !force {
             check_name(user)?;
         }
-        if !(LEAST_LIFE..=MOST_LIFE).contains(&life) {
-            return Err(KubeconfigError::Life(life));
+        if !(MIN_VALIDITY..=MAX_VALIDITY).contains(&life) {
+            return Err(KubeconfigError::Validity(life));
         }
         let issued = folder.ca().issue_client_for(user, groups, now, life)?;
-        Self::of(server, folder.ca().certificate_pem(), user, &issued)
+        Self::new(server, folder.ca().certificate_pem(), user, &issued)
     }
 
     /// Whether the file at `path` equals the result of [`Kubeconfig::issue`] except for key and dates, and is
@@ -149,10 +150,10 @@ impl Kubeconfig {
         is_same_server
             && [now, until]
                 .into_iter()
-                .all(|at| ca.knows_client(&pair, user, groups, at))
+                .all(|at| ca.verifies_client(&pair, user, groups, at))
     }
 
-    fn of(server: &str, ca: &str, user: &str, issued: &IssuedCertificate) -> Result<Self, KubeconfigError> {
+    fn new(server: &str, ca: &str, user: &str, issued: &IssuedCertificate) -> Result<Self, KubeconfigError> {
         let encode = |pem: &str| STANDARD.encode(pem);
         let config = Config {
             api_version: "v1",
@@ -177,8 +178,8 @@ impl Kubeconfig {
             }],
             current_context: NAME,
         };
-        // Certificates are plain scalars, as other tools write them and as simple parsers of YAML accept
-        // them.
+        // Certificates are plain scalars, as other tools write them, since simple parsers of YAML accept no
+        // others.
         let options = serde_saphyr::ser_options! { prefer_block_scalars: false };
         let mut yaml = String::new();
         serde_saphyr::to_fmt_writer_with_options(&mut yaml, &config, options)
@@ -186,7 +187,7 @@ impl Kubeconfig {
         Ok(Self { yaml })
     }
 
-    /// The content of the file.
+    /// The kubeconfig as YAML.
     #[must_use]
     pub fn as_yaml(&self) -> &str {
         &self.yaml
@@ -203,10 +204,10 @@ impl Kubeconfig {
 
 /// Checks that `user` is not a reserved name.
 fn check_name(user: &str) -> Result<(), KubeconfigError> {
-    if user.starts_with(RESERVED) {
+    if user.starts_with(RESERVED_PREFIX) {
         return Err(KubeconfigError::Reserved(user.to_owned()));
     }
-    if COLLECTORS.contains(&user) {
+    if GARBAGE_COLLECTORS.contains(&user) {
         return Err(KubeconfigError::Collector(user.to_owned()));
     }
     Ok(())
@@ -303,7 +304,7 @@ mod tests {
         assert!(issue(&folder, "berth:scheduler", true).is_ok());
         assert!(matches!(
             issue(&folder, "", true).unwrap_err(),
-            KubeconfigError::Unnamed
+            KubeconfigError::MissingName
         ));
     }
 
@@ -311,7 +312,7 @@ mod tests {
     fn the_names_of_collectors_are_issued_only_by_force() {
         let directory = tempfile::tempdir().unwrap();
         let folder = Folder::open(directory.path(), now()).unwrap();
-        for name in COLLECTORS {
+        for name in GARBAGE_COLLECTORS {
             let problem = issue(&folder, name, false).unwrap_err();
             assert!(problem.to_string().contains("--force"), "{problem}");
             assert!(issue(&folder, name, true).is_ok());

@@ -1,9 +1,8 @@
-//! The program: arguments, wiring, the standalone server, and the adapters between layers that do not depend
-//! on each other.
+//! The program `berth`: its commands, the assembly of a server, and the adapters between layers that do not
+//! depend on each other.
 //!
 //! This crate has no generic code: code for other API servers is in `apiserver`, code for other schedulers in
-//! `engine` and `scheduling`. Start reading at [`cli`] (the commands) and [`serve`] (the assembly of a
-//! server).
+//! `placement`. Start reading at [`cli`] (the commands) and [`serve`] (the assembly of a server).
 //!
 //! ```
 //! use berth::source::{Place, Source};

@@ -1,4 +1,5 @@
-//! Log lines on standard error. A line that cannot be written is lost: no task may end because of it.
+//! Log lines on standard error. A line that cannot be written is lost, since no task may end because of a log
+//! line.
 
 use std::ffi::OsStr;
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -17,11 +18,11 @@ pub fn begin(filter: &str, format: LogFormat) -> Result<()> {
         .with_env_filter(filter)
         // Internal errors are printed by a macro that panics when it cannot print.
         .log_internal_errors(false)
-        .with_ansi(coloured(
+        .with_ansi(has_colours(
             io::stderr().is_terminal(),
             std::env::var_os("NO_COLOR").as_deref(),
         ))
-        .with_writer(|| Lossy(io::stderr()));
+        .with_writer(|| LossyWriter(io::stderr()));
     match format {
         LogFormat::Text => lines.init(),
         LogFormat::Json => lines.json().init(),
@@ -29,15 +30,16 @@ pub fn begin(filter: &str, format: LogFormat) -> Result<()> {
     Ok(())
 }
 
-/// Whether lines have colours: on a terminal only, unless `NO_COLOR` is set (<https://no-color.org>).
-fn coloured(is_terminal: bool, no_color: Option<&OsStr>) -> bool {
+/// Whether lines have colours: only on a terminal, and only if `NO_COLOR` is not set
+/// (<https://no-color.org>).
+fn has_colours(is_terminal: bool, no_color: Option<&OsStr>) -> bool {
     is_terminal && no_color.is_none_or(OsStr::is_empty)
 }
 
-/// A writer that never fails.
-struct Lossy<W>(W);
+/// A writer without errors: bytes that cannot be written are lost.
+struct LossyWriter<W>(W);
 
-impl<W: Write> Write for Lossy<W> {
+impl<W: Write> Write for LossyWriter<W> {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
         loop {
             match self.0.write(buffer) {
@@ -80,15 +82,15 @@ mod tests {
 
     #[test]
     fn only_a_terminal_is_sent_colours_and_not_where_none_are_wanted() {
-        assert!(coloured(true, None) && coloured(true, Some(OsStr::new(""))));
-        assert!(!coloured(true, Some(OsStr::new("1"))));
-        assert!(!coloured(false, None));
+        assert!(has_colours(true, None) && has_colours(true, Some(OsStr::new(""))));
+        assert!(!has_colours(true, Some(OsStr::new("1"))));
+        assert!(!has_colours(false, None));
     }
 
     #[test]
     fn a_line_that_cannot_be_written_is_no_error() {
         for room in [0, 3, 100] {
-            let mut lines = Lossy(Full { room });
+            let mut lines = LossyWriter(Full { room });
             lines.write_all(b"a line\n").unwrap();
             lines.flush().unwrap();
         }

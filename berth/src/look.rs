@@ -1,6 +1,6 @@
-//! Answers without Berth's server: the systems' objects are read from a hub or from files and served within
-//! this process, which answers questions as a server with these objects would (docs/try-on-your-hub.md). No
-//! object is written.
+//! Commands without a server of Berth: the systems' objects are read from a hub or from files, and this
+//! process serves decisions about them as a server with these objects would (docs/try-on-your-hub.md).
+//! Nothing is written to the hub.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use berth_apiserver::SystemClock;
 use berth_client::Client;
 use berth_commands::args::{ConnectionArgs, FilesArgs, Origin, OriginArgs, ServerArgs};
 use berth_commands::catalog::catalog;
-use berth_commands::reading::{self, Account, Kinds, ReadResult, Scope};
+use berth_commands::reading::{self, Kinds, ReadResult, ReadSummary, Scope};
 use berth_commands::source::Source;
 use berth_commands::why::{cluster, places};
 use berth_console::{Console, ConsoleArgs};
@@ -27,36 +27,37 @@ use serde_json::json;
 use crate::serve::{InMemory, Settings};
 use crate::{folder, readable};
 
-/// Subject of a question, which determines the objects to read.
+/// Subject of a command, which determines the objects to read from a hub.
 #[derive(Clone, Copy, Debug)]
-pub enum About<'a> {
-    /// The decision, or the cluster, that the words name.
+pub enum Subject<'a> {
+    /// One decision or one cluster, named by the words of the command line.
     Decision(&'a [String]),
     /// All decisions.
     Everything,
 }
 
-/// Opens the source of answers: the server, or this process from the objects that it reads.
+/// Opens the source of answers: the server, or this process with the objects that it reads from a hub or from
+/// files.
 ///
 /// # Errors
-/// When no server answers, there is nothing to read, or the words name nothing that is scheduled.
-pub async fn open(connection: &ConnectionArgs, origin: &OriginArgs, about: About<'_>) -> Result<Source> {
+/// When no server answers, the objects cannot be read, or the words do not name a placeable object.
+pub async fn open(connection: &ConnectionArgs, origin: &OriginArgs, subject: Subject<'_>) -> Result<Source> {
     if let Some(Origin::Files(path)) = &origin.from {
         let namespace = connection.namespace.as_deref().unwrap_or("default");
-        return of_files(path.clone(), namespace, origin.rules).await;
+        return open_files(path.clone(), namespace, origin.rules).await;
     }
     let client = connection.client().await?;
     let namespace = connection.namespace(&client).to_owned();
-    if asks_server(&client, origin).await? {
-        origin.ask_server()?;
+    if uses_server(&client, origin).await? {
+        origin.check_for_server()?;
         return Ok(Source::server(client, namespace));
     }
-    let scope = match about {
-        About::Everything => Scope::default(),
-        About::Decision(words) => {
+    let scope = match subject {
+        Subject::Everything => Scope::default(),
+        Subject::Decision(words) => {
             let dialects = berth_dialect_registry::all();
             let catalog = catalog(&dialects);
-            match cluster::asked(words, &dialects, &catalog) {
+            match cluster::cluster_question(words, &dialects, &catalog) {
                 // Requests that are on the cluster, or could use it, may be in any namespace.
                 Some(question) => Scope {
                     systems: Some(question.systems.into_iter().map(str::to_owned).collect()),
@@ -73,7 +74,7 @@ pub async fn open(connection: &ConnectionArgs, origin: &OriginArgs, about: About
             }
         }
     };
-    let in_memory = of_hub(&client, &scope, origin.rules).await?;
+    let in_memory = serve_hub(&client, &scope, origin.rules).await?;
     Ok(Source::within(
         Client::new(in_memory.client()),
         namespace,
@@ -81,11 +82,12 @@ pub async fn open(connection: &ConnectionArgs, origin: &OriginArgs, about: About
     ))
 }
 
-/// Whether Berth's server has to answer: as `origin` states, or else if Berth's API is registered.
+/// Whether the server of Berth is used: as `origin` states, or if `origin` states nothing, whether Berth's
+/// API is registered.
 ///
 /// # Errors
 /// When no server answers.
-pub async fn asks_server(client: &Client, origin: &OriginArgs) -> Result<bool> {
+pub async fn uses_server(client: &Client, origin: &OriginArgs) -> Result<bool> {
     match origin.from {
         Some(Origin::Server) => return Ok(true),
         Some(_) => return Ok(false),
@@ -99,14 +101,14 @@ pub async fn asks_server(client: &Client, origin: &OriginArgs) -> Result<bool> {
 }
 
 /// Reads the objects of a hub, reports their number on standard error, and serves them.
-async fn of_hub(client: &Client, scope: &Scope, rules: Option<RulesChoice>) -> Result<InMemory> {
+async fn serve_hub(client: &Client, scope: &Scope, rules: Option<RulesChoice>) -> Result<InMemory> {
     let reading = ReadResult::of(client, scope).await?;
-    reading.tell(client).await?;
+    reading.print_summary(client).await?;
     let now = SystemClock.now();
-    // Objects are validated on this thread. Another thread's allocator would keep the memory of the
-    // validation, beside the memory of the served objects.
-    let (objects, problems) = tokio::task::block_in_place(move || objects(reading.inputs(), now));
-    reading::tell_problems(&problems);
+    // Objects are validated on this thread, since the allocator of another thread would keep the memory that
+    // only the validation needs.
+    let (objects, problems) = tokio::task::block_in_place(move || validate(reading.inputs(), now));
+    reading::print_problems(&problems);
     let settings = Settings {
         configurations: &[],
         rules,
@@ -115,11 +117,10 @@ async fn of_hub(client: &Client, scope: &Scope, rules: Option<RulesChoice>) -> R
     InMemory::serve(objects, settings, now).await
 }
 
-/// `berth console`: the console of a server, or of a hub without Berth's server, whose objects it
-/// watches.
+/// Runs `berth console` for a server, or for a hub without a server of Berth, whose objects are watched.
 ///
 /// # Errors
-/// When the console cannot start.
+/// When the console cannot start, or a listener fails.
 pub async fn console(args: ConsoleArgs, origin: &OriginArgs) -> Result<()> {
     let server = ServerArgs {
         kubeconfig: args.kubeconfig.clone(),
@@ -127,57 +128,59 @@ pub async fn console(args: ConsoleArgs, origin: &OriginArgs) -> Result<()> {
     };
     let client = server.client().await?;
     // If the server does not answer, the page reports this and tries again.
-    if asks_server(&client, origin).await.unwrap_or(true) {
-        origin.ask_server()?;
+    if uses_server(&client, origin).await.unwrap_or(true) {
+        origin.check_for_server()?;
         return berth_console::run(args, readable::groups()).await;
     }
     if args.page.allow_writes {
         bail!(
-            "--allow-writes: nothing can be written where the hub is only read (--from=hub, or Berth is not installed)"
+            "--allow-writes: the console cannot write here, since the hub is only read (--from=hub, or Berth is not installed); \
+             omit --allow-writes"
         );
     }
     let context = match args.context {
         Some(context) => Some(context),
         None => berth_client::kubeconfig(args.kubeconfig.as_deref())?.current_context,
     };
-    let in_memory = follow(&client, origin.rules).await?;
+    let in_memory = watch_hub(&client, origin.rules).await?;
     let about = json!({
         "context": context,
         "server": format!("{}, without Berth: its objects are read and decided here", client.url()),
         "namespace": client.namespace(),
         "writes": false,
     });
-    let console = Console::over(&args.page, readable::groups(), in_memory.client(), about)
+    let console = Console::with_client(&args.page, readable::groups(), in_memory.client(), about)
         .await
         .context("starting the console")?;
-    let note = "This address shows what your kubeconfig may read, as it changes. Ctrl-C ends it.";
-    console.until_ctrl_c(&args.page, note).await
+    let notice = "This address shows what your kubeconfig may read, as it changes. Ctrl-C ends it.";
+    console.until_ctrl_c(&args.page, notice).await
 }
 
 /// Watches the objects of a hub that its schedulers read, reports their number on standard error, and
 /// serves them.
-async fn follow(client: &Client, rules: Option<RulesChoice>) -> Result<InMemory> {
+async fn watch_hub(client: &Client, rules: Option<RulesChoice>) -> Result<InMemory> {
     let hub_kinds = Kinds::of(client, &Scope::default()).await?;
     let (kinds, gaps) = hub_kinds.readable(client).await?;
     let (in_memory, counts) = InMemory::follow(&client.connection(), &kinds, rules).await?;
-    let account = Account {
+    let summary = ReadSummary {
         verb: "follows",
         objects: counts.values().sum(),
         kinds: counts.values().filter(|count| **count > 0).count(),
         systems: &hub_kinds.systems,
         gaps: &gaps,
     };
-    account.tell(client).await?;
+    summary.print(client).await?;
     Ok(in_memory)
 }
 
-async fn of_files(path: PathBuf, namespace: &str, rules: Option<RulesChoice>) -> Result<Source> {
+/// Opens the files at `path` as the source of answers.
+async fn open_files(path: PathBuf, namespace: &str, rules: Option<RulesChoice>) -> Result<Source> {
     let now = SystemClock.now();
     let files = FilesArgs {
         filename: vec![path],
         ..FilesArgs::default()
     };
-    let objects = match folder::objects(&files, now) {
+    let objects = match folder::read_objects(&files, now) {
         Ok(objects) => objects,
         Err(problems) => bail!("{}", problems.join("\n")),
     };
@@ -194,9 +197,9 @@ async fn of_files(path: PathBuf, namespace: &str, rules: Option<RulesChoice>) ->
     ))
 }
 
-/// The accepted objects in their stored form, and all problems of objects. The objects are validated as by
-/// `berth simulate`, so that both commands give equal answers about a hub.
-fn objects(
+/// Validates objects as `berth simulate` does, so that both commands give equal answers about a hub. Returns
+/// the accepted objects in their stored form, and all problems.
+fn validate(
     inputs: impl IntoIterator<Item = Input>,
     now: Timestamp,
 ) -> (Vec<(Key, Arc<Object>)>, Vec<Problem>) {
@@ -206,7 +209,7 @@ fn objects(
     (simulation.into_objects(), problems)
 }
 
-/// The systems that `words` may mean.
+/// The systems whose objects `words` may name.
 fn systems(words: &[String], namespace: &str) -> Result<BTreeSet<String>> {
     let dialects = berth_dialect_registry::all();
     let catalog = catalog(&dialects);
@@ -237,7 +240,7 @@ mod tests {
             value: refused,
             duplicates: Vec::new(),
         };
-        let (objects, problems) = objects([input], SystemClock.now());
+        let (objects, problems) = validate([input], SystemClock.now());
         let names: Vec<&str> = objects.iter().map(|(key, _)| &*key.name).collect();
         assert!(names.contains(&"odd"), "{names:?}");
         assert!(!problems.is_empty(), "and what is wrong is told");

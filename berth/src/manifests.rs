@@ -1,5 +1,5 @@
-//! `berth manifests`: prints Berth's objects on a hub (`berth_deploy`), for the installation that flags
-//! describe.
+//! `berth manifests`: prints the objects of an installation of Berth on a hub (`berth_deploy`), as flags
+//! describe it.
 
 mod krew;
 mod preflight;
@@ -46,10 +46,10 @@ pub struct ManifestsArgs {
     #[arg(long)]
     pub systems: bool,
     /// Also print the CustomResourceDefinitions of ClusterProfile and PlacementDecision. Only for hubs
-    /// without them: create them with `kubectl create`, like those of the systems.
+    /// without these definitions: create them with `kubectl create`, which does not change existing ones.
     #[arg(long)]
     pub inventory: bool,
-    /// Place of the release.
+    /// Address of the release, for the manifest of krew.
     #[command(flatten)]
     pub krew: KrewArgs,
 }
@@ -99,7 +99,7 @@ pub struct InstallationArgs {
 }
 
 impl InstallationArgs {
-    /// The installation.
+    /// The installation that the flags describe.
     ///
     /// # Errors
     /// When every system is off, an observer would store objects, kcp would sync resources that cannot be
@@ -130,8 +130,8 @@ impl InstallationArgs {
         let replicas = self.replicas.unwrap_or(default_replicas);
         if storage == Storage::Embedded && replicas > default_replicas {
             bail!(
-                "--replicas {replicas}: several servers need one store for all (--etcd-servers says where etcd is), or \
-                 every system's objects on the hub (--source=<system>=hub)"
+                "--replicas {replicas}: several servers need a shared store (--etcd-servers), or the objects of every system \
+                 on the hub (--source=<system>=hub)"
             );
         }
         Ok(Installation {
@@ -155,8 +155,8 @@ impl InstallationArgs {
     }
 }
 
-/// Prints a part of an installation as YAML documents. Without a mode or sources, which the sets `crds`
-/// and `krew` do not need, it prints the missing choices on standard error, and returns exit code 2.
+/// Prints a set of manifests as YAML documents. If the mode or the sources are missing, which the sets `crds`
+/// and `krew` do not need, prints the missing choices on standard error, and returns exit code 2.
 ///
 /// # Errors
 /// When the installation is invalid, or an object cannot be written as YAML.
@@ -174,12 +174,12 @@ pub fn run(args: &ManifestsArgs) -> Result<ExitCode> {
         }
         Set::Crds => objects(&installation_args.installation()?, Set::Crds),
         set if installation_args.mode.is_none() || installation_args.source.is_empty() => {
-            berth_commands::say_error!("{}", choices(installation_args, set));
+            berth_commands::say_error!("{}", missing_choices(installation_args, set));
             return Ok(ExitCode::from(2));
         }
         set => {
             let installation = installation_args.installation()?;
-            for line in preflight::notes(&installation) {
+            for line in preflight::hints(&installation) {
                 berth_commands::say_error!("{line}");
             }
             objects(&installation, set)
@@ -197,10 +197,10 @@ pub fn run(args: &ManifestsArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Error message with the missing choices. They have no defaults, since a wrong default would stop programs
-/// that run on the hub.
-fn choices(installation_args: &InstallationArgs, set: Set) -> String {
-    let mut text = "error: say what to install; nothing is printed until then".to_owned();
+/// Error message with the missing choices. The flags have no defaults, since a wrong default would stop
+/// programs that run on the hub.
+fn missing_choices(installation_args: &InstallationArgs, set: Set) -> String {
+    let mut text = "error: choose what to install with these flags".to_owned();
     if installation_args.mode.is_none() {
         text.push_str(
             "\n  --mode=observe   look, explain and plan; write nothing of a system's, refuse nothing\n  \
@@ -214,7 +214,7 @@ fn choices(installation_args: &InstallationArgs, set: Set) -> String {
             "\n  --detect                for every system that the hub of the kubeconfig has\n  \
              --source=SYSTEM=hub     the system is on the hub\n  \
              --source=SYSTEM=owned   Berth is the system's API server, on a hub that does not have it\n  \
-             where SYSTEM is {}; systems that are not named are left alone",
+             where SYSTEM is {}; systems that are not named are not touched",
             names.join(", ")
         ));
     }
@@ -229,7 +229,7 @@ fn choices(installation_args: &InstallationArgs, set: Set) -> String {
     text
 }
 
-/// `berth syncer-rights`: prints the rights as YAML documents.
+/// Runs `berth syncer-rights`: prints the rights of a syncer as YAML documents.
 ///
 /// # Errors
 /// When an object cannot be written as YAML.

@@ -1,10 +1,10 @@
-//! `berth migrate`: copies a store, embedded to etcd, back, or from one etcd to another, without losing an
-//! object.
+//! `berth migrate`: copies all objects of a store from the embedded database to etcd, back, or from one etcd
+//! to another.
 //!
-//! The source is read at one revision and must not change meanwhile; the target must be empty.
-//! resourceVersions never go back: a database file keeps the resourceVersion of every object, and continues
-//! from etcd's revision. etcd numbers writes itself, so its revision is first raised to the source's; a copy
-//! that would raise it too far is refused.
+//! The source is read at one revision and must not change during the copy; the target must be empty.
+//! resourceVersions never decrease: a database file keeps the resourceVersion of every object, and continues
+//! from etcd's revision. etcd numbers writes itself, so its revision is first raised to that of the source; a
+//! copy that would need too many writes for this is refused.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -19,23 +19,23 @@ use crate::etcd::EtcdArgs;
 pub struct MigrateArgs {
     /// Store to copy: `embedded:PATH` (a data folder or a database file) or `etcd:URL[,URL…]`.
     #[arg(long, value_name = "STORE")]
-    pub from: Place,
+    pub from: StoreLocation,
     /// Store to copy to: `etcd:URL[,URL…]` or `embedded:PATH`, which must not contain objects.
     #[arg(long, value_name = "STORE")]
-    pub to: Place,
+    pub to: StoreLocation,
     /// kube-apiserver's EncryptionConfiguration, with the keys of the source; it also decides the encryption
     /// of the target.
     #[arg(long, value_name = "FILE")]
     pub encryption_provider_config: Option<PathBuf>,
-    /// The etcd.
+    /// Connection to etcd: to the target, if both stores are in etcd.
     #[command(flatten)]
     pub etcd: EtcdArgs,
-    /// The source's etcd, if both stores are in etcd.
+    /// Connection to the source, if both stores are in etcd.
     #[command(flatten)]
     pub source: SourceArgs,
 }
 
-/// Settings of the source's etcd that differ from those of the target's; an omitted setting is the same.
+/// Settings of the source, if both stores are in etcd; an omitted setting is that of the target.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "From etcd to etcd: the source, where it differs")]
 pub struct SourceArgs {
@@ -57,9 +57,9 @@ pub struct SourceArgs {
 }
 
 impl SourceArgs {
-    /// Connection to the source, with the settings of `target` where the source has none.
+    /// Connection to the source: these settings, and those of `target` for omitted settings.
     #[must_use]
-    pub fn over(self, target: &EtcdArgs) -> EtcdArgs {
+    pub fn with_defaults(self, target: &EtcdArgs) -> EtcdArgs {
         let mut source = target.clone();
         source.etcd_prefix = self.from_etcd_prefix.unwrap_or(source.etcd_prefix);
         source.etcd_cafile = self.from_etcd_cafile.or(source.etcd_cafile);
@@ -69,9 +69,9 @@ impl SourceArgs {
         source
     }
 
-    /// Whether any flag is set.
+    /// Whether any setting of the source is given.
     #[must_use]
-    pub fn said(&self) -> bool {
+    pub fn is_any_set(&self) -> bool {
         let files = [
             &self.from_etcd_cafile,
             &self.from_etcd_certfile,
@@ -82,16 +82,16 @@ impl SourceArgs {
     }
 }
 
-/// A store that the command line names.
+/// Location of a store, as on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum StoreLocation {
     /// A data folder or a database file.
     Embedded(PathBuf),
-    /// etcd's servers.
+    /// The client URLs of etcd's members.
     Etcd(Vec<String>),
 }
 
-impl FromStr for Place {
+impl FromStr for StoreLocation {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -108,11 +108,11 @@ impl FromStr for Place {
 /// Copies the source to the target.
 ///
 /// # Errors
-/// When a store cannot be read or written, the target holds objects, the source was written meanwhile, or
-/// resourceVersions would go back.
+/// When a store cannot be read or written, the target has objects, the source was written to during the copy,
+/// or resourceVersions would decrease.
 #[cfg(feature = "etcd")]
 pub async fn run(args: MigrateArgs) -> Result<()> {
-    with::run(args).await
+    enabled::run(args).await
 }
 
 /// Fails with a message about how to build a program with etcd.
@@ -125,7 +125,7 @@ pub async fn run(_args: MigrateArgs) -> Result<()> {
 }
 
 #[cfg(feature = "etcd")]
-mod with {
+mod enabled {
     use std::collections::BTreeSet;
     use std::path::{Path, PathBuf};
     use std::sync::Arc;
@@ -135,39 +135,43 @@ mod with {
     use berth_storage::etcd::{CopyProgress, EtcdConfig, EtcdStore};
     use berth_storage::{Limits, Snapshot};
 
-    use super::{MigrateArgs, Place};
-    use crate::backup::FILE;
+    use super::{MigrateArgs, StoreLocation};
+    use crate::backup::DATABASE_FILE;
     use crate::{encryption, etcd};
 
-    /// See [`super::run`].
+    /// Copies the source to the target, as [`super::run`].
     pub(super) async fn run(args: MigrateArgs) -> Result<()> {
-        let both_etcd = matches!((&args.from, &args.to), (Place::Etcd(_), Place::Etcd(_)));
-        if args.source.said() && !both_etcd {
-            bail!(
-                "--from-etcd-… say how the source differs when both stores are etcd; --etcd-… are enough here"
-            );
+        let both_etcd = matches!(
+            (&args.from, &args.to),
+            (StoreLocation::Etcd(_), StoreLocation::Etcd(_))
+        );
+        if args.source.is_any_set() && !both_etcd {
+            bail!("--from-etcd-… describe the source when both stores are etcd: use --etcd-… here");
         }
         let encryption = encryption::load(args.encryption_provider_config.as_deref())?;
         match (&args.from, &args.to) {
-            (Place::Embedded(path), Place::Etcd(servers)) => {
+            (StoreLocation::Embedded(path), StoreLocation::Etcd(servers)) => {
                 to_etcd(file_of(path), &etcd::config(servers, &args.etcd, &encryption)?).await
             }
-            (Place::Etcd(servers), Place::Embedded(path)) => {
+            (StoreLocation::Etcd(servers), StoreLocation::Embedded(path)) => {
                 to_embedded(&etcd::config(servers, &args.etcd, &encryption)?, file_of(path)).await
             }
-            (Place::Embedded(_), Place::Embedded(_)) => {
-                bail!("a database file is copied as a file, while no berth serves from it")
+            (StoreLocation::Embedded(_), StoreLocation::Embedded(_)) => {
+                bail!(
+                    "both stores are database files: a database is copied as a file, while no server uses it"
+                )
             }
-            (Place::Etcd(from), Place::Etcd(to)) => {
-                let source = etcd::config(from, &args.source.over(&args.etcd), &encryption)?;
+            (StoreLocation::Etcd(from), StoreLocation::Etcd(to)) => {
+                let source = etcd::config(from, &args.source.with_defaults(&args.etcd), &encryption)?;
                 etcd_to_etcd(&source, &etcd::config(to, &args.etcd, &encryption)?).await
             }
         }
     }
 
+    /// The database file in the data folder `path`, or `path` itself if it is not a folder.
     fn file_of(path: &Path) -> PathBuf {
         if path.is_dir() {
-            path.join(FILE)
+            path.join(DATABASE_FILE)
         } else {
             path.to_owned()
         }
@@ -176,7 +180,7 @@ mod with {
     async fn to_etcd(file: PathBuf, config: &EtcdConfig) -> Result<()> {
         if !file.is_file() {
             bail!(
-                "{} does not exist: name a data folder with {FILE}, or that file",
+                "{} does not exist: name a data folder with {DATABASE_FILE}, or that file",
                 file.display()
             );
         }
@@ -211,8 +215,8 @@ mod with {
             // The copy lacks writes to the source since the export.
             EtcdStore::withdraw(target).await?;
             bail!(
-                "the source was written to during the copy: stop every berth on it, then run this again (the copy \
-                 cannot be served)"
+                "the source was written to during the copy: stop every server that uses the source, then copy again (no server can \
+                 use this copy)"
             );
         }
         let (servers, prefix) = (target.endpoints.join(","), &target.prefix);
@@ -228,9 +232,9 @@ mod with {
         Ok(())
     }
 
-    /// Problem of a source and a target that are the same store, or nested.
+    /// Error message if the source and the target are the same store, or one contains the other.
     fn overlap(source: &EtcdConfig, target: &EtcdConfig) -> Option<String> {
-        let share_server = source
+        let has_common_server = source
             .endpoints
             .iter()
             .any(|server| target.endpoints.contains(server));
@@ -240,11 +244,11 @@ mod with {
                 .strip_prefix(outer)
                 .is_some_and(|rest| outer.is_empty() || rest.is_empty() || rest.starts_with('/'))
         };
-        if !share_server || !(within(from, to) || within(to, from)) {
+        if !has_common_server || !(within(from, to) || within(to, from)) {
             None
         } else if from == to {
             Some(format!(
-                "source and target are the same store, /{from}: name another prefix with --etcd-prefix (the target's) or \
+                "source and target are the same store, /{from}: name another prefix with --etcd-prefix (of the target) or \
                  --from-etcd-prefix"
             ))
         } else {
@@ -268,15 +272,18 @@ mod with {
         })
         .await??;
         let problem = match difference {
-            Some(key) => Some(format!("{key} was not read back as it was written")),
-            None if EtcdStore::changed_since(config, &snapshot).await? => {
-                Some("etcd was written to during the copy: stop every berth on it first".to_owned())
-            }
+            Some(key) => Some(format!(
+                "{key} differs in the copy: check the disk, then copy again"
+            )),
+            None if EtcdStore::changed_since(config, &snapshot).await? => Some(
+                "etcd was written to during the copy: stop every server that uses it, then copy again"
+                    .to_owned(),
+            ),
             None => None,
         };
         if let Some(problem) = problem {
             std::fs::remove_file(&file).with_context(|| file.display().to_string())?;
-            bail!("{problem}; {} was removed again", file.display());
+            bail!("{problem}; {} was removed", file.display());
         }
         berth_commands::say!(
             "copied {} from {} in etcd (revision {}) to {}, which continues from there",
@@ -299,13 +306,13 @@ mod with {
 
     fn report(progress: CopyProgress) {
         match progress {
-            CopyProgress::Raising { done, of } => {
+            CopyProgress::Raising { done, total } => {
                 berth_commands::say_error!(
-                    "raising etcd's revision, so that resourceVersions do not go back: {done} of {of}"
+                    "raising etcd's revision, so that resourceVersions do not decrease: {done} of {total}"
                 );
             }
-            CopyProgress::Writing { done, of } => {
-                berth_commands::say_error!("copying: {done} of {of} objects")
+            CopyProgress::Writing { done, total } => {
+                berth_commands::say_error!("copying: {done} of {total} objects")
             }
         }
     }
@@ -348,26 +355,32 @@ mod tests {
             etcd_cafile: Some("ca.pem".into()),
             ..EtcdArgs::default()
         };
-        assert!(!SourceArgs::default().said());
+        assert!(!SourceArgs::default().is_any_set());
         let source = SourceArgs {
             from_etcd_prefix: Some("/old".into()),
             ..SourceArgs::default()
         };
-        assert!(source.said());
-        let source = source.over(&target);
+        assert!(source.is_any_set());
+        let source = source.with_defaults(&target);
         assert_eq!(source.etcd_prefix, "/old");
         assert_eq!(source.etcd_cafile, Some("ca.pem".into()));
     }
 
     #[test]
     fn stores_are_named_by_kind_and_place() {
-        assert_eq!("embedded:/data".parse(), Ok(Place::Embedded("/data".into())));
+        assert_eq!(
+            "embedded:/data".parse(),
+            Ok(StoreLocation::Embedded("/data".into()))
+        );
         assert_eq!(
             "etcd:http://a:2379,http://b:2379".parse(),
-            Ok(Place::Etcd(vec!["http://a:2379".into(), "http://b:2379".into()]))
+            Ok(StoreLocation::Etcd(vec![
+                "http://a:2379".into(),
+                "http://b:2379".into()
+            ]))
         );
         for wrong in ["", "memory:", "embedded:", "etcd:", "/data"] {
-            assert!(wrong.parse::<Place>().is_err(), "{wrong}");
+            assert!(wrong.parse::<StoreLocation>().is_err(), "{wrong}");
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Berth as a plugin of kubectl (docs/terminal.md): under the name `kubectl-berth`, the program is
-//! `kubectl berth`; under the name `kubectl_complete-berth`, it completes the words of that command.
+//! `kubectl berth`; under the name `kubectl_complete-berth`, it completes command lines of `kubectl berth`.
 
 mod complete;
 
@@ -16,22 +16,22 @@ use berth_console::{ConsoleArgs, PageArgs};
 use clap::{Parser, Subcommand};
 
 use crate::check::CheckQuestion;
-use crate::look::{self, About};
+use crate::look::{self, Subject};
 
-/// Names of the program.
+/// Name under which the program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProgramName {
-    /// `berth` itself.
+    /// `berth`.
     Berth,
-    /// `kubectl berth`.
+    /// `kubectl-berth`, which kubectl runs for `kubectl berth`.
     Plugin,
-    /// Name of the program when kubectl requests completions.
+    /// `kubectl_complete-berth`, which kubectl runs for completions.
     Completion,
 }
 
-/// The name of the program, according to its path `program`.
+/// The name of the program whose path is `program`.
 #[must_use]
-pub fn called(program: Option<&OsStr>) -> ProgramName {
+pub fn program_name(program: Option<&OsStr>) -> ProgramName {
     let name = program.and_then(|program| Path::new(program).file_name());
     let name = name.and_then(OsStr::to_str).unwrap_or_default();
     match name.strip_suffix(".exe").unwrap_or(name) {
@@ -56,7 +56,7 @@ pub struct PluginCli {
     /// The server, the user and the namespace.
     #[command(flatten)]
     pub connection: ConnectionArgs,
-    /// Log level, as of `berth`.
+    /// Log level, as for `berth`.
     #[arg(long, global = true, env = "BERTH_LOG", default_value = "warn", hide = true)]
     pub log_level: String,
 }
@@ -72,7 +72,7 @@ pub enum PluginCommand {
     Advice(AdviceQuestion),
     /// Show the effects of a change on the decisions; nothing is stored
     ///
-    /// Objects without a namespace are in that of -n, or the context's.
+    /// Objects without a namespace are in the namespace of -n, or of the context.
     Plan(PlanQuestion),
     /// Open a page in the browser with the decisions and their reasons, as your kubeconfig may read them
     ///
@@ -90,8 +90,8 @@ pub enum PluginCommand {
         #[command(flatten)]
         files: FilesArgs,
     },
-    /// Check Berth, and print the command that fixes each problem; exit code 1 if there are any, else 3 if
-    /// Berth is not installed
+    /// Check Berth, and print the command that fixes each problem; exit code 1 if there are problems,
+    /// otherwise 3 if Berth is not installed
     Check(CheckQuestion),
     /// Save the objects that the schedulers read as YAML, for `simulate -f`; of all namespaces, or with -n
     /// those on which the decisions of that namespace depend
@@ -103,7 +103,7 @@ pub enum PluginCommand {
     Compare(CompareQuestion),
 }
 
-/// Runs the command.
+/// Runs the command of `kubectl berth`.
 ///
 /// # Errors
 /// When the command fails.
@@ -119,7 +119,7 @@ pub async fn run(cli: PluginCli) -> Result<ExitCode> {
                 (None, Some(Origin::Files(_))) => None,
                 (None, _) => Some(connection.client().await?.namespace().to_owned()),
             };
-            let source = look::open(&connection, &question.origin, About::Everything);
+            let source = look::open(&connection, &question.origin, Subject::Everything);
             berth_commands::live_plan::run(&question, namespace.as_deref(), source).await
         }
         PluginCommand::Compare(question) => berth_commands::compare::run(&question, &connection).await,
@@ -144,24 +144,24 @@ pub async fn run(cli: PluginCli) -> Result<ExitCode> {
     }
 }
 
-/// Runs the command `why`, of `berth` and of `kubectl berth`.
+/// Runs `berth why` and `kubectl berth why`.
 pub(crate) async fn why(question: &WhyQuestion, connection: &ConnectionArgs) -> Result<ExitCode> {
-    let about = match question.all_namespaces {
-        true => About::Everything,
-        false => About::Decision(&question.object),
+    let subject = match question.all_namespaces {
+        true => Subject::Everything,
+        false => Subject::Decision(&question.object),
     };
-    let source = look::open(connection, &question.origin, about).await?;
+    let source = look::open(connection, &question.origin, subject).await?;
     berth_commands::why::run(question, &source).await
 }
 
-/// Runs the command `advice`, of `berth` and of `kubectl berth`.
+/// Runs `berth advice` and `kubectl berth advice`.
 pub(crate) async fn advice(question: &AdviceQuestion, connection: &ConnectionArgs) -> Result<ExitCode> {
-    let source = look::open(connection, &question.origin, About::Decision(&question.object)).await?;
+    let source = look::open(connection, &question.origin, Subject::Decision(&question.object)).await?;
     berth_commands::advice::run(question, &source).await
 }
 
-/// Prints the proposals for the last of `words`, which the user is typing after the command `root`, in
-/// kubectl's form.
+/// Prints the proposals for the last of `words`, which the user is typing after the command `root`, in the
+/// form that kubectl expects.
 pub async fn complete(root: &clap::Command, words: impl Iterator<Item = OsString>) -> ExitCode {
     let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
     let proposals = complete::proposals(root, &words).await;
@@ -187,9 +187,9 @@ mod tests {
             ("kubectl_complete-berth", ProgramName::Completion),
             ("/kubectl-berth/berth", ProgramName::Berth),
         ] {
-            assert_eq!(called(Some(OsStr::new(name))), is, "{name}");
+            assert_eq!(program_name(Some(OsStr::new(name))), is, "{name}");
         }
-        assert_eq!(called(None), ProgramName::Berth);
+        assert_eq!(program_name(None), ProgramName::Berth);
     }
 
     #[test]

@@ -6,13 +6,13 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser};
 
 use crate::cli::{Cli, Command, LogFormat};
-use crate::look::{self, About};
+use crate::look::{self, Subject};
 use crate::plugin::{self, PluginCli, ProgramName};
 
-/// Runs the command of the process's arguments to its end.
+/// Runs the command that the arguments of the process name, and returns the exit code.
 #[must_use]
 pub fn main() -> ExitCode {
-    match plugin::called(std::env::args_os().next().as_deref()) {
+    match plugin::program_name(std::env::args_os().next().as_deref()) {
         ProgramName::Plugin => {
             let cli = PluginCli::parse();
             let filter = quiet_filter(&cli.log_level);
@@ -37,13 +37,13 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// The log filter of a command that is not a server: the command's error reports an unreachable server, so
-/// the client does not log the problem.
+/// The log filter of a command that is not a server. Such a command reports an unreachable server by its own
+/// error, so the log lines of the client are turned off.
 fn quiet_filter(filter: &str) -> String {
     format!("kube_client::client::builder=off,{filter}")
 }
 
-/// Starts the log, then runs `work` to its end.
+/// Starts to write log lines, then runs `work`, and returns the exit code.
 fn run_logged(
     filter: &str,
     format: LogFormat,
@@ -56,7 +56,7 @@ fn run_logged(
     run_to_end(work)
 }
 
-/// Runs `work` to its end, and prints its error.
+/// Runs `work`, prints its error if there is one, and returns the exit code.
 fn run_to_end(work: impl Future<Output = anyhow::Result<ExitCode>>) -> ExitCode {
     let outcome = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -94,7 +94,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
             let client = berth_client::Client::as_kubectl(Some(&path), None).await?;
             let mode = berth_commands::load::WriteMode::of(args.server_side, args.force_conflicts);
             let client = client.validating(args.validate.into());
-            let client = client.waiting(args.timeout, berth_commands::load::tell_waiting);
+            let client = client.waiting(args.timeout, berth_commands::load::print_waiting);
             let mut client = client.writing_as(args.field_manager);
             berth_commands::load::run(&mut client, &args.filename, mode, args.validate).await?;
         }
@@ -109,13 +109,13 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Check(args) => return crate::check::run(&args.question, &args.server).await,
         Command::Plan(args) => {
             let connection = args.connection();
-            let source = look::open(&connection, &args.question.origin, About::Everything);
+            let source = look::open(&connection, &args.question.origin, Subject::Everything);
             return berth_commands::live_plan::run(&args.question, None, source).await;
         }
         Command::Kubeconfig(args) => crate::serve::issue_kubeconfig(&args)?,
         Command::Manifests(mut args) => {
             if args.detect {
-                let found = crate::check::detected(&args.server).await?;
+                let found = crate::check::detect_sources(&args.server).await?;
                 args.installation.source.splice(..0, found);
             }
             return crate::manifests::run(&args);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-/// Every API group of Berth and of each system, except Kubernetes' own.
+/// The API groups of Berth and of each system. Kubernetes' own groups are left out.
 #[must_use]
 pub fn groups() -> BTreeSet<String> {
     let systems = berth_dialect_registry::all();
@@ -10,7 +10,8 @@ pub fn groups() -> BTreeSet<String> {
         .iter()
         .flat_map(|dialect| dialect.kinds())
         .map(|kind| kind.info().resource().group)
-        // Kubernetes' own groups, which have Secrets and roles, have no domain or are below k8s.io.
+        // Kubernetes' own groups have no dot or end with .k8s.io. They have Secrets and roles, which the
+        // console must not read.
         .filter(|group| group.contains('.') && !group.ends_with(".k8s.io"))
         .map(str::to_owned)
         .chain(["scheduling.berth.dev".to_owned(), "config.berth.dev".to_owned()])

@@ -8,7 +8,7 @@ use anyhow::{Result, ensure};
 use berth_storage::embedded::rescue::Rescue;
 use clap::Args;
 
-use crate::backup::FILE;
+use crate::backup::DATABASE_FILE;
 use crate::encryption;
 
 /// Arguments of `berth repair`.
@@ -28,20 +28,16 @@ pub struct RepairArgs {
     pub encryption_provider_config: Option<PathBuf>,
 }
 
-/// Checks the file, and repairs it as requested. Returns exit code 1 if damage remains. Blocks.
+/// Checks the database, and repairs it as requested. Returns exit code 1 if damaged records remain. Blocks
+/// the thread.
 ///
 /// # Errors
-/// When the file cannot be read or written, or no record has a name that is to be removed.
+/// When the database cannot be read or written, or a record to remove does not exist.
 pub fn run(args: &RepairArgs) -> Result<ExitCode> {
-    let file = args.data_dir.join(FILE);
+    let file = args.data_dir.join(DATABASE_FILE);
     let encryption = encryption::load(args.encryption_provider_config.as_deref())?;
     let rescue = Rescue::open(&file, &encryption)?;
-    for damage in rescue.damaged() {
-        berth_commands::say!("damaged: {}: {}", damage.record, damage.problem);
-    }
-    for problem in rescue.problems() {
-        berth_commands::say!("damaged: {problem}");
-    }
+    print_damage(&rescue);
     // Names are accepted in the form of error messages, too.
     let names = args
         .remove
@@ -54,12 +50,8 @@ pub fn run(args: &RepairArgs) -> Result<ExitCode> {
         "no such record: {}; nothing was changed",
         unknown.join(", ")
     );
-    let unnamed = rescue
-        .damaged()
-        .iter()
-        .filter(|damage| !names.contains(&damage.record))
-        .count();
-    let is_unchanged = !args.remove_damaged && (unnamed > 0 || loses_more(&rescue, &names));
+    let is_unchanged = !args.remove_damaged
+        && (unnamed_damage(&rescue, &names).next().is_some() || has_further_damage(&rescue, &names));
     if is_unchanged {
         berth_commands::say!(
             "nothing was changed: --remove NAME removes a record, --remove-damaged all damaged ones; {} are intact",
@@ -75,12 +67,8 @@ pub fn run(args: &RepairArgs) -> Result<ExitCode> {
     for name in &names {
         berth_commands::say!("removed {name}");
     }
-    for damage in rescue
-        .damaged()
-        .iter()
-        .filter(|damage| !names.contains(&damage.record))
-    {
-        berth_commands::say!("removed {}", damage.record);
+    for record in unnamed_damage(&rescue, &names) {
+        berth_commands::say!("removed {record}");
     }
     berth_commands::say!(
         "{} has the remaining records; {} is the original file",
@@ -90,11 +78,28 @@ pub fn run(args: &RepairArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether there is more damage than the records `names` and the pages that contain them.
-fn loses_more(rescue: &Rescue, names: &BTreeSet<String>) -> bool {
-    let named = rescue
+/// Prints the damaged records and the other problems of the database.
+fn print_damage(rescue: &Rescue) {
+    for damage in rescue.damaged() {
+        berth_commands::say!("damaged: {}: {}", damage.record, damage.problem);
+    }
+    for problem in rescue.problems() {
+        berth_commands::say!("damaged: {problem}");
+    }
+}
+
+/// The damaged records that are not in `names`.
+fn unnamed_damage<'a>(rescue: &'a Rescue, names: &'a BTreeSet<String>) -> impl Iterator<Item = &'a String> {
+    let records = rescue.damaged().iter().map(|damage| &damage.record);
+    records.filter(move |record| !names.contains(*record))
+}
+
+/// Whether the database has damage apart from damaged records: lost records, or unreadable pages that none of
+/// the damaged records in `names` explains.
+fn has_further_damage(rescue: &Rescue, names: &BTreeSet<String>) -> bool {
+    let is_any_named = rescue
         .damaged()
         .iter()
         .any(|damage| names.contains(&damage.record));
-    !rescue.is_complete() || !(rescue.problems().is_empty() || named)
+    !rescue.is_complete() || !(rescue.problems().is_empty() || is_any_named)
 }

@@ -1,13 +1,14 @@
-//! Assembly of the server, standalone or behind a hub: store, engine, virtual API, own kinds, identity, port.
+//! Assembly of the server, standalone or behind a hub: store, engine, virtual API, other kinds,
+//! authentication and port.
 
 mod access;
 mod backups;
+mod base_parts;
 mod built_in;
 mod configuration_files;
 mod controllers;
 #[cfg(test)]
 mod effort;
-mod ground;
 mod groups;
 mod identity;
 mod in_memory;
@@ -34,49 +35,49 @@ use berth_apiserver::{ChainConfig, RunningServer, SystemClock, VersionInfo};
 use berth_certs::Folder;
 use berth_engine::controller::Leadership;
 use berth_hub::SyncStatus;
-use berth_placement_admission::{self, Audience, Front};
+use berth_placement_admission::{self, Audience, ReviewServer};
 use berth_storage::Store;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use self::access::Access;
-use self::ground::Ground;
+use self::base_parts::BaseParts;
 pub use self::in_memory::{InMemory, Settings};
 pub use self::options::Options;
 use crate::cli::{KubeconfigArgs, ServeArgs};
-use crate::integrations::{self, Callers, TokenFile};
+use crate::integrations::{self, CallerCredentials, TokenFile};
 use crate::kubeconfig::Kubeconfig;
 
-/// Time limit for requests in flight to complete after the signal to stop.
+/// Time for which requests in flight may continue after a termination signal.
 const DRAIN_TIMEOUT: Duration = Duration::from_mins(1);
-/// Time limit of the engine's first read of the store.
+/// Longest time that the engine may take to read the store at the start.
 const LOAD_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A running server, standalone or behind a hub.
-pub struct Standalone {
+pub struct BerthServer {
     running: RunningServer,
     kubeconfig: PathBuf,
     tasks: Vec<JoinHandle<()>>,
     controllers: controllers::RunningControllers,
     history: berth_history::RunningRecorder,
-    /// Stopped after the controllers and the recorder of the history, which use it.
+    /// Leader election, which is stopped after the controllers and the recorder of the history.
     leadership: Leadership,
     /// Cancelled when the background tasks are to end.
     ending: CancellationToken,
 }
 
-/// SIGTERM and SIGINT. Once a `Signals` exists, the two signals do not end the process by themselves.
+/// Listener for SIGTERM and SIGINT. After its creation, these signals do not end the process by themselves.
 pub struct Signals {
     terminate: Signal,
     interrupt: Signal,
 }
 
 impl Signals {
-    /// Listens to both signals from now on.
+    /// Starts to listen for SIGTERM and SIGINT.
     ///
     /// # Errors
-    /// When the operating system refuses it.
+    /// When the operating system refuses to install the handlers.
     pub fn listen() -> Result<Self> {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
@@ -98,7 +99,7 @@ impl Signals {
 /// When the server cannot start, or its task fails.
 pub async fn run(args: ServeArgs) -> Result<()> {
     let options = Options::try_from(args)?;
-    let running = Standalone::start(options).await?;
+    let running = BerthServer::start(options).await?;
     // The handlers are installed before the address is printed, since a caller may send a signal as soon as
     // it has read the address.
     let signals = Signals::listen()?;
@@ -118,7 +119,7 @@ pub fn issue_kubeconfig(args: &KubeconfigArgs) -> Result<()> {
     let admin = identity::admin_kubeconfig(&args.data_dir);
     if !admin.exists() {
         bail!(
-            "{} is not the data folder of a server: start `berth serve --data-dir` with it first",
+            "{} is not the data folder of a server: start `berth serve --data-dir` with this folder first",
             args.data_dir.display()
         );
     }
@@ -138,38 +139,39 @@ pub fn issue_kubeconfig(args: &KubeconfigArgs) -> Result<()> {
     Ok(())
 }
 
-impl Standalone {
+impl BerthServer {
     /// Starts a server: opens the store, creates the objects of a new store, waits until every decision can
     /// be read, and opens the port.
     ///
     /// # Errors
-    /// When one of these steps fails; the error names the file or address.
+    /// When one of these steps fails.
     pub async fn start(options: Options) -> Result<Self> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let recorders = RequestRecorders::open(&options, &clock).await?;
-        let (ground, companions) = Ground::open(options, clock, &recorders).await?;
+        let (base, handles) = BaseParts::open(options, clock, &recorders).await?;
         let (ending, lost) = (CancellationToken::new(), CancellationToken::new());
-        let surrounding_tasks = ground.start_surrounding_tasks(&ending, &lost).await?;
-        let (mut tasks, history) = ground.work(&surrounding_tasks, companions.backups).await?;
-        wait_until_loaded(&ground.parts).await?;
-        tasks.extend(surroundings::policies(&ground.parts).await?);
-        let controllers =
-            controllers::start(&ground.options, &ground.store, &ground.parts, &ground.leadership)?;
-        let (server, certificate) = ground
-            .server(
+        let surrounding_tasks = base.start_surrounding_tasks(&ending, &lost).await?;
+        let (mut tasks, history) = base
+            .start_background_tasks(&surrounding_tasks, handles.backups)
+            .await?;
+        wait_until_loaded(&base.parts).await?;
+        tasks.extend(surroundings::watch_policies(&base.parts).await?);
+        let controllers = controllers::start(&base.options, &base.store, &base.parts, &base.leadership)?;
+        let (server, certificate) = base
+            .bind_server(
                 recorders,
                 surrounding_tasks.sync_status.as_ref(),
-                companions.writes,
+                handles.write_durations,
             )
             .await?;
         tasks.push(tokio::spawn(Arc::clone(&certificate).keep_fresh()));
         tasks.extend(surrounding_tasks.tasks);
-        let kubeconfig = ground.kubeconfig(&server)?;
-        let Ground {
+        let kubeconfig = base.kubeconfig(&server)?;
+        let BaseParts {
             registration,
             leadership,
             ..
-        } = ground;
+        } = base;
         tasks.extend(registration.map(|registration| registration.follow(certificate)));
         let running = server.start();
         let stop = running.stop_handle();
@@ -188,17 +190,18 @@ impl Standalone {
         })
     }
 
-    /// The admin's kubeconfig. Behind a hub, which has administrators of its own, it is not written.
+    /// Path of the admin's kubeconfig. Behind a hub, which has its own administrators, the file is not
+    /// written.
     #[must_use]
     pub fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
     }
 
-    /// Serves until one of `signals`, or until another store takes over the hub, then ends in order. A second
-    /// signal makes this return an error at once.
+    /// Serves until one of `signals`, or until another store takes over the hub, then stops as
+    /// [`BerthServer::stop`].
     ///
     /// # Errors
-    /// When the server's task failed.
+    /// When the server's task failed, or at once when a second signal arrives.
     pub async fn until_signal(self, mut signals: Signals) -> Result<()> {
         let stop = self.running.stop_handle();
         tokio::select! {
@@ -211,7 +214,8 @@ impl Standalone {
         }
     }
 
-    /// Ends in order: unready, no new connections, watches ended, requests completed.
+    /// Stops the server: it becomes unready, accepts no new connections, ends watches, completes requests in
+    /// flight, and stops its tasks.
     ///
     /// # Errors
     /// When the server's task failed.
@@ -228,20 +232,20 @@ impl Standalone {
     }
 }
 
-/// Waits until the engine has read the whole store, so that the first answer is complete.
+/// Waits until the engine has read the whole store, so that the first answers are complete.
 async fn wait_until_loaded(parts: &groups::Parts) -> Result<()> {
     let revision = parts.engine.source().revision();
-    within(LOAD_TIMEOUT, parts.engine.caught_up(revision))
+    with_time_limit(LOAD_TIMEOUT, parts.engine.caught_up(revision))
         .await
         .context("reading the store")?
         .context("reading the store")?;
     Ok(())
 }
 
-async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Result<T> {
+async fn with_time_limit<T>(limit: Duration, work: impl Future<Output = T>) -> Result<T> {
     tokio::time::timeout(limit, work)
         .await
-        .with_context(|| format!("not done in {limit:?}"))
+        .with_context(|| format!("not complete after {limit:?}"))
 }
 
 /// Metrics and audit log of requests.
@@ -253,11 +257,12 @@ struct RequestRecorders {
 impl RequestRecorders {
     async fn open(options: &Options, clock: &Arc<dyn Clock>) -> Result<Self> {
         let metrics = Arc::new(Metrics::new());
-        let audit = options.args.audit.open(DOMAIN, &metrics, clock).await?;
+        let audit = options.args.audit.open(AUDIT_DOMAIN, &metrics, clock).await?;
         Ok(Self { metrics, audit })
     }
 }
 
+/// Configuration of the request pipeline; exposes the metrics of `parts`.
 fn chain(
     options: &Options,
     recorders: RequestRecorders,
@@ -292,16 +297,16 @@ fn chain(
     Ok(chain)
 }
 
-/// The domain of annotations of audit events that only Berth has (docs/reference.md, "Audit").
-const DOMAIN: &str = "berth.dev";
+/// Domain of the annotations of audit events that only Berth writes (docs/reference.md, "Audit").
+const AUDIT_DOMAIN: &str = "berth.dev";
 
-/// The version of Kubernetes whose API conventions are followed: the answer of `/version`.
-const KUBERNETES: &str = "1.34";
+/// Version of Kubernetes that `/version` states: the version whose API conventions Berth follows.
+const KUBERNETES_VERSION: &str = "1.34";
 
 /// The version of this build.
 fn version() -> VersionInfo {
     VersionInfo::of_kubernetes(
-        KUBERNETES,
+        KUBERNETES_VERSION,
         "berth",
         env!("CARGO_PKG_VERSION"),
         option_env!("BERTH_GIT_COMMIT"),
@@ -310,7 +315,7 @@ fn version() -> VersionInfo {
 }
 
 /// Routes of the admission webhooks, for ConfigMaps and all resources that are served here or copied from the
-/// hub. If admission reviews are not answered, there are no routes.
+/// hub; no routes if the server does not answer admission reviews.
 fn webhooks(
     options: &Options,
     parts: &groups::Parts,
@@ -332,14 +337,13 @@ fn webhooks(
         .map(|resource| resource.kind.info().resource())
         .chain(mirrored)
         .chain([berth_placement_admission::CONFIG_MAPS]);
-    let front = Front::new(chain, resources, client_ca, Arc::clone(memory), Arc::clone(clock))
-        .guarding(parts.admission.rules())
-        .taking(parts.virtual_api.effort());
-    Ok(berth_placement_admission::routes(front))
+    let server = ReviewServer::new(chain, resources, client_ca, Arc::clone(memory), Arc::clone(clock))
+        .with_rules(parts.admission.rules())
+        .with_effort(parts.virtual_api.effort());
+    Ok(berth_placement_admission::routes(server))
 }
 
-/// Routes for other tools that read decisions. If there is neither a token file nor a client CA, there are no
-/// routes.
+/// Routes for other tools that read decisions; no routes if there is neither a token file nor a client CA.
 fn integrations(options: &Options, parts: &groups::Parts, clock: &Arc<dyn Clock>) -> Result<axum::Router> {
     let token = options
         .args
@@ -352,7 +356,7 @@ fn integrations(options: &Options, parts: &groups::Parts, clock: &Arc<dyn Clock>
     if token.is_none() && client_ca.is_none() {
         return Ok(axum::Router::new());
     }
-    let callers = Callers {
+    let callers = CallerCredentials {
         token,
         client_ca,
         clock: Arc::clone(clock),
@@ -360,6 +364,7 @@ fn integrations(options: &Options, parts: &groups::Parts, clock: &Arc<dyn Clock>
     Ok(integrations::routes(Arc::clone(&parts.engine), callers))
 }
 
+/// Health checks of the server, by which `/healthz` and `/readyz` answer.
 fn health(
     store: &Arc<dyn Store>,
     parts: &groups::Parts,
@@ -379,7 +384,7 @@ fn health(
         let name = dialect.name();
         health.add_informative(&format!("dialect-{name}"), &[Probe::Readyz], move || {
             if !engine.is_loaded() {
-                return Err("still reading its objects".to_owned());
+                return Err("the objects are still being read".to_owned());
             }
             sync_status
                 .as_ref()
@@ -388,8 +393,8 @@ fn health(
         });
     }
     if let Some(registration) = registration.cloned() {
-        // The registration does not count for readiness. A hub sends no requests to servers that are not
-        // ready, so a server that waited for a request would wait for ever. A hub that is out of reach would
+        // The registration does not count for readiness. A hub sends requests only to ready servers, so a
+        // server that waited for a request would never become ready; and a hub that is out of reach would
         // make every server unready.
         health.add_informative("registration", &[Probe::Readyz], move || registration.state());
     }

@@ -12,7 +12,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// The value in `--source`.
+    /// The name of the place in `--source`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -26,9 +26,9 @@ impl Place {
 /// Place of the objects of one system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// The system's dialect.
+    /// Name of the system.
     pub dialect: String,
-    /// Place of its objects.
+    /// Place of the system's objects.
     pub place: Place,
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn source(text: &str) -> Result<Source, String> {
     let known: Vec<&str> = dialects.iter().map(|dialect| dialect.name()).collect();
     let (dialect, place) = text.split_once('=').ok_or_else(|| {
         format!(
-            "a system and where its objects are is expected, such as {}=hub",
+            "expected SYSTEM=owned, SYSTEM=hub or SYSTEM=off, such as {}=hub",
             known.first().unwrap_or(&"SYSTEM")
         )
     })?;
@@ -60,20 +60,20 @@ pub(crate) fn source(text: &str) -> Result<Source, String> {
     })
 }
 
-/// Error message if every system is off.
-pub(crate) const NONE_NAMED: &str = "every system is off: name each that Berth is for, --source=<system>=hub where its objects are on the hub, \
-    --source=<system>=owned where Berth is to store them";
+/// Error message for a command line with which every system is off.
+pub(crate) const NONE_NAMED: &str = "every system is off: for each system that Berth is for, pass --source=<system>=hub if its objects are \
+    on the hub, or --source=<system>=owned if Berth is to store them";
 
 /// Error message for an observer that would store the objects of `dialect` itself.
 pub(crate) fn nothing_to_observe(dialect: &str) -> String {
     format!(
-        "--mode=observe observes objects on a hub, and with --source={dialect}=owned none of {dialect} are there: use \
-         --source={dialect}=hub or {dialect}=off"
+        "--mode=observe observes objects on a hub, but with --source={dialect}=owned Berth itself would store the objects of \
+         {dialect}: use --source={dialect}=hub or --source={dialect}=off"
     )
 }
 
-/// The sources of a server on a hub: `sources`, and the place `Off` for every system without a source. A
-/// server that stored the objects of such a system would take over the system's API.
+/// The sources of a server behind a hub: `sources`, and the place `Off` for every system without a source.
+/// Otherwise the server would store the objects of such a system, and take over the system's API on the hub.
 #[must_use]
 pub fn only_named(sources: Vec<Source>) -> Vec<Source> {
     let all = berth_dialect_registry::all().into_iter().map(|dialect| Source {

@@ -1,11 +1,11 @@
-//! `berth takeover` and `berth handback`: they change the scheduler of a system in such an order that a
-//! request has one scheduler at a time, and is without a scheduler for the shortest possible time
-//! (docs/take-over.md). Exceptions are `--beside`, and a scheduler without a Lease that still runs: Berth does
-//! not see it. Without `--yes`, they only print the steps.
+//! `berth takeover` and `berth handback`: change the scheduler of a system in such an order that a request
+//! has one scheduler at a time, and is without a scheduler for the shortest possible time
+//! (docs/take-over.md). Exceptions are `--beside`, and a running scheduler without a Lease, which Berth
+//! cannot detect. Without `--yes`, both commands only print the steps.
 
 mod args;
 mod configuration;
-mod hub;
+mod system;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -18,27 +18,27 @@ use tokio::time::Instant;
 
 pub use args::{HandbackArgs, TakeoverArgs};
 
-use crate::check::SchedulerKnowledge;
+use crate::check::SchedulerState;
 use berth_configuration::Mode;
 use configuration::{Change, StoredConfiguration};
-use hub::Hub;
+use system::SystemClient;
 
 /// Interval between two checks of the awaited state.
-const PAUSE: Duration = Duration::from_secs(1);
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Runs `berth takeover`.
 ///
 /// # Errors
 /// When no server answers, the system is unknown, Berth does not run for it, or rights are missing.
 pub async fn take_over(args: &TakeoverArgs) -> Result<ExitCode> {
-    let hub = Hub::of(&args.system, &args.server).await?;
+    let system = SystemClient::of(&args.system, &args.server).await?;
     let change = Change {
         mode: Mode::Decide,
         requests: Some(args.requests()?),
         beside: args.beside,
     };
     let selector = args.selector()?;
-    let different = compare::print_system(&hub.client, hub.name(), &selector, &args.config).await?;
+    let different = compare::print_system(&system.client, system.name(), &selector, &args.config).await?;
     if different > 0 {
         say!();
         say!(
@@ -48,51 +48,52 @@ pub async fn take_over(args: &TakeoverArgs) -> Result<ExitCode> {
             ))
         );
     }
-    let (state, stored) = (hub.scheduler_state().await?, hub.configuration().await?);
-    print_plan(&hub, &state, &stored, &change, args.beside);
-    if !confirm("takeover", &hub, &change, &stored, args.yes).await? {
+    let (state, stored) = (system.scheduler_state().await?, system.configuration().await?);
+    print_plan(&system, &state, &stored, &change, args.beside);
+    if !confirm("takeover", &system, &change, &stored, args.yes).await? {
         return Ok(ExitCode::SUCCESS);
     }
-    if let (SchedulerKnowledge::Runs(..), Some(consequence), false) = (
+    if let (SchedulerState::Runs(..), Some(consequence), false) = (
         &state,
-        hub.scheduler().and_then(|own| own.is_part_of),
+        system.scheduler().and_then(|own| own.stop_consequence),
         args.beside,
     ) {
         bail!(
-            "{}: {consequence}; --beside decides beside it; nothing was changed",
-            hub.name()
+            "{}: {consequence}; nothing was changed: pass --beside to let Berth decide beside it",
+            system.name()
         );
     }
-    Ok(match apply(&hub, &change, args.timeout).await? {
+    Ok(match apply(&system, &change, args.timeout).await? {
         Ok(message) => {
             say!("{}", fitted(&message));
             ExitCode::SUCCESS
         }
         Err(message) => {
             say_error!(
-                "error: Berth does not decide {} after {:?}: {message}\nBerth starts on its own once that ends; berth handback {} --yes \
-                 cancels the takeover",
-                hub.name(),
+                "error: Berth does not decide {} after {:?}: {message}\nBerth starts to decide as soon as this reason ends; \
+                 berth handback {} --yes cancels the takeover",
+                system.name(),
                 args.timeout,
-                hub.name()
+                system.name()
             );
             ExitCode::FAILURE
         }
     })
 }
 
-/// Prints the obstacles to `change`. Returns whether to apply the change, which only `yes` permits.
+/// Prints the obstacles to `change`. Returns whether the change is to be applied, which only the flag `yes`
+/// permits.
 ///
 /// # Errors
 /// When the change is to be applied, and there are obstacles.
 async fn confirm(
     command: &str,
-    hub: &Hub,
+    system: &SystemClient,
     change: &Change,
     stored: &StoredConfiguration,
     yes: bool,
 ) -> Result<bool> {
-    let (name, problems) = (hub.name(), hub.obstacles(change, stored).await?);
+    let (name, problems) = (system.name(), system.obstacles(change, stored).await?);
     for problem in &problems {
         print_item(problem);
     }
@@ -108,71 +109,75 @@ async fn confirm(
 
 /// Applies `change`, and waits until it has taken effect. Returns the message of Berth's condition, or after
 /// `timeout` the reason why the change has not taken effect yet.
-async fn apply(hub: &Hub, change: &Change, timeout: Duration) -> Result<std::result::Result<String, String>> {
-    let generation = hub.change(change).await?.generation;
-    let (name, mode) = (hub.name(), change.mode);
+async fn apply(
+    system: &SystemClient,
+    change: &Change,
+    timeout: Duration,
+) -> Result<std::result::Result<String, String>> {
+    let generation = system.change(change).await?.generation;
+    let (name, mode) = (system.name(), change.mode);
     say!("\nschedulerconfiguration {name} says mode: {}", mode.as_str());
     let waiting = wait(timeout, async || {
-        Ok(match hub.configuration().await?.deciding(generation) {
-            Some((decides, message)) if decides == (mode == Mode::Decide) => Step::Done(message),
-            Some((_, message)) => Step::Pending(message),
-            None => Step::Pending("Berth has not processed it yet".to_owned()),
+        Ok(match system.configuration().await?.deciding(generation) {
+            Some((decides, message)) if decides == (mode == Mode::Decide) => Progress::Done(message),
+            Some((_, message)) => Progress::Pending(message),
+            None => Progress::Pending("Berth has not processed it yet".to_owned()),
         })
     });
     Ok(waiting.await)
 }
 
-/// Prints the steps of `--yes`, and the steps of the user.
+/// Prints the steps that `--yes` takes, and the steps that the user has to take.
 fn print_plan(
-    hub: &Hub,
-    state: &SchedulerKnowledge,
+    system: &SystemClient,
+    state: &SchedulerState,
     stored: &StoredConfiguration,
     change: &Change,
     beside: bool,
 ) {
     say!("\nWhat --yes does, and what you do:");
-    print_item(&change.describe(hub.name(), stored));
-    let Some(own) = hub.scheduler() else {
+    print_item(&change.describe(system.name(), stored));
+    let Some(own) = system.scheduler() else {
         print_item(&format!(
             "{} has no scheduler of its own: Berth decides at once",
-            hub.name()
+            system.name()
         ));
         return;
     };
     let name = own.name;
     match state {
-        SchedulerKnowledge::Stopped => print_item(&format!(
+        SchedulerState::Stopped => print_item(&format!(
             "{name} does not renew its Lease: Berth decides at once. It must not be started again"
         )),
-        SchedulerKnowledge::Runs(..) if beside => {
+        SchedulerState::Runs(..) if beside => {
             print_item(&format!("{name} runs, and Berth decides beside it at once"))
         }
-        SchedulerKnowledge::Runs(lease, holder) => print_item(&format!(
+        SchedulerState::Runs(lease, holder) => print_item(&format!(
             "{name} runs: {holder} renews its Lease {}/{}. Berth observes until that ends, at most the duration of the Lease \
              after it is stopped",
             lease.namespace, lease.name
         )),
-        SchedulerKnowledge::Invisible => print_item(&format!(
+        SchedulerState::WithoutLease => print_item(&format!(
             "{name} holds no Lease, so that Berth cannot see whether it runs: stop it first, since Berth decides at once"
         )),
-        SchedulerKnowledge::Unread(message) => {
+        SchedulerState::Unreadable(message) => {
             print_item(&format!("it is unknown whether {name} runs: {message}"))
         }
     }
-    if !matches!(state, SchedulerKnowledge::Stopped) && !beside {
+    if !matches!(state, SchedulerState::Stopped) && !beside {
         print_steps("stop it", own.stop);
     }
-    if let Some(consequence) = own.is_part_of {
-        print_item(&format!("mind that {consequence}"));
+    if let Some(consequence) = own.stop_consequence {
+        print_item(&format!("note: {consequence}"));
     }
-    if change.selects() {
-        match own.leaves_out {
+    if change.selects_some_requests() {
+        match own.exclusion {
             Some(method) => print_item(&format!(
-                "{name} keeps deciding the other requests, if it skips these: {method}"
+                "{name} can keep deciding the other requests, if it skips the selected ones: {method}"
             )),
             None => print_item(&format!(
-                "{name} cannot skip single requests: once it is stopped, no scheduler decides the others; with --beside it \
-                          keeps running, and its writes of Berth's decisions are refused"
+                "{name} cannot skip single requests: once it is stopped, no scheduler decides the other requests; with \
+                 --beside it keeps running, and its writes of Berth's decisions are refused"
             )),
         }
     }
@@ -189,8 +194,9 @@ fn fitted(text: &str) -> String {
     indented(text, 0, width())
 }
 
-fn print_steps(what: &str, steps: &[&str]) {
-    print_item(&format!("{what}:"));
+/// Prints `steps` under the item `heading`.
+fn print_steps(heading: &str, steps: &[&str]) {
+    print_item(&format!("{heading}:"));
     for step in steps {
         say!("    {step}");
     }
@@ -201,44 +207,44 @@ fn print_steps(what: &str, steps: &[&str]) {
 /// # Errors
 /// When no server answers, the system is unknown, or rights are missing.
 pub async fn hand_back(args: &HandbackArgs) -> Result<ExitCode> {
-    let hub = Hub::of(&args.system, &args.server).await?;
-    let (state, stored) = (hub.scheduler_state().await?, hub.configuration().await?);
+    let system = SystemClient::of(&args.system, &args.server).await?;
+    let (state, stored) = (system.scheduler_state().await?, system.configuration().await?);
     let change = Change {
         mode: Mode::Observe,
         requests: None,
         beside: false,
     };
     say!("What --yes does, and what you do:");
-    print_item(&change.describe(hub.name(), &stored));
+    print_item(&change.describe(system.name(), &stored));
     print_item("current placements stay unchanged: the system's own scheduler finds them");
-    let own = hub.scheduler();
+    let own = system.scheduler();
     if let Some(own) = own {
-        print_return(&own, &state);
+        print_scheduler_start(&own, &state);
     }
-    if !confirm("handback", &hub, &change, &stored, args.yes).await? {
+    if !confirm("handback", &system, &change, &stored, args.yes).await? {
         return Ok(ExitCode::SUCCESS);
     }
-    match apply(&hub, &change, args.timeout).await? {
+    match apply(&system, &change, args.timeout).await? {
         Ok(message) => say!("{}", fitted(&message)),
         Err(message) => {
             say_error!(
                 "error: Berth still decides {} after {:?}: {message}",
-                hub.name(),
+                system.name(),
                 args.timeout
             );
             return Ok(ExitCode::FAILURE);
         }
     }
     match own {
-        Some(own) if !own.leases.is_empty() => wait_for_scheduler(&hub, &own, &state, args.timeout).await,
+        Some(own) if !own.leases.is_empty() => wait_for_scheduler(&system, &own, &state, args.timeout).await,
         _ => Ok(ExitCode::SUCCESS),
     }
 }
 
 /// Prints how to start or restart the system's own scheduler.
-fn print_return(own: &OwnScheduler, state: &SchedulerKnowledge) {
+fn print_scheduler_start(own: &OwnScheduler, state: &SchedulerState) {
     match state {
-        SchedulerKnowledge::Runs(..) => {
+        SchedulerState::Runs(..) => {
             print_item(&format!(
                 "{} runs already, but may not retry writes that Berth refused: restart it",
                 own.name
@@ -248,15 +254,15 @@ fn print_return(own: &OwnScheduler, state: &SchedulerKnowledge) {
     }
 }
 
-/// Prints how to start the system's own scheduler, and waits until it runs. If the scheduler ran `before`,
-/// there is no wait.
+/// Prints how to start the system's own scheduler, and waits until it runs. If the scheduler was running
+/// `before`, this only prints that it has to be restarted.
 async fn wait_for_scheduler(
-    hub: &Hub,
+    system: &SystemClient,
     own: &OwnScheduler,
-    before: &SchedulerKnowledge,
+    before: &SchedulerState,
     timeout: Duration,
 ) -> Result<ExitCode> {
-    if matches!(before, SchedulerKnowledge::Runs(..)) {
+    if matches!(before, SchedulerState::Runs(..)) {
         say!(
             "{} runs; restart it, so that it reads all objects again",
             own.name
@@ -265,14 +271,14 @@ async fn wait_for_scheduler(
     }
     print_steps(&format!("now start {}", own.name), own.start);
     let waiting = wait(timeout, async || {
-        Ok(match hub.scheduler_state().await? {
-            SchedulerKnowledge::Runs(lease, holder) => Step::Done(format!(
+        Ok(match system.scheduler_state().await? {
+            SchedulerState::Runs(lease, holder) => Progress::Done(format!(
                 "{} runs: {holder} renews its Lease {}/{}",
                 own.name, lease.namespace, lease.name
             )),
-            SchedulerKnowledge::Unread(message) => Step::Pending(message),
-            SchedulerKnowledge::Stopped | SchedulerKnowledge::Invisible => {
-                Step::Pending("its Lease is not renewed".to_owned())
+            SchedulerState::Unreadable(message) => Progress::Pending(message),
+            SchedulerState::Stopped | SchedulerState::WithoutLease => {
+                Progress::Pending("its Lease is not renewed".to_owned())
             }
         })
     });
@@ -285,31 +291,33 @@ async fn wait_for_scheduler(
             say_error!(
                 "error: {} does not run after {timeout:?} ({message}): no scheduler decides new requests of {} until it does",
                 own.name,
-                hub.name()
+                system.name()
             );
             ExitCode::FAILURE
         }
     })
 }
 
-/// Whether the awaited state is reached, with a message.
-enum Step {
+/// Progress towards the awaited state.
+enum Progress {
+    /// The state is reached; the message describes it.
     Done(String),
+    /// The state is not reached yet; the message is the reason.
     Pending(String),
 }
 
-/// Repeats `check` until the awaited state is reached, and returns its message. After `timeout`, returns the
-/// last message about the obstacle as the error. Prints new messages meanwhile. If the hub does not answer,
-/// `check` is repeated, too, since the hub has some of the changes already.
+/// Repeats `check` until the awaited state is reached, and returns the message of the state. Meanwhile,
+/// prints each new reason for the delay; after `timeout`, returns the last reason as the error. An error of
+/// `check` counts as a reason, since a part of the change is already made.
 async fn wait(
     timeout: Duration,
-    check: impl AsyncFn() -> Result<Step>,
+    check: impl AsyncFn() -> Result<Progress>,
 ) -> std::result::Result<String, String> {
     let (start, mut last) = (Instant::now(), String::new());
     loop {
         let message = match check().await {
-            Ok(Step::Done(message)) => return Ok(message),
-            Ok(Step::Pending(message)) => message,
+            Ok(Progress::Done(message)) => return Ok(message),
+            Ok(Progress::Pending(message)) => message,
             Err(problem) => crate::causes::one_line(&problem),
         };
         if message != last {
@@ -319,7 +327,7 @@ async fn wait(
         if start.elapsed() >= timeout {
             return Err(last);
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(CHECK_INTERVAL).await;
     }
 }
 
@@ -332,12 +340,12 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_hub_that_does_not_answer_for_a_moment_is_asked_again() {
+    async fn a_check_is_repeated_when_the_hub_does_not_answer() {
         let times = AtomicUsize::new(0);
         let check = async || match times.fetch_add(1, Ordering::Relaxed) {
-            0 => Ok(Step::Pending("it waits".to_owned())),
+            0 => Ok(Progress::Pending("it waits".to_owned())),
             1 => Err(anyhow!("connection refused")),
-            _ => Ok(Step::Done("it decides".to_owned())),
+            _ => Ok(Progress::Done("it decides".to_owned())),
         };
         assert_eq!(
             wait(Duration::from_secs(10), check).await,

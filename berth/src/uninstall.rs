@@ -1,12 +1,13 @@
 //! `berth uninstall`: removes Berth from a hub, in an order that never leaves a namespace stuck.
 //!
-//! While a required webhook is registered without a server, writes fail; while an APIService is
-//! registered without a server, no namespace can be deleted. So the right to register again is removed
-//! first, then the registrations, and the workload after that. Objects that do not exist any more are
-//! skipped, so that the command can be repeated.
+//! While a webhook with failurePolicy Fail is registered without a server, writes fail; while an APIService
+//! is registered without a server, no namespace can be deleted. So the right to register again is removed
+//! first, then the registrations, then the workload. Objects that no longer exist are skipped, so that the
+//! command can be repeated.
 //!
-//! Some objects have finalizers that only Berth's controllers remove ([`berth_dialect_contract::Hold`]).
-//! While there are such objects, the command changes nothing unless a flag states how to treat them.
+//! Some objects have finalizers that only Berth's controllers remove
+//! ([`berth_dialect_contract::ResourceFinalizer`]). While there are such objects, the command changes nothing
+//! unless a flag says how to treat them.
 
 mod holds;
 mod removal;
@@ -18,7 +19,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 use berth_client::root_cause;
 use berth_deploy::{Certificates, Installation, Service, Set, default_service};
-use berth_dialect_contract::Hold;
+use berth_dialect_contract::ResourceFinalizer;
 use clap::Args;
 use kube::api::ListParams;
 use kube::{Api, Client, Config};
@@ -31,10 +32,10 @@ use removal::{Removal, RemovalOutcome};
 
 /// Time limit for the deletion of the APIServices.
 const TIMEOUT: Duration = Duration::from_mins(1);
-/// Kind of the object that holds an embedded database.
+/// Kind of the object that stores the embedded database.
 const CLAIM: &str = "PersistentVolumeClaim";
-/// Pause before the next check.
-const PAUSE: Duration = Duration::from_millis(200);
+/// Interval between two checks whether the APIServices are deleted.
+const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Arguments of `berth uninstall`.
 #[derive(Args, Clone, Debug)]
@@ -42,7 +43,7 @@ pub struct UninstallArgs {
     /// The kubeconfig; by default kubectl's, or in a Pod its service account.
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
-    /// The context of the kubeconfig; by default its current one.
+    /// The context in the kubeconfig; by default the current one.
     #[arg(long)]
     pub context: Option<String>,
     /// The namespace of Berth.
@@ -51,22 +52,23 @@ pub struct UninstallArgs {
     /// The name of Berth's Service.
     #[arg(long, default_value = "berth")]
     pub service: String,
-    /// Only delete Berth's APIServices and webhook configurations; its workloads and their permissions are
-    /// kept.
+    /// Only delete Berth's APIServices and webhook configurations, and keep the workloads and their
+    /// permissions.
     #[arg(long)]
     pub registration_only: bool,
     /// Also delete the CustomResourceDefinition of SchedulerConfiguration, with all configurations.
     #[arg(long, conflicts_with = "registration_only")]
     pub delete_configurations: bool,
-    /// Also delete the namespace, with everything in it, such as the database of a server that stored objects
-    /// in one.
+    /// Also delete the namespace with everything in it, such as the embedded database with the objects that
+    /// Berth stored.
     #[arg(long, conflicts_with = "registration_only")]
     pub delete_namespace: bool,
-    /// Remove the finalizers of Berth's controllers after these have been deleted, so that no object or
-    /// namespace waits for them: openMCP's on ClusterRequests and Clusters, and those of kcp's syncers.
+    /// After the deletion of Berth's controllers, remove their finalizers, so that no object or namespace
+    /// waits for them: openMCP's finalizers on ClusterRequests and Clusters, and the finalizers of kcp's
+    /// syncers.
     #[arg(long, conflicts_with_all = ["registration_only", "keep_finalizers"])]
     pub release_finalizers: bool,
-    /// Keep these finalizers, for another controller of the same system.
+    /// Keep the finalizers of Berth's controllers, for another controller of the same system.
     #[arg(long, conflicts_with = "registration_only")]
     pub keep_finalizers: bool,
     /// Only show what would be deleted, with a dry run on the hub.
@@ -77,8 +79,8 @@ pub struct UninstallArgs {
 /// Runs `berth uninstall`.
 ///
 /// # Errors
-/// When the server cannot be reached or is a standalone Berth server, objects wait for Berth, or the hub
-/// refuses a deletion. Earlier deletions remain done.
+/// When the hub cannot be reached, the server is a standalone Berth server, objects have finalizers that only
+/// Berth removes, or the hub refuses a deletion. Earlier deletions remain done.
 pub async fn run(args: &UninstallArgs) -> Result<()> {
     let (client, url) = connect(args).await?;
     let remover = Remover {
@@ -92,43 +94,43 @@ pub async fn run(args: &UninstallArgs) -> Result<()> {
         namespace: args.namespace.clone(),
         ..default_service()
     };
-    let steps = Steps::of(&service);
+    let plan = RemovalPlan::of(&service);
     let checks_finalizers = !args.registration_only && !args.keep_finalizers;
-    // The groups that Berth itself serves while it is registered.
+    // Objects of these groups are stored by Berth, so their finalizers do not matter.
     let own = if checks_finalizers {
-        remover.groups(&service).await?
+        remover.served_groups(&service).await?
     } else {
         BTreeSet::new()
     };
     if checks_finalizers {
         remover.check_held_objects(&own, args).await?;
     }
-    remover.remove_all(&steps.self_registration).await?;
-    for webhooks in &steps.webhooks {
-        remover.webhooks(webhooks, &service).await?;
+    remover.remove_all(&plan.self_registration).await?;
+    for webhooks in &plan.webhooks {
+        remover.remove_webhooks(webhooks, &service).await?;
     }
-    remover.api_services(&service).await?;
+    remover.remove_api_services(&service).await?;
     if args.registration_only {
         return Ok(());
     }
-    remover.remove_all(&steps.rest).await?;
+    remover.remove_all(&plan.workload).await?;
     if args.release_finalizers && !args.dry_run {
-        remover.release(&own).await?;
+        remover.release_held_objects(&own).await?;
     }
     if !args.delete_namespace {
-        remover.leases(&service).await?;
-        remover.print_kept(&steps.kept).await?;
+        remover.remove_leases(&service).await?;
+        remover.print_kept(&plan.kept).await?;
     }
     if args.delete_configurations {
-        remover.remove_all(&steps.definitions).await?;
+        remover.remove_all(&plan.definitions).await?;
     }
     if args.delete_namespace {
-        remover.remove_all(&steps.namespace).await?;
+        remover.remove_all(&plan.namespace).await?;
     }
     Ok(())
 }
 
-/// A client of the hub, and the hub's URL.
+/// Connects to the hub, and returns the client and the URL of the hub.
 async fn connect(args: &UninstallArgs) -> Result<(Client, String)> {
     let config = match (&args.kubeconfig, &args.context) {
         (None, None) => Config::infer()
@@ -137,25 +139,28 @@ async fn connect(args: &UninstallArgs) -> Result<(Client, String)> {
         (path, context) => berth_client::config(path.as_deref(), context.as_deref()).await?,
     };
     let url = config.cluster_url.to_string();
-    let client = Client::try_from(config).context("making a client for the hub")?;
+    let client = Client::try_from(config).context("creating a client for the hub")?;
     Ok((client, url.trim_end_matches('/').to_owned()))
 }
 
-/// Objects to remove, in order.
-struct Steps {
-    /// The right to register again.
+/// Objects of an installation. All except `kept` are removed, in the order of the fields and lists.
+struct RemovalPlan {
+    /// Rights of the server to register itself again.
     self_registration: Vec<Removal>,
+    /// The webhook configurations.
     webhooks: Vec<Removal>,
-    /// The workload, then its rights.
-    rest: Vec<Removal>,
-    /// Objects that hold users' data.
+    /// The workload, then the rights of the workload.
+    workload: Vec<Removal>,
+    /// Objects with users' data, which are removed only with the namespace.
     kept: Vec<Removal>,
+    /// The CustomResourceDefinitions, removed on request.
     definitions: Vec<Removal>,
+    /// The namespace, removed on request.
     namespace: Vec<Removal>,
 }
 
-impl Steps {
-    /// All objects that any installation of this Service may have created.
+impl RemovalPlan {
+    /// The removal of all objects that any installation with the Service `service` may have created.
     fn of(service: &Service) -> Self {
         let installations = [
             (Installation::on_hub(), Certificates::Berth),
@@ -166,7 +171,7 @@ impl Steps {
             certificates,
             ..installation
         });
-        let of_set = |set: Set| -> Vec<Removal> {
+        let removals_of = |set: Set| -> Vec<Removal> {
             let mut unique = BTreeSet::new();
             let objects = installations
                 .iter()
@@ -186,20 +191,21 @@ impl Steps {
         let mut self_registration: Vec<Removal> = self_registration.iter().filter_map(Removal::of).collect();
         self_registration.reverse();
         let namespace = Removal::of(&berth_deploy::namespace(service));
-        let (kept, work) = of_set(Set::Workload)
+        let (kept, work) = removals_of(Set::Workload)
             .into_iter()
             .partition(|removal| removal.kind() == CLAIM);
         Self {
             self_registration,
-            webhooks: of_set(Set::Webhooks),
-            rest: [work, of_set(Set::Rbac)].concat(),
+            webhooks: removals_of(Set::Webhooks),
+            workload: [work, removals_of(Set::Rbac)].concat(),
             kept,
-            definitions: of_set(Set::Crds),
+            definitions: removals_of(Set::Crds),
             namespace: namespace.into_iter().collect(),
         }
     }
 }
 
+/// Remover of objects from the hub, which prints each removal.
 struct Remover {
     client: Client,
     url: String,
@@ -237,8 +243,8 @@ impl Remover {
         Ok(())
     }
 
-    /// The groups of Berth's own APIServices.
-    async fn groups(&self, service: &Service) -> Result<BTreeSet<String>> {
+    /// The API groups that Berth serves by its APIServices.
+    async fn served_groups(&self, service: &Service) -> Result<BTreeSet<String>> {
         let found = removal::list(&self.client, "apiregistration.k8s.io", "APIService").await?;
         let own = found
             .iter()
@@ -247,22 +253,25 @@ impl Remover {
         Ok(groups.map(str::to_owned).collect())
     }
 
+    /// Finds the objects with finalizers that only Berth removes, except objects of the groups `own`.
     async fn held_objects(&self, own: &BTreeSet<String>) -> Result<Vec<HeldObjects>> {
         let dialects = berth_dialect_registry::all();
-        let holds: Vec<Hold> = dialects
+        let holds: Vec<ResourceFinalizer> = dialects
             .iter()
-            .flat_map(|dialect| dialect.on_hub().holds)
+            .flat_map(|dialect| dialect.on_hub().finalizers)
             .collect();
         holds::find(&self.client, &holds, own).await
     }
 
-    /// Prints the objects that wait for Berth, unless this run releases them. If there are any, this fails
-    /// without `--release-finalizers`, except in a dry run.
+    /// Prints the objects with finalizers that only Berth removes, unless this run releases them.
+    ///
+    /// # Errors
+    /// When there are such objects, and neither `--release-finalizers` nor `--dry-run` is given.
     async fn check_held_objects(&self, own: &BTreeSet<String>, args: &UninstallArgs) -> Result<()> {
         let held_objects = self.held_objects(own).await?;
         for one in &held_objects {
             match (args.release_finalizers, args.dry_run) {
-                (false, _) => berth_commands::say!("only Berth would finish {one}"),
+                (false, _) => berth_commands::say!("without Berth, nothing could delete {one}"),
                 (true, true) => berth_commands::say!("would release {}: {one}", one.description()),
                 (true, false) => {}
             }
@@ -270,8 +279,8 @@ impl Remover {
         if held_objects.is_empty() || args.release_finalizers {
             return Ok(());
         }
-        let advice = "delete these objects while Berth runs; or let them go with --release-finalizers; or leave them to another \
-                      controller of the same system with --keep-finalizers";
+        let advice = "delete these objects while Berth runs; or remove the finalizers with --release-finalizers; or keep them for \
+                      another controller of the same system with --keep-finalizers";
         if args.dry_run {
             berth_commands::say!("would change nothing: {advice}");
             return Ok(());
@@ -279,9 +288,9 @@ impl Remover {
         bail!("nothing was changed: {advice}")
     }
 
-    /// Removes the finalizers of the objects that wait for Berth, after the deletion of the controllers that
-    /// would add the finalizers again.
-    async fn release(&self, own: &BTreeSet<String>) -> Result<()> {
+    /// Removes the finalizers that only Berth removes. The controllers that would add these finalizers again
+    /// have to be deleted before.
+    async fn release_held_objects(&self, own: &BTreeSet<String>) -> Result<()> {
         for held_objects in self.held_objects(own).await? {
             let count = held_objects.release(&self.client).await?;
             berth_commands::say!("released {count} {}", held_objects.description());
@@ -289,8 +298,9 @@ impl Remover {
         Ok(())
     }
 
-    /// Deletes the Leases of servers: fences, leadership, ownership of the store.
-    async fn leases(&self, service: &Service) -> Result<()> {
+    /// Deletes the Leases of Berth's servers: for fences, for leader election, and for the claim of the
+    /// store.
+    async fn remove_leases(&self, service: &Service) -> Result<()> {
         let leases: Api<k8s_openapi::api::coordination::v1::Lease> =
             Api::namespaced(self.client.clone(), &service.namespace);
         let all = leases.list(&ListParams::default()).await;
@@ -318,20 +328,20 @@ impl Remover {
         Ok(())
     }
 
-    /// Prints the existing objects among `removals`, which are kept.
+    /// Prints which of the objects in `removals` exist and are kept.
     async fn print_kept(&self, removals: &[Removal]) -> Result<()> {
         for removal in removals {
             if removal.read(&self.client).await?.is_some() {
                 berth_commands::say!(
-                    "kept {removal}, with the objects Berth stored; delete it when they are no longer needed"
+                    "kept {removal}, with the objects that Berth stored; delete it when these objects are no longer needed"
                 );
             }
         }
         Ok(())
     }
 
-    /// Deletes a webhook configuration, if it calls Berth or has no webhooks.
-    async fn webhooks(&self, removal: &Removal, service: &Service) -> Result<()> {
+    /// Deletes the webhook configuration of `removal`, if it calls Berth or has no webhooks.
+    async fn remove_webhooks(&self, removal: &Removal, service: &Service) -> Result<()> {
         let Some(object) = removal.read(&self.client).await? else {
             return Ok(());
         };
@@ -342,8 +352,8 @@ impl Remover {
         Ok(())
     }
 
-    /// Deletes every APIService for Berth's Service, with any name, and waits until they are deleted.
-    async fn api_services(&self, service: &Service) -> Result<()> {
+    /// Deletes every APIService of the Service `service`, and waits until no such APIService is left.
+    async fn remove_api_services(&self, service: &Service) -> Result<()> {
         let start = Instant::now();
         let mut requested = BTreeSet::new();
         loop {
@@ -364,16 +374,16 @@ impl Remover {
             if start.elapsed() > TIMEOUT {
                 let names: Vec<String> = own.iter().map(ToString::to_string).collect();
                 bail!(
-                    "still there after {TIMEOUT:?}: {}; look at their finalizers",
+                    "not deleted after {TIMEOUT:?}: {}; look for finalizers in their metadata, remove the cause, and repeat the command",
                     names.join(", ")
                 );
             }
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(CHECK_INTERVAL).await;
         }
     }
 }
 
-/// The name of an APIService, with apiVersion and kind, which objects in a list lack.
+/// The metadata of the APIService `object` with apiVersion and kind, which objects in a list lack.
 fn api_service(object: &Value) -> Value {
     json!({
         "apiVersion": "apiregistration.k8s.io/v1",
@@ -382,8 +392,8 @@ fn api_service(object: &Value) -> Value {
     })
 }
 
-/// Whether a webhook configuration calls Berth, or has no webhooks. An empty configuration is left over from
-/// a system without webhooks, and other servers do not need it.
+/// Whether the webhook configuration calls Berth, or has no webhooks. An empty configuration was created for
+/// systems without webhooks, and no other server needs it.
 fn is_ours(configuration: &Value, service: &Service) -> bool {
     let webhooks = configuration["webhooks"].as_array();
     let mut references = webhooks
@@ -393,6 +403,7 @@ fn is_ours(configuration: &Value, service: &Service) -> bool {
     webhooks.is_none_or(Vec::is_empty) || references.any(|reference| is_for(reference, service))
 }
 
+/// Whether the reference to a Service names `service`.
 fn is_for(reference: &Value, service: &Service) -> bool {
     reference["namespace"] == service.namespace.as_str() && reference["name"] == service.name.as_str()
 }
@@ -407,14 +418,14 @@ mod tests {
 
     #[test]
     fn everything_that_can_be_installed_is_removed() {
-        let steps = Steps::of(&default_service());
+        let plan = RemovalPlan::of(&default_service());
         let removed: BTreeSet<String> = [
-            &steps.self_registration,
-            &steps.webhooks,
-            &steps.rest,
-            &steps.kept,
-            &steps.definitions,
-            &steps.namespace,
+            &plan.self_registration,
+            &plan.webhooks,
+            &plan.workload,
+            &plan.kept,
+            &plan.definitions,
+            &plan.namespace,
         ]
         .into_iter()
         .flat_map(|removals| names(removals))
@@ -441,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn a_webhook_configuration_goes_unless_it_asks_others_only() {
+    fn a_webhook_configuration_is_removed_unless_it_calls_only_others() {
         let berth = default_service();
         let of = |services: &[&str]| {
             let webhook = |name: &&str| json!({"clientConfig": {"service": {"namespace": "berth-system", "name": name}}});
@@ -457,19 +468,19 @@ mod tests {
     }
 
     #[test]
-    fn a_database_stays() {
-        let steps = Steps::of(&default_service());
+    fn a_database_is_kept() {
+        let plan = RemovalPlan::of(&default_service());
         assert_eq!(
-            names(&steps.kept),
+            names(&plan.kept),
             ["PersistentVolumeClaim berth-system/berth-data"]
         );
-        assert!(names(&steps.rest).iter().all(|name| !name.starts_with(CLAIM)));
+        assert!(names(&plan.workload).iter().all(|name| !name.starts_with(CLAIM)));
     }
 
     #[test]
-    fn what_runs_goes_before_its_rights_and_bindings_before_roles() {
-        let steps = Steps::of(&default_service());
-        let rest = names(&steps.rest);
+    fn the_workload_is_removed_before_its_rights_and_bindings_before_roles() {
+        let plan = RemovalPlan::of(&default_service());
+        let rest = names(&plan.workload);
         let place = |name: &str| rest.iter().position(|other| other == name).unwrap();
         assert!(place("Deployment berth-system/berth") < place("ClusterRoleBinding berth:server"));
         assert!(place("ClusterRoleBinding berth:server") < place("ClusterRole berth:server"));
@@ -477,7 +488,7 @@ mod tests {
         let whole = place("ClusterRole berth:policy-params");
         assert!(whole < place("ClusterRole berth:policy-params-configmaps"));
         assert_eq!(
-            names(&steps.self_registration)[0],
+            names(&plan.self_registration)[0],
             "ClusterRoleBinding berth:self-registration"
         );
     }

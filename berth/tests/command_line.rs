@@ -151,7 +151,10 @@ fn what_berth_would_store_itself_is_nothing_to_observe() {
     ] {
         assert_eq!(output.status.code(), Some(1));
         let said = error(&output);
-        assert!(said.contains("use --source=ocm=hub or ocm=off"), "{said}");
+        assert!(
+            said.contains("use --source=ocm=hub or --source=ocm=off"),
+            "{said}"
+        );
     }
 }
 

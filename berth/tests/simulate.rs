@@ -107,7 +107,7 @@ fn an_empty_world_gives_an_empty_list() {
     let output = simulate(&["-f", &path]);
     assert_eq!(out(&output), "No objects to schedule.\n");
     assert!(
-        errors(&output).contains("no system schedules by Secret"),
+        errors(&output).contains("no scheduler reads Secret"),
         "{}",
         errors(&output)
     );
@@ -190,7 +190,7 @@ fn what_cannot_be_read_is_told_with_its_place_and_the_rest_is_decided() {
         "Placement is set aside: ",
         "bad.yaml: document 3: apiVersion: Required value",
         "bad.yaml: document 4: line ",
-        "Shot.core.gardener.cloud: 1 left out of account; did you mean Shoot of core.gardener.cloud?",
+        "Shot.core.gardener.cloud: 1 ignored; did you mean Shoot of core.gardener.cloud?",
     ];
     for part in told {
         assert!(errors(&output).contains(part), "{part}\n{}", errors(&output));
@@ -373,12 +373,12 @@ fn kinds_that_no_scheduler_looks_at_are_counted_whatever_their_group() {
     assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
     for (_, kind) in foreign {
         assert!(
-            errors(&output).contains(&format!("no system schedules by {kind}")),
+            errors(&output).contains(&format!("no scheduler reads {kind}")),
             "{kind}\n{}",
             errors(&output)
         );
     }
-    let hint = "ManagedCluster.cluster.open-cluster-managment.io: 1 left out of account; did you mean ManagedCluster of \
+    let hint = "ManagedCluster.cluster.open-cluster-managment.io: 1 ignored; did you mean ManagedCluster of \
                 cluster.open-cluster-management.io?";
     assert!(errors(&output).contains(hint), "{}", errors(&output));
     let path = file(&folder, "apps.yaml", &object("apps/v1", "Deployment"))
@@ -550,7 +550,10 @@ fn for_takes_the_names_kubectl_users_write_and_says_what_there_is() {
     }
     for (only, part) in [
         ("placement/placement", "there are several"),
-        ("placement/nowhere/placement", "there are story-1/placement.ocm"),
+        (
+            "placement/nowhere/placement",
+            "the objects are: story-1/placement.ocm",
+        ),
         ("placement", "KIND/NAMESPACE/NAME is expected"),
     ] {
         let output = at(only);

@@ -42,7 +42,7 @@ impl std::fmt::Debug for IssuedCertificate {
     }
 }
 
-/// A CA: its certificate and its key.
+/// A CA that issues certificates: certificate and key.
 pub struct Authority {
     pem: String,
     der: CertificateDer<'static>,
@@ -59,22 +59,22 @@ impl std::fmt::Debug for Authority {
 }
 
 impl Authority {
-    /// Opens the CA of `<folder>/<stem>.crt` and `<stem>.key` (ECDSA P-256), which is created when both are
-    /// missing.
+    /// Opens the CA in `<folder>/<stem>.crt` and `<folder>/<stem>.key`. If both files are missing, a CA
+    /// (ECDSA P-256) is created.
     ///
     /// The key is written before the certificate, so a key without a certificate is from an interrupted
-    /// start: its certificate is issued now. This is safe even when the certificate was lost for another
-    /// reason, since the new one has the same name and key, and certificates issued under the old one chain
-    /// to it.
+    /// start, and gets a certificate now. This is safe even if the certificate was lost for another reason:
+    /// the new certificate has the same name and key, so that it also verifies certificates issued under the
+    /// lost one.
     ///
     /// # Errors
-    /// When files cannot be read or written, the certificate has no key, the two do not match, or the CA has
-    /// expired. No file is overwritten in these cases.
+    /// When files cannot be read or written, the key of the certificate is missing, the two do not match, or
+    /// the CA has expired. No file is overwritten in these cases.
     pub fn open(folder: &Path, stem: &str, common_name: &str, now: Timestamp) -> Result<Self, CertsError> {
         let certificate_path = folder.join(format!("{stem}.crt"));
         let key_path = folder.join(format!("{stem}.key"));
-        let certificate = files::read_if_there(&certificate_path)?;
-        let key = match (files::read_if_there(&key_path)?, &certificate) {
+        let certificate = files::read_if_exists(&certificate_path)?;
+        let key = match (files::read_if_exists(&key_path)?, &certificate) {
             (Some(key), _) => {
                 files::tighten(&key_path, Access::Owner)?;
                 read_key(&key, &key_path)?
@@ -101,10 +101,10 @@ impl Authority {
         Self::load((&certificate, &certificate_path), (key, &key_path), now)
     }
 
-    /// Opens the CA of a certificate and its key, both in PEM; `place` is their source, for messages.
+    /// Opens the CA of the certificate and key in `pair`; `place` names their source in error messages.
     ///
     /// # Errors
-    /// When either is damaged, the two do not match, or the CA has expired.
+    /// When the certificate or the key is damaged, the two do not match, or the CA has expired.
     pub fn from_pem(pair: &IssuedCertificate, place: &Path, now: Timestamp) -> Result<Self, CertsError> {
         let key = read_key(pair.key.as_bytes(), place)?;
         Self::load((pair.certificate.as_bytes(), place), (key, place), now)
@@ -221,9 +221,9 @@ impl Authority {
     }
 
     /// Whether `pair` is a client certificate of this CA for exactly `user` and `groups`, valid at `at`, with
-    /// its key.
+    /// the matching key.
     #[must_use]
-    pub fn knows_client(
+    pub fn verifies_client(
         &self,
         pair: &IssuedCertificate,
         user: &str,
@@ -272,7 +272,7 @@ impl Authority {
     }
 }
 
-/// Creates a CA (ECDSA P-256): its certificate and its key.
+/// Creates the certificate and the key of a CA (ECDSA P-256).
 ///
 /// # Errors
 /// When the CA cannot be created.
@@ -319,7 +319,8 @@ fn self_signed(common_name: &str, key: &KeyPair, now: Timestamp) -> Result<Strin
         KeyUsagePurpose::CrlSign,
         KeyUsagePurpose::DigitalSignature,
     ];
-    // By default the serial number depends on the key, but a key may get a second certificate.
+    // By default the serial number depends only on the key, but a key may get a second certificate, whose
+    // serial number has to differ.
     params.serial_number = Some(SerialNumber::from_slice(
         &now.as_microsecond().unsigned_abs().to_be_bytes(),
     ));

@@ -1,5 +1,5 @@
-//! DER encoding of the parts that rcgen lacks: certificates with several organizations, one for each group,
-//! since rcgen's names have each type of attribute only once; and keys of elliptic curves in SEC 1 form.
+//! DER encoding that rcgen lacks: subjects with several organizations, one for each group (rcgen allows one
+//! attribute of each type), and keys of elliptic curves in SEC 1 form.
 
 use rcgen::SigningKey;
 
@@ -64,8 +64,8 @@ pub(crate) fn with_subject(
     ))
 }
 
-/// Converts a PKCS #8 key to the ECPrivateKey (RFC 5915) in it, with the name of the curve: more programs can
-/// parse this form. `None` where the key is not of an elliptic curve.
+/// Extracts the ECPrivateKey (RFC 5915) from a PKCS #8 key, and adds the name of the curve. More programs can
+/// parse this form. `None` if the key is not of an elliptic curve.
 ///
 /// # Errors
 /// When `key` is not PKCS #8.
@@ -151,13 +151,14 @@ fn element(tag: u8, content: &[u8]) -> Vec<u8> {
     bytes
 }
 
+/// A DER element: all bytes, and the content without the header.
 #[derive(Clone, Copy)]
 struct Element<'a> {
     whole: &'a [u8],
     content: &'a [u8],
 }
 
-/// Splits `bytes` into its elements.
+/// Splits `bytes` into DER elements.
 fn elements(mut bytes: &[u8]) -> Result<Vec<Element<'_>>, String> {
     let truncated = || "DER that ends early".to_owned();
     let mut list = Vec::new();
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_reads_as_elements_does_not_make_a_pkcs_8_key() {
+    fn a_private_number_that_looks_like_elements_is_not_a_pkcs_8_key() {
         let number = [OBJECT_IDENTIFIER, 14]
             .into_iter()
             .chain([1; 14])

@@ -1,5 +1,5 @@
-//! Errors of certificates and keys. Errors about files name the file. If the key of a stored CA is missing,
-//! or the CA has expired, the error has the remedy.
+//! Errors of certificates and keys. Errors about files name the file; errors about a stored CA also have the
+//! remedy.
 
 use std::io;
 use std::path::PathBuf;
@@ -26,8 +26,8 @@ pub enum CertsError {
     },
     /// The key of a CA certificate is missing.
     #[error(
-        "{} exists but its key {} does not: put the key back, or move the certificate away to have a new CA made \
-         (certificates of the old one, and the kubeconfigs that hold them, then stop working)",
+        "{} exists but its key {} does not: restore the key, or move the certificate away, so that a new CA is created \
+         (certificates of the old CA, and kubeconfigs with such certificates, then stop working)",
         certificate.display(), key.display()
     )]
     KeyMissing {
@@ -37,7 +37,10 @@ pub enum CertsError {
         key: PathBuf,
     },
     /// A certificate does not match its key.
-    #[error("{} is not the certificate of the key {}", certificate.display(), key.display())]
+    #[error(
+        "{} is not the certificate of the key {}: replace one of them, so that the two match",
+        certificate.display(), key.display()
+    )]
     Mismatch {
         /// Path of the certificate.
         certificate: PathBuf,
@@ -46,7 +49,7 @@ pub enum CertsError {
     },
     /// A CA has expired.
     #[error(
-        "{} expired at {not_after}: move it and its key away to have a new CA made, then hand out new kubeconfigs",
+        "{} expired at {not_after}: move it and its key away, so that a new CA is created, then distribute new kubeconfigs",
         path.display()
     )]
     Expired {
@@ -64,7 +67,7 @@ pub enum CertsError {
         problem: String,
     },
     /// A certificate could not be issued.
-    #[error("making a certificate for {subject}: {problem}")]
+    #[error("cannot issue a certificate for {subject}: {problem}")]
     Issue {
         /// Subject of the certificate.
         subject: String,

@@ -10,7 +10,7 @@ use crate::error::CertsError;
 /// Access to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Access for the owner only (mode 0600): keys and files that embed a key.
+    /// Access for the owner only (mode 0600), for keys and files that contain a key.
     Owner,
     /// Access for all users (mode 0644).
     Everyone,
@@ -26,11 +26,11 @@ impl Access {
     }
 }
 
-/// Writes `content` to `path` through a temporary file in the same folder, which has the final permissions
-/// from the start.
+/// Writes `content` to `path` through a temporary file in the same folder. The temporary file has the final
+/// permissions from the start.
 ///
 /// # Errors
-/// When the file cannot be written, or its folder cannot be synced. In the first case `path` is unchanged.
+/// When the file cannot be written, in which case `path` is unchanged, or when the folder cannot be synced.
 pub fn write(path: &Path, content: &[u8], access: Access) -> Result<(), CertsError> {
     let temporary = temporary_path(path);
     let result = create(&temporary, access)
@@ -62,9 +62,9 @@ pub fn make_folder(path: &Path) -> Result<(), CertsError> {
     builder.create(path).map_err(CertsError::io(path))
 }
 
-/// Removes permissions beyond `access` from the file or folder at `path`, if it exists. Copies, archives and
-/// volumes may have files with looser modes. A mode that cannot be changed is logged, or is an error if every
-/// user has access to the file.
+/// Removes permissions beyond `access` from the file or folder at `path`, if it exists: files from copies,
+/// archives and volumes may have looser modes. A mode that cannot be changed is logged; it is an error if
+/// every user has access to the file.
 ///
 /// # Errors
 /// When the mode cannot be read, or every user has access to the file and its mode cannot be changed.
@@ -122,7 +122,7 @@ pub fn tighten(_: &Path, _: Access) -> Result<(), CertsError> {
 ///
 /// # Errors
 /// When the file exists but cannot be read.
-pub fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, CertsError> {
+pub fn read_if_exists(path: &Path) -> Result<Option<Vec<u8>>, CertsError> {
     match fs::read(path) {
         Ok(content) => Ok(Some(content)),
         Err(problem) if problem.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -163,7 +163,7 @@ fn create(path: &Path, access: Access) -> io::Result<File> {
     options.open(path)
 }
 
-/// Syncs the folder of `path`, so that the rename is durable.
+/// Syncs the folder of `path`, so that a rename in it is durable.
 fn sync_folder(path: &Path) -> io::Result<()> {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => File::open(folder)?.sync_all(),

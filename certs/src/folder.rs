@@ -1,4 +1,4 @@
-//! The folder of a server's certificates.
+//! The folder with the CAs and certificates of a server.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::authority::{Authority, IssuedCertificate};
 use crate::error::CertsError;
 use crate::files::{self, Access};
 
-/// The authorities of one server, opened or created.
+/// The folder with the CAs and certificates of one server.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
@@ -18,12 +18,12 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Opens `path`, and creates the folder and the authorities if they are missing: `ca.{crt,key}`
-    /// for serving and client certificates, `front-proxy-ca.{crt,key}` for front proxies, which may
-    /// name users in request headers.
+    /// Opens the folder at `path`. A missing folder or CA is created: `ca.{crt,key}` for serving and client
+    /// certificates, `front-proxy-ca.{crt,key}` for front proxies, which may name users in request headers.
     ///
     /// # Errors
-    /// As [`Authority::open`], and when the folder cannot be created.
+    /// When the folder cannot be created, a CA cannot be opened or created ([`Authority::open`]), or every
+    /// user can read a secret file and its mode cannot be changed.
     pub fn open(path: impl Into<PathBuf>, now: Timestamp) -> Result<Self, CertsError> {
         let path = path.into();
         files::make_folder(&path)?;
@@ -64,7 +64,7 @@ impl Folder {
         &self.front_proxy
     }
 
-    /// Issues a client certificate of the CA: see [`Authority::issue_client`].
+    /// Issues a client certificate of [`Folder::ca`]: see [`Authority::issue_client`].
     ///
     /// # Errors
     /// When the certificate cannot be issued.

@@ -1,12 +1,12 @@
-//! Certificates: the built-in authorities, issuing, and the serving certificate, which is renewed or reloaded
-//! automatically.
+//! Certificates: built-in CAs that issue certificates, and the serving certificate, which is renewed or
+//! reloaded automatically.
 //!
-//! A [`Folder`] has the authorities of a server, from its first start on: a CA for serving and
-//! client certificates, and a separate CA for front proxies (a certificate of one must never be valid for the
-//! other purpose). A [`ServingCertificate`] resolves the certificate of each new TLS connection.
+//! A [`Folder`] has the CAs of a server, which are created at the first start: a CA for serving and client
+//! certificates, and a separate CA for front proxies, so that no certificate is valid for both purposes. A
+//! [`ServingCertificate`] resolves the certificate of each new TLS connection.
 //!
-//! Private keys have mode 0600. Every file is written through a temporary file that is renamed. A CA is
-//! never overwritten: a problem of a stored CA is an error.
+//! Private keys have mode 0600. Every file is written through a temporary file that is renamed. A stored CA
+//! is never overwritten: any problem with it is an error.
 #![doc = include_str!("../README.md")]
 
 mod authority;

@@ -14,20 +14,21 @@ use crate::der;
 use crate::error::CertsError;
 use crate::files;
 
-/// Returns every certificate in `content`, in order; `path` is for messages.
+/// Returns every certificate in `content`, in order; `path` names the source in error messages.
 ///
 /// # Errors
 /// When the PEM is damaged or has no certificate.
 pub fn certificates(content: &[u8], path: &Path) -> Result<Vec<CertificateDer<'static>>, CertsError> {
     let list: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(content).collect();
     match list {
-        Ok(list) if list.is_empty() => Err(CertsError::malformed(path, "holds no PEM block CERTIFICATE")),
+        Ok(list) if list.is_empty() => Err(CertsError::malformed(path, "has no PEM block CERTIFICATE")),
         Ok(list) => Ok(list),
         Err(problem) => Err(CertsError::malformed(path, format!("is not PEM: {problem}"))),
     }
 }
 
-/// Returns the first private key in `content` (PKCS #8, PKCS #1 or SEC 1); `path` is for messages.
+/// Returns the first private key in `content` (PKCS #8, PKCS #1 or SEC 1); `path` names the source in error
+/// messages.
 ///
 /// # Errors
 /// When the PEM is damaged or has no private key.
@@ -35,7 +36,7 @@ pub fn private_key(content: &[u8], path: &Path) -> Result<PrivateKeyDer<'static>
     PrivateKeyDer::from_pem_slice(content).map_err(|problem| match problem {
         rustls_pki_types::pem::Error::NoItemsFound => CertsError::malformed(
             path,
-            "holds no PEM block PRIVATE KEY, RSA PRIVATE KEY or EC PRIVATE KEY",
+            "has no PEM block PRIVATE KEY, RSA PRIVATE KEY or EC PRIVATE KEY",
         ),
         problem => CertsError::malformed(path, format!("is not PEM: {problem}")),
     })
@@ -44,7 +45,7 @@ pub fn private_key(content: &[u8], path: &Path) -> Result<PrivateKeyDer<'static>
 /// Reads the CA certificates of a bundle file, each usable as a trust anchor.
 ///
 /// # Errors
-/// When the file cannot be read, has no certificate, or one of them cannot be a trust anchor.
+/// When the file cannot be read, has no certificate, or a certificate cannot be a trust anchor.
 pub fn ca_bundle(path: &Path) -> Result<Vec<CertificateDer<'static>>, CertsError> {
     let list = certificates(&files::read(path)?, path)?;
     for (index, certificate) in list.iter().enumerate() {
@@ -58,10 +59,11 @@ pub fn ca_bundle(path: &Path) -> Result<Vec<CertificateDer<'static>>, CertsError
     Ok(list)
 }
 
-/// Parses a chain and its key, and checks that they match; the paths are for messages.
+/// Parses a certificate chain and the private key of its first certificate, and checks that the two match.
+/// The paths name the sources in error messages.
 ///
 /// # Errors
-/// When either is damaged, or they do not match.
+/// When the chain or the key is damaged, or the two do not match.
 pub fn certified_key(
     certificate: (&[u8], &Path),
     key: (&[u8], &Path),
@@ -76,24 +78,29 @@ pub fn certified_key(
                 certificate: certificate.1.to_owned(),
                 key: key.1.to_owned(),
             },
+            problem @ rustls::Error::InvalidCertificate(_) => {
+                CertsError::malformed(certificate.1, problem.to_string())
+            }
             problem => CertsError::malformed(key.1, problem.to_string()),
         })
 }
 
-/// Reason why the validity of a certificate is unknown.
+/// Error of reading the validity of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Unreadable {
+pub enum ValidityError {
     /// The bytes are not a certificate.
     #[error("is not a certificate: {0}")]
     NotACertificate(String),
     /// A date is out of range.
-    #[error("{0}")]
+    #[error(
+        "has a notBefore or notAfter date that is out of range: {0}; issue the certificate again with an earlier date"
+    )]
     Time(String),
 }
 
-impl From<Unreadable> for String {
-    fn from(error: Unreadable) -> Self {
+impl From<ValidityError> for String {
+    fn from(error: ValidityError) -> Self {
         error.to_string()
     }
 }
@@ -102,11 +109,11 @@ impl From<Unreadable> for String {
 ///
 /// # Errors
 /// When the bytes are not an X.509 certificate, or a date is out of range.
-pub fn validity(certificate: &CertificateDer<'_>) -> Result<(Timestamp, Timestamp), Unreadable> {
+pub fn validity(certificate: &CertificateDer<'_>) -> Result<(Timestamp, Timestamp), ValidityError> {
     let (_, parsed) = x509_parser::parse_x509_certificate(certificate)
-        .map_err(|problem| Unreadable::NotACertificate(problem.to_string()))?;
+        .map_err(|problem| ValidityError::NotACertificate(problem.to_string()))?;
     let instant = |time: x509_parser::time::ASN1Time| {
-        Timestamp::from_second(time.timestamp()).map_err(|problem| Unreadable::Time(problem.to_string()))
+        Timestamp::from_second(time.timestamp()).map_err(|problem| ValidityError::Time(problem.to_string()))
     };
     Ok((
         instant(parsed.validity().not_before)?,
@@ -119,7 +126,8 @@ pub(crate) fn encode_certificate(der: &[u8]) -> String {
     encode("CERTIFICATE", der)
 }
 
-/// Encodes a PKCS #8 key as PEM: a key of an elliptic curve as SEC 1, for clients that support no other form.
+/// Encodes a PKCS #8 key as PEM: a key of an elliptic curve as SEC 1, since some clients support no other
+/// form.
 pub(crate) fn encode_key(pkcs8: &[u8]) -> Result<String, String> {
     Ok(match der::sec1_of(pkcs8)? {
         Some(sec1) => encode("EC PRIVATE KEY", &sec1),

@@ -1,13 +1,13 @@
-//! A CA that several servers share, and its replacement by the next CA without losing trust:
+//! A CA that several servers share, and the replacement of this CA by the next CA without a loss of trust:
 //!
 //! 1. the next CA is *announced*: clients of the present CA get a bundle with both;
 //! 2. once all clients trust both, the next CA *takes over*: servers sign with it, and the old CA is still
 //!    trusted;
 //! 3. once all servers have new certificates, the old CA is *dropped*.
 //!
-//! Each step is one write of the whole state ([`SharedAuthorities::write`]) to a place that all servers read;
-//! the second server finds the step done. All functions of this module depend only on that state and the
-//! time.
+//! Each step is one write of the whole state ([`SharedAuthorities::write`]) to an object that all servers
+//! read, so that a second server finds the step done. All functions of this module depend only on that state
+//! and the time.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,14 +19,18 @@ use crate::authority::{Authority, IssuedCertificate};
 use crate::error::CertsError;
 use crate::{authority, pem};
 
-/// Key of the bundle with every trusted CA, for clients that only need trust.
+/// Key of the bundle with every trusted CA, for clients that only verify certificates.
 pub const BUNDLE: &str = "ca.crt";
+/// Keys of the certificate and the key of the CA that signs.
 const CURRENT: [&str; 2] = ["current.crt", "current.key"];
+/// Keys of the certificate and the key of the next CA.
 const NEXT: [&str; 2] = ["next.crt", "next.key"];
+/// Key of the certificate of the old CA.
 const PREVIOUS: &str = "previous.crt";
+/// Key of the start of the present step.
 const SINCE: &str = "since";
 
-/// The CAs in force.
+/// The CAs that servers share: the CA that signs, and during a rotation also the next or the old CA.
 #[derive(Clone, Debug)]
 pub struct SharedAuthorities {
     current: IssuedCertificate,
@@ -36,17 +40,17 @@ pub struct SharedAuthorities {
     since: Timestamp,
 }
 
-/// Conditions under which the next step is decided.
+/// Conditions for the next step of a rotation.
 #[derive(Clone, Copy, Debug)]
-pub struct Moment {
+pub struct StepConditions {
     /// Present time.
     pub now: Timestamp,
-    /// Shortest duration of a step: longer than the time in which any server detects a step.
-    pub step: SignedDuration,
-    /// Whether all clients that must trust [`SharedAuthorities::bundle`] do so.
-    pub announced: bool,
-    /// Whether a new CA is requested before its time.
-    pub asked: bool,
+    /// Shortest duration of a step, which has to be longer than any server needs to detect a step.
+    pub min_duration: SignedDuration,
+    /// Whether all clients that have to trust [`SharedAuthorities::bundle`] do so.
+    pub is_bundle_trusted: bool,
+    /// Whether a user requests a new CA before two thirds of the validity are over.
+    pub is_requested: bool,
 }
 
 /// A step of a rotation.
@@ -74,11 +78,12 @@ impl SharedAuthorities {
         })
     }
 
-    /// Parses the form of [`SharedAuthorities::write`]; `None` when the data are empty. `place` is for
-    /// messages.
+    /// Parses entries that [`SharedAuthorities::write`] returned; `None` if all are empty. `place` names
+    /// their source in error messages.
     ///
     /// # Errors
-    /// When an entry is missing or damaged. The CA is not replaced, since other servers may still use it.
+    /// When an entry is missing or damaged. The CA is not replaced then, since other servers may still use
+    /// it.
     pub fn read(data: &BTreeMap<String, Vec<u8>>, place: &Path) -> Result<Option<Self>, CertsError> {
         if data.values().all(Vec::is_empty) {
             return Ok(None);
@@ -100,7 +105,9 @@ impl SharedAuthorities {
                     let missing = if have.is_some() { key } else { certificate };
                     Err(CertsError::malformed(
                         place,
-                        format!("{missing} is missing: empty it to have a new CA made"),
+                        format!(
+                            "{missing} is missing: restore it, or remove all entries, so that a new CA is created"
+                        ),
                     ))
                 }
             }
@@ -110,7 +117,9 @@ impl SharedAuthorities {
             let names = format!("{}, {} and {SINCE}", CURRENT[0], CURRENT[1]);
             return Err(CertsError::malformed(
                 place,
-                format!("must hold {names}, or nothing: empty it to have a new CA made"),
+                format!(
+                    "must have {names}: restore them, or remove all entries, so that a new CA is created"
+                ),
             ));
         };
         Ok(Some(Self {
@@ -121,7 +130,7 @@ impl SharedAuthorities {
         }))
     }
 
-    /// Returns the whole state as named entries.
+    /// Returns the whole state as named entries, for the data of a Secret.
     #[must_use]
     pub fn write(&self) -> BTreeMap<String, Vec<u8>> {
         let mut data = BTreeMap::new();
@@ -168,41 +177,45 @@ impl SharedAuthorities {
     /// Returns the next step and the state after it, if a step is due.
     ///
     /// # Errors
-    /// When a new CA cannot be generated, or the present CA cannot be parsed.
-    pub fn next_step(&self, moment: &Moment, place: &Path) -> Result<Option<(Step, Self)>, CertsError> {
-        let step_is_over = moment.now.duration_since(self.since) >= moment.step;
+    /// When a new CA cannot be generated, or the CA that signs cannot be parsed.
+    pub fn next_step(
+        &self,
+        conditions: &StepConditions,
+        place: &Path,
+    ) -> Result<Option<(Step, Self)>, CertsError> {
+        let step_is_over = conditions.now.duration_since(self.since) >= conditions.min_duration;
         if let Some(next) = &self.next {
-            if !step_is_over || !moment.announced {
+            if !step_is_over || !conditions.is_bundle_trusted {
                 return Ok(None);
             }
             let after = Self {
                 current: next.clone(),
                 next: None,
                 previous: Some(self.current.certificate.clone()),
-                since: moment.now,
+                since: conditions.now,
             };
             return Ok(Some((Step::TookOver, after)));
         }
         if self.previous.is_some() {
             let after = Self {
                 previous: None,
-                since: moment.now,
+                since: conditions.now,
                 ..self.clone()
             };
             return Ok(step_is_over.then_some((Step::Dropped, after)));
         }
-        if !moment.asked && !self.is_due(moment.now, place)? {
+        if !conditions.is_requested && !self.is_due(conditions.now, place)? {
             return Ok(None);
         }
         let after = Self {
-            next: Some(new_authority(moment.now)?),
-            since: moment.now,
+            next: Some(new_authority(conditions.now)?),
+            since: conditions.now,
             ..self.clone()
         };
         Ok(Some((Step::Announced, after)))
     }
 
-    /// Whether two thirds of the CA's validity are over.
+    /// Whether two thirds of the validity of the CA that signs are over.
     fn is_due(&self, now: Timestamp, place: &Path) -> Result<bool, CertsError> {
         let list = pem::certificates(self.current.certificate.as_bytes(), place)?;
         let (from, until) =
@@ -211,7 +224,7 @@ impl SharedAuthorities {
     }
 }
 
-/// Generates a CA with a different name than earlier CAs, since some verifiers compare only names.
+/// Generates a CA whose name differs from the names of earlier CAs, since some verifiers compare only names.
 fn new_authority(now: Timestamp) -> Result<IssuedCertificate, CertsError> {
     authority::generate_authority(&format!("berth-ca-{}", now.as_second()), now)
 }

@@ -1,5 +1,5 @@
-//! The certificate for new connections: renewed before it expires, or reloaded when its files change, while
-//! the server runs.
+//! The certificate for new connections. While the server runs, it is renewed before it expires, or reloaded
+//! when the files with it change.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,18 +17,19 @@ use crate::files::{self, Access};
 use crate::folder::Folder;
 use crate::pem;
 
-/// Interval of [`ServingCertificate::keep_fresh`]. The two files are small, and a change of the system clock
-/// is detected within the interval.
+/// Interval of checks in [`ServingCertificate::keep_fresh`]. It is short because a check is cheap, and a
+/// change of the system clock is noticed within the interval.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(60);
 
 /// A serving certificate that is kept current. Open connections keep the certificate of their handshake.
 pub struct ServingCertificate {
-    current: ArcSwap<Current>,
+    current: ArcSwap<ParsedCertificate>,
     origin: Origin,
     clock: Arc<dyn Clock>,
 }
 
-struct Current {
+/// A certificate chain with the private key, parsed and in PEM.
+struct ParsedCertificate {
     key: Arc<CertifiedKey>,
     /// The certificate (chain) in PEM.
     certificate: Vec<u8>,
@@ -38,15 +39,16 @@ struct Current {
     not_after: Timestamp,
 }
 
+/// Origin of a serving certificate.
 enum Origin {
-    /// Issued by the folder's CA for these names, and stored in `serving.{crt,key}`.
+    /// Issued by the CA of `folder` for `names`, and stored in `serving.{crt,key}`.
     Issued { folder: Arc<Folder>, names: Vec<String> },
-    /// Issued by a CA that other servers share; not stored.
+    /// Issued for `names` by a CA that several servers share; not stored.
     Shared {
         authority: ArcSwap<Authority>,
         names: Vec<String>,
     },
-    /// Files of another program.
+    /// Read from files that another program writes.
     Files { certificate: PathBuf, key: PathBuf },
 }
 
@@ -59,9 +61,9 @@ impl std::fmt::Debug for ServingCertificate {
 }
 
 impl ServingCertificate {
-    /// A certificate of the folder's CA for localhost, 127.0.0.1, ::1 and `names` (host names and IP
-    /// addresses). The stored certificate is reused while it is undamaged, of this CA, for these names and
-    /// younger than two thirds of its validity; otherwise it is replaced.
+    /// Returns a certificate of the folder's CA for localhost, 127.0.0.1, ::1 and `names` (host names and IP
+    /// addresses). The stored certificate is reused if it is undamaged, of this CA and for all these names,
+    /// and less than two thirds of its validity are over; otherwise it is replaced.
     ///
     /// # Errors
     /// When one of `names` is invalid, or the files cannot be read or written.
@@ -84,8 +86,8 @@ impl ServingCertificate {
         }))
     }
 
-    /// A certificate of a CA that several servers share, for localhost, 127.0.0.1, ::1 and `names`. The
-    /// certificate is issued at each start, and is not stored.
+    /// Issues a certificate of a CA that several servers share, for localhost, 127.0.0.1, ::1 and `names`.
+    /// The certificate is not stored, so that each start issues one.
     ///
     /// # Errors
     /// When one of `names` is invalid.
@@ -152,8 +154,8 @@ impl ServingCertificate {
         self.current.load().key.cert[0].clone()
     }
 
-    /// Checks once: issues a new certificate at two thirds of the old one's validity, or loads changed files.
-    /// Returns whether there is a new certificate. The function reads and writes files, so it blocks.
+    /// Checks the certificate once: issues a new one if two thirds of the validity are over, or loads changed
+    /// files. Returns whether there is a new certificate. The function reads and writes files, so it blocks.
     ///
     /// # Errors
     /// Reason why the new certificate cannot be used; the old one stays in use.
@@ -179,15 +181,16 @@ impl ServingCertificate {
                 if content.0 == current.certificate && content.1 == current.private {
                     return Ok(false);
                 }
-                Current::new((content.0, certificate), (content.1, key))?
+                ParsedCertificate::new((content.0, certificate), (content.1, key))?
             }
         };
         self.current.store(Arc::new(next));
         Ok(true)
     }
 
-    /// Checks every minute until the task is dropped. Files that do not match (in the middle of a rotation)
-    /// leave the old certificate in use, with one log line for each problem.
+    /// Calls [`ServingCertificate::refresh`] every minute until the future is dropped. After an error, such
+    /// as files that do not match while they are being replaced, the old certificate stays in use. A lasting
+    /// error is logged once.
     pub async fn keep_fresh(self: Arc<Self>) {
         let mut last_problem = None;
         loop {
@@ -219,7 +222,7 @@ impl ResolvesServerCert for ServingCertificate {
     }
 }
 
-impl Current {
+impl ParsedCertificate {
     fn new(certificate: (Vec<u8>, &Path), private: (Vec<u8>, &Path)) -> Result<Self, CertsError> {
         let key = pem::certified_key(
             (&certificate.0, certificate.1),
@@ -244,8 +247,8 @@ impl Current {
     }
 }
 
-fn load(certificate: &Path, key: &Path) -> Result<Current, CertsError> {
-    Current::new((files::read(certificate)?, certificate), (files::read(key)?, key))
+fn load(certificate: &Path, key: &Path) -> Result<ParsedCertificate, CertsError> {
+    ParsedCertificate::new((files::read(certificate)?, certificate), (files::read(key)?, key))
 }
 
 fn paths(folder: &Folder) -> (PathBuf, PathBuf) {
@@ -255,14 +258,18 @@ fn paths(folder: &Folder) -> (PathBuf, PathBuf) {
     )
 }
 
-/// The folder's serving certificate, unless it must be replaced.
-fn reusable(folder: &Folder, names: &[String], now: Timestamp) -> Result<Option<Current>, CertsError> {
+/// The stored serving certificate of `folder`; `None` if it is missing or has to be replaced.
+fn reusable(
+    folder: &Folder,
+    names: &[String],
+    now: Timestamp,
+) -> Result<Option<ParsedCertificate>, CertsError> {
     let (certificate, key) = paths(folder);
-    let (Some(content), Some(private)) = (files::read_if_there(&certificate)?, files::read_if_there(&key)?)
+    let (Some(content), Some(private)) = (files::read_if_exists(&certificate)?, files::read_if_exists(&key)?)
     else {
         return Ok(None);
     };
-    match Current::new((content, &certificate), (private, &key)) {
+    match ParsedCertificate::new((content, &certificate), (private, &key)) {
         Ok(current) if current.is_due(now) || !serves(&current, folder, names, now) => Ok(None),
         Ok(current) => Ok(Some(current)),
         // The pair was written incompletely, or edited. Only this server depends on the pair, so it is issued
@@ -274,8 +281,8 @@ fn reusable(folder: &Folder, names: &[String], now: Timestamp) -> Result<Option<
     }
 }
 
-/// Whether the certificate is of the CA of `folder`, valid at `now`, and for all of `names`.
-fn serves(current: &Current, folder: &Folder, names: &[String], now: Timestamp) -> bool {
+/// Whether `current` is issued by the CA of `folder`, valid at `now`, and valid for all of `names`.
+fn serves(current: &ParsedCertificate, folder: &Folder, names: &[String], now: Timestamp) -> bool {
     let Ok(anchor) = webpki::anchor_from_trusted_cert(folder.ca().certificate_der()) else {
         return false;
     };
@@ -317,21 +324,21 @@ fn with_loopback(names: &[String]) -> Vec<String> {
     all
 }
 
-fn sign(authority: &Authority, names: &[String], now: Timestamp) -> Result<Current, CertsError> {
+fn sign(authority: &Authority, names: &[String], now: Timestamp) -> Result<ParsedCertificate, CertsError> {
     let issued = authority.issue_server(names, now)?;
     let place = Path::new("the serving certificate of the shared CA");
-    Current::new(
+    ParsedCertificate::new(
         (issued.certificate.into_bytes(), place),
         (issued.key.into_bytes(), place),
     )
 }
 
-fn issue(folder: &Folder, names: &[String], now: Timestamp) -> Result<Current, CertsError> {
+fn issue(folder: &Folder, names: &[String], now: Timestamp) -> Result<ParsedCertificate, CertsError> {
     let issued = folder.ca().issue_server(names, now)?;
     let (certificate, key) = paths(folder);
     files::write(&key, issued.key.as_bytes(), Access::Owner)?;
     files::write(&certificate, issued.certificate.as_bytes(), Access::Everyone)?;
-    Current::new(
+    ParsedCertificate::new(
         (issued.certificate.into_bytes(), &certificate),
         (issued.key.into_bytes(), &key),
     )

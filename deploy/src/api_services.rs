@@ -12,8 +12,8 @@ use super::Service;
 
 /// Priority of Berth's group when short names collide: below [`OWNED_PRIORITY`].
 const GROUP_PRIORITY: u32 = 1000;
-/// Priority of the group's only version, an alpha, within the group: later versions get higher priorities. Of
-/// each system's group, the last version has this priority.
+/// Lowest priority of a version within its group: of the only version of Berth's group, and of the least
+/// preferred version of each system's group.
 const VERSION_PRIORITY: u32 = 10;
 /// Priority of the systems' groups that Berth serves.
 const OWNED_PRIORITY: u32 = 2000;
@@ -25,7 +25,7 @@ const OWNED_PRIORITY: u32 = 2000;
 /// Available.
 #[must_use]
 pub fn api_service(service: &Service) -> Value {
-    registered(service, GROUP, VERSION, GROUP_PRIORITY, VERSION_PRIORITY)
+    registration(service, GROUP, VERSION, GROUP_PRIORITY, VERSION_PRIORITY)
 }
 
 /// The APIServices that register the groups of systems whose objects Berth stores itself. The hub must have
@@ -48,13 +48,13 @@ pub fn owned_api_services<'a>(
     for (group, versions) in versions {
         // The preferred version is the first of the kind, and gets the highest priority.
         for (priority, version) in (VERSION_PRIORITY..).step_by(10).zip(versions.iter().rev()) {
-            services.push(registered(service, group, version, OWNED_PRIORITY, priority));
+            services.push(registration(service, group, version, OWNED_PRIORITY, priority));
         }
     }
     services
 }
 
-fn registered(service: &Service, group: &str, version: &str, group_priority: u32, priority: u32) -> Value {
+fn registration(service: &Service, group: &str, version: &str, group_priority: u32, priority: u32) -> Value {
     json!({
         "apiVersion": "apiregistration.k8s.io/v1",
         "kind": "APIService",

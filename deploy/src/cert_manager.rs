@@ -1,12 +1,14 @@
-//! The serving certificate by cert-manager: a CA in Berth's namespace, a certificate that this CA
-//! issues, and the annotation by which cert-manager makes the hub trust the CA.
+//! Objects for cert-manager, which then issues the serving certificate: a CA in Berth's namespace, a
+//! certificate that this CA issues, and the annotation with which cert-manager makes the hub trust the CA.
 
 use serde_json::{Value, json};
 
 use super::Service;
 
-/// The annotation with which cert-manager sets the caBundle of an APIService or webhook configuration.
+/// The annotation of an APIService or webhook configuration whose caBundle cert-manager sets. The value names
+/// the Certificate.
 pub const ANNOTATION: &str = "cert-manager.io/inject-ca-from";
+/// The version of cert-manager's API.
 const API: &str = "cert-manager.io/v1";
 
 /// The name of the Secret with the serving certificate.
@@ -19,7 +21,8 @@ pub(super) fn annotation(service: &Service) -> Value {
     json!({ANNOTATION: format!("{}/{}", service.namespace, service.name)})
 }
 
-/// The issuers and certificates.
+/// The issuers and certificates for cert-manager: of a CA with a self-signed certificate, and of the serving
+/// certificate.
 #[must_use]
 pub fn certificates(service: &Service) -> Vec<Value> {
     let (name, ca) = (&service.name, format!("{}-ca", service.name));

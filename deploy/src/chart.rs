@@ -20,13 +20,13 @@ const IMPERSONATOR: &str = "berth:impersonator";
 /// The role for the registration, which concerns no particular system.
 const REGISTRATION: &str = "berth:registration";
 
-/// Name of a system's file with the needs of an observer on the hub.
+/// The name of the file with the needs of a system on a hub that Berth only observes.
 const OBSERVE: &str = "observe";
 
 /// Every rendered file of the chart, by its path below `deploy/helm/berth/`, with its text.
 ///
 /// # Errors
-/// When an object has no form in YAML.
+/// When an object cannot be written as YAML.
 pub fn chart() -> Result<Vec<(String, String)>> {
     let file =
         |name: String, object: &Value| Ok((name, format!("{HEADER}{}", yaml(std::slice::from_ref(object))?)));

@@ -1,4 +1,4 @@
-//! The rendered files of this folder: parts of an installation, overlays and components.
+//! The rendered files of the folder `deploy/`: parts of an installation, overlays and components.
 
 use anyhow::Result;
 use serde_json::Value;
@@ -17,13 +17,13 @@ pub(crate) const HEADER: &str = "# Rendered from the code, do not edit. What it 
 
 /// Address of etcd in the overlay `owned-etcd`; to be replaced for an installation.
 const ETCD: &str = "https://etcd.berth-system.svc:2379";
-/// Folder of the certificates for etcd in that overlay.
+/// Folder of the certificates for etcd in the overlay `owned-etcd`.
 const ETCD_TLS: &str = "/etc/berth/etcd";
 
 /// One file of manifests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manifest {
-    /// Path below `deploy/`: `manifests/rbac.yaml`.
+    /// Path below `deploy/`, such as `manifests/rbac.yaml`.
     pub file: String,
     /// The objects in the file, in order.
     pub objects: Vec<Value>,
@@ -37,10 +37,10 @@ impl Manifest {
         }
     }
 
-    /// The file's text: a note on its source, and the objects as YAML documents.
+    /// The text of the file: a comment about the source, and the objects as YAML documents.
     ///
     /// # Errors
-    /// When an object has no form in YAML.
+    /// When an object cannot be written as YAML.
     pub fn text(&self) -> Result<String> {
         Ok(format!("{HEADER}{}", yaml(&self.objects)?))
     }
@@ -86,7 +86,7 @@ pub fn cert_manager() -> Installation {
     }
 }
 
-/// Every rendered file, except those of the Helm chart ([`crate::chart()`]).
+/// All rendered files, except the files of the Helm chart ([`crate::chart()`]).
 #[must_use]
 pub fn manifests() -> Vec<Manifest> {
     let mut all = parts();
@@ -125,7 +125,11 @@ fn overlays() -> Vec<Manifest> {
         overlay("hub", "hub-sources-rbac", hub_sources(&hub)),
         overlay("hub", "registration-rbac", registration_rights(&hub)),
         overlay("hub", "webhooks", webhooks(&hub).to_vec()),
-        overlay("observe", "installation", without_definitions(whole(&observe()))),
+        overlay(
+            "observe",
+            "installation",
+            without_definitions(all_objects(&observe())),
+        ),
         overlay(
             "owned-etcd",
             "apiservices",
@@ -174,7 +178,8 @@ fn prometheus_rule(installation: &Installation) -> Value {
     })
 }
 
-/// The objects without Berth's own definitions, which overlays take from the chart's `crds/`.
+/// Removes the CustomResourceDefinitions from `objects`: overlays have them from the folder `crds/` of the
+/// chart.
 fn without_definitions(mut objects: Vec<Value>) -> Vec<Value> {
     objects.retain(|object| object["kind"] != "CustomResourceDefinition");
     objects
@@ -183,6 +188,6 @@ fn without_definitions(mut objects: Vec<Value>) -> Vec<Value> {
 /// Every object of an installation, as `berth manifests all` prints it. An overlay has to result in
 /// exactly these objects.
 #[must_use]
-pub fn whole(installation: &Installation) -> Vec<Value> {
+pub fn all_objects(installation: &Installation) -> Vec<Value> {
     objects(installation, Set::All)
 }

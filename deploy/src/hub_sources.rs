@@ -1,24 +1,23 @@
-//! Rights on a hub with objects that decisions read. Berth reads the objects as its own user, and
-//! impersonates the systems' scheduler to write its decisions (docs/concepts.md, "Actors"). With
-//! `--source=<system>=hub` the objects are all objects of the system. For a system whose objects Berth
-//! stores, they are only the objects that stay on the hub: kcp's namespaces and the objects in the
-//! namespaces.
+//! Rights to the objects on a hub from which Berth decides. Berth reads the objects as its own user, and
+//! writes decisions as the user of the system's scheduler, which it impersonates (docs/concepts.md,
+//! "Actors"). With `--source=<system>=hub`, all objects of the system are on the hub. For a system whose
+//! objects Berth stores, only some stay on the hub: kcp's namespaces and the objects in them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use berth_apimachinery::GroupResource;
 use berth_dialect_contract::{Dialect, OwnScheduler};
-use berth_hub::roles::{granted, rules};
+use berth_hub::roles::{role_with_binding, rules};
 use berth_syncer::{DIALECT, rights};
 use serde_json::{Value, json};
 
 use super::Installation;
 
-/// Role for the check whether the systems' own schedulers run, before Berth decides.
+/// The role for reading Leases: before Berth decides, it checks that the systems' own schedulers do not run.
 const PREFLIGHT: &str = "berth:preflight";
 
-/// The cluster roles by purpose, and their bindings.
+/// The cluster roles and bindings of an installation, one pair for each purpose.
 #[must_use]
 pub fn hub_sources(installation: &Installation) -> Vec<Value> {
     let service = &installation.service;
@@ -28,13 +27,16 @@ pub fn hub_sources(installation: &Installation) -> Vec<Value> {
         .map(|dialect| Source::of(installation, dialect))
         .collect();
     let observes = installation.is_observer();
-    let read: Vec<Value> = sources.iter().flat_map(|source| source.read(observes)).collect();
+    let read: Vec<Value> = sources
+        .iter()
+        .flat_map(|source| source.read_rules(observes))
+        .collect();
     if read.is_empty() {
         return Vec::new();
     }
     let account = json!({"kind": "ServiceAccount", "name": service.name, "namespace": service.namespace});
     let mut objects = Vec::new();
-    objects.extend(granted("berth:reader", &read, &account));
+    objects.extend(role_with_binding("berth:reader", &read, &account));
     if observes {
         return objects;
     }
@@ -43,19 +45,19 @@ pub fn hub_sources(installation: &Installation) -> Vec<Value> {
         .filter_map(|dialect| leases(dialect.on_hub().scheduler?))
         .collect();
     if !leases.is_empty() {
-        objects.extend(granted(PREFLIGHT, &leases, &account));
+        objects.extend(role_with_binding(PREFLIGHT, &leases, &account));
     }
-    let mut acting: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
-    for (actor, written) in sources.iter().flat_map(Source::written) {
-        acting.entry(actor).or_default().extend(written);
+    let mut rules_by_actor: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
+    for (actor, written) in sources.iter().flat_map(Source::write_rules) {
+        rules_by_actor.entry(actor).or_default().extend(written);
     }
-    let actors: Vec<&str> = acting.keys().copied().collect();
+    let actors: Vec<&str> = rules_by_actor.keys().copied().collect();
     let impersonate = json!({
         "apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"], "resourceNames": actors,
     });
-    objects.extend(granted("berth:impersonator", &[impersonate], &account));
+    objects.extend(role_with_binding("berth:impersonator", &[impersonate], &account));
     let deciders: BTreeSet<&str> = sources.iter().map(|source| source.dialect.actor()).collect();
-    for (actor, mut written) in acting {
+    for (actor, mut written) in rules_by_actor {
         let user = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": actor});
         // An actor that decides reports its decisions as events.
         if deciders.contains(actor) {
@@ -63,7 +65,7 @@ pub fn hub_sources(installation: &Installation) -> Vec<Value> {
                 json!({"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]}),
             );
         }
-        objects.extend(granted(actor, &written, &user));
+        objects.extend(role_with_binding(actor, &written, &user));
     }
     let synced = sources.iter().filter(|source| source.dialect.name() == DIALECT);
     objects.extend(synced.map(|source| rights::on_hub(source.dialect.configuration().guards(None))));
@@ -81,31 +83,31 @@ fn leases(scheduler: OwnScheduler) -> Option<Value> {
     })
 }
 
-/// The part of one system that is on the hub.
+/// Source of the objects of one system: the hub, apart from resources that Berth stores itself.
 struct Source<'a> {
     dialect: &'a Arc<dyn Dialect>,
-    /// Resources that Berth stores itself.
-    own: BTreeSet<GroupResource>,
+    /// Resources of the system that Berth stores itself.
+    owned: BTreeSet<GroupResource>,
 }
 
 impl<'a> Source<'a> {
     fn of(installation: &Installation, dialect: &'a Arc<dyn Dialect>) -> Self {
-        let own = match installation.on_hub.contains(dialect.name()) {
+        let owned = match installation.on_hub.contains(dialect.name()) {
             true => BTreeSet::new(),
             false => kinds(dialect).collect(),
         };
-        Self { dialect, own }
+        Self { dialect, owned }
     }
 
     /// Those of `resources` whose objects are on the hub.
     fn on_hub(&self, mut resources: Vec<GroupResource>) -> Vec<GroupResource> {
-        resources.retain(|resource| !self.own.contains(resource));
+        resources.retain(|resource| !self.owned.contains(resource));
         resources
     }
 
-    /// Rules for Berth's reads. A server that `observes` runs no reconcilers, and reads nothing for
-    /// them.
-    fn read(&self, observes: bool) -> Vec<Value> {
+    /// Rules for Berth's reads. A server that `observes` runs no reconcilers, and does not read the resources
+    /// that only they watch.
+    fn read_rules(&self, observes: bool) -> Vec<Value> {
         let reconcilers = self.dialect.controllers().hub_reconcilers();
         let active = reconcilers.iter().filter(|_| !observes);
         let watched = active.flat_map(|reconciler| reconciler.watches());
@@ -117,8 +119,8 @@ impl<'a> Source<'a> {
         )
     }
 
-    /// Rules for written resources, by the user of the writes.
-    fn written(&self) -> Vec<(&'static str, Vec<Value>)> {
+    /// Rules for the writes of each actor.
+    fn write_rules(&self) -> Vec<(&'static str, Vec<Value>)> {
         let reconcilers = self.dialect.controllers().hub_reconcilers();
         let by_reconcilers = reconcilers.iter().map(|reconciler| {
             let written = rules(self.on_hub(reconciler.writes()), &["status"], &["update"]);

@@ -14,11 +14,12 @@ use crate::stores::Storage;
 /// The image of this version.
 pub const IMAGE: &str = concat!("berth:v", env!("CARGO_PKG_VERSION"));
 
-/// Number of servers of an installation that can have several: one of them may be unavailable at any time.
+/// Default number of servers of an installation without an embedded database: one server may be unavailable.
 pub const REPLICAS: u16 = 2;
 
-/// The system that the overlays leave out, and that `berth check` leaves out where a hub has its objects. kcp
-/// reads and writes objects in namespaces, including Secrets, so that it has to be requested by name.
+/// The system that the overlays leave out, and that `berth check` leaves out if the objects of the system are
+/// on the hub: kcp. It reads and writes objects in namespaces, including Secrets, so that it has to be
+/// requested by name.
 pub const OFF_ON_A_HUB: &str = berth_syncer::DIALECT;
 
 /// The default Service of an installation: `berth` in `berth-system`, port 443.
@@ -37,7 +38,7 @@ pub enum Certificates {
     /// Berth itself
     #[default]
     Berth,
-    /// cert-manager, which must be there
+    /// cert-manager, which must be installed
     CertManager,
 }
 
@@ -56,11 +57,11 @@ pub struct Installation {
     pub image: String,
     /// Number of servers, which is 1 with an embedded store.
     pub replicas: u16,
-    /// Place where Berth stores objects: in memory only if all of them are copies of the hub's objects.
+    /// Place where Berth stores objects. In memory is enough if Berth only has copies of the hub's objects.
     pub storage: Storage,
     /// The client URLs of etcd, if Berth stores objects in etcd.
     pub etcd_servers: Vec<String>,
-    /// Mode: Berth decides, or only observes the hub, without the right to write there.
+    /// The mode: Berth decides, or only observes the hub.
     pub mode: Mode,
     /// Whether Berth creates its registration itself.
     pub self_register: bool,

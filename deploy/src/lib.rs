@@ -5,14 +5,14 @@
 //! its objects. The files of this folder have these objects for common installations ([`manifests`],
 //! checked by `tests/manifests.rs`):
 //!
-//! - `manifests/`: every part by itself, and with `kustomization.yaml` the base of the overlays;
+//! - `manifests/`: every part in its own file, and with `kustomization.yaml` the base of the overlays;
 //! - `overlays/`: whole installations for kustomize, `observe`, `hub`, `owned-etcd` and `cert-manager`;
 //! - `components/`: additions to any overlay;
 //! - `helm/berth/`: a Helm chart of these objects. Its templates are written by hand, and [`chart()`]
 //!   renders their input. The chart has the CustomResourceDefinitions: Berth's own in `crds/`, which the
 //!   overlays use, too, and the systems' in `files/definitions/`.
 //!
-//! `README.md` describes the purpose of each.
+//! `README.md` describes the purpose of each file.
 //!
 //! ```
 //! use berth_deploy::{Installation, Set, objects};
@@ -43,15 +43,15 @@ pub use berth_aggregation::registration::Service;
 pub use cert_manager::{ANNOTATION, certificates};
 pub use chart::{chart, systems};
 pub use definitions::{publications, published_definitions, scheduler_configurations, system_definitions};
-pub use files::{Manifest, cert_manager, hub, manifests, observe, owned_etcd, whole};
+pub use files::{Manifest, all_objects, cert_manager, hub, manifests, observe, owned_etcd};
 pub use hub_sources::hub_sources;
 pub use installation::{Certificates, IMAGE, Installation, OFF_ON_A_HUB, REPLICAS, default_service};
 pub use own_changes::own_changes;
-pub use parts::{Set, objects, trusted};
+pub use parts::{Set, objects, with_ca_annotation};
 pub use registration_rights::{ca_secret_name, registration_rights, self_registration_rights};
 pub use server_rights::server_rights;
 pub use stores::Storage;
 pub use text::yaml;
-pub use users::{cluster_roles, owned_roles, reach};
+pub use users::{cluster_roles, owned_roles, role_resources};
 pub use webhooks::{configuration_name, webhooks};
 pub use workload::{LABEL, deployment, namespace, service_monitor, workload};

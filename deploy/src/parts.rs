@@ -1,4 +1,4 @@
-//! The parts of an installation, each with its objects in the order of applying.
+//! The parts of an installation, and the objects of each part in the order of applying.
 
 use clap::ValueEnum;
 use serde_json::Value;
@@ -9,15 +9,15 @@ use crate::{
     server_rights, webhooks, workload,
 };
 
-/// Parts of an installation.
+/// A set of objects that `berth manifests` prints: one part of an installation, or all parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Set {
     /// CustomResourceDefinitions: SchedulerConfiguration and Publication, with --systems the kinds of systems
-    /// on the hub, with --inventory those that Publications publish
+    /// on the hub, with --inventory the kinds that Publications publish
     Crds,
     /// The service account, its rights, and the roles for users
     Rbac,
-    /// The APIServices: Berth's own group, and those of the systems whose objects Berth stores
+    /// The APIServices: of Berth's own group, and of the groups of systems whose objects Berth stores
     Apiservice,
     /// The admission webhooks
     Webhooks,
@@ -30,8 +30,8 @@ pub enum Set {
     Krew,
 }
 
-/// The objects of a part, in the order of applying; none for [`Set::Krew`], which `berth manifests` renders
-/// itself.
+/// The objects of `set`, in the order of applying; none for [`Set::Krew`], since `berth manifests` renders
+/// the manifest for krew itself.
 #[must_use]
 pub fn objects(installation: &Installation, set: Set) -> Vec<Value> {
     match set {
@@ -41,10 +41,10 @@ pub fn objects(installation: &Installation, set: Set) -> Vec<Value> {
             let service = &installation.service;
             let mut all = vec![api_service(service)];
             all.extend(owned_api_services(service, installation.owned_dialects()));
-            trusted(installation, all)
+            with_ca_annotation(installation, all)
         }
         Set::Webhooks if installation.is_observer() => Vec::new(),
-        Set::Webhooks => trusted(installation, webhooks(installation).to_vec()),
+        Set::Webhooks => with_ca_annotation(installation, webhooks(installation).to_vec()),
         Set::Workload => workload(installation),
         Set::Krew => Vec::new(),
         Set::All => {
@@ -60,9 +60,9 @@ pub fn objects(installation: &Installation, set: Set) -> Vec<Value> {
     }
 }
 
-/// The objects, with the annotation for their caBundle, where cert-manager sets it.
+/// Adds to `objects` the annotation for cert-manager to set their caBundle, if it issues the certificates.
 #[must_use]
-pub fn trusted(installation: &Installation, mut objects: Vec<Value>) -> Vec<Value> {
+pub fn with_ca_annotation(installation: &Installation, mut objects: Vec<Value>) -> Vec<Value> {
     if installation.certificates == Certificates::CertManager {
         for object in &mut objects {
             object["metadata"]["annotations"] = crate::cert_manager::annotation(&installation.service);

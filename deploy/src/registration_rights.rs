@@ -1,6 +1,7 @@
-//! Rights of Berth to its own registration on the hub: to read and patch the registered objects, by
-//! name, in order to set the caBundle; to the Secret and the ConfigMap of the CA that its servers share;
-//! and, for `--self-register`, to create the registered objects.
+//! Rights of Berth to its own registration on the hub, which consists of APIServices and webhook
+//! configurations: to read and patch these objects, by name, in order to set the caBundle; to read and write
+//! the Secret and the ConfigMap of the CA that the servers share; and, for `--self-register`, to create the
+//! registration.
 
 use std::collections::BTreeSet;
 
@@ -15,8 +16,8 @@ const SELF_REGISTRATION: &str = "berth:self-registration";
 /// The role for the Secret and the ConfigMap of the CA.
 const CA: &str = "berth:ca";
 
-/// The name of the Secret with the CA that the servers share, and of the ConfigMap with its certificates
-/// alone.
+/// The name of the Secret with the CA that the servers share, and of the ConfigMap with only the certificates
+/// of the CA.
 #[must_use]
 pub fn ca_secret_name(service: &Service) -> String {
     format!("{}-ca", service.name)
@@ -49,7 +50,7 @@ pub fn registration_rights(installation: &Installation) -> Vec<Value> {
             }),
         ]);
     }
-    let mut all = cluster_wide(service, REGISTRATION, &json!(rules)).to_vec();
+    let mut all = role_and_binding(service, REGISTRATION, &json!(rules)).to_vec();
     if installation.certificates == Certificates::Berth {
         all.extend(ca_rights(service));
     }
@@ -69,10 +70,11 @@ pub fn self_registration_rights(installation: &Installation) -> Vec<Value> {
             "verbs": ["create"],
         },
     ]);
-    cluster_wide(&installation.service, SELF_REGISTRATION, &rules).to_vec()
+    role_and_binding(&installation.service, SELF_REGISTRATION, &rules).to_vec()
 }
 
-fn cluster_wide(service: &Service, name: &str, rules: &Value) -> [Value; 2] {
+/// A cluster role named `name` with `rules`, and its binding to Berth's service account.
+fn role_and_binding(service: &Service, name: &str, rules: &Value) -> [Value; 2] {
     [
         json!({
             "apiVersion": format!("{RBAC}/v1"),

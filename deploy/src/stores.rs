@@ -1,13 +1,13 @@
-//! Stores of objects.
+//! The kinds of stores in which an installation can keep objects.
 
 use clap::ValueEnum;
 
-/// Place where objects are kept.
+/// Kind of store for objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Storage {
     /// One database file in the data folder.
     Embedded,
-    /// In memory: gone when the process ends.
+    /// In memory: lost when the process ends.
     Memory,
     /// An etcd cluster.
     Etcd,

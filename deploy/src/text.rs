@@ -6,13 +6,13 @@ use serde_json::Value;
 /// The objects as YAML documents, each after `---`.
 ///
 /// # Errors
-/// When an object has no form in YAML.
+/// When an object cannot be written as YAML.
 pub fn yaml(objects: &[Value]) -> Result<String> {
     let mut text = String::new();
     for object in objects {
         let document = serde_saphyr::to_string(object).with_context(|| {
             format!(
-                "writing {} {} as YAML",
+                "cannot write {} {} as YAML",
                 object["kind"], object["metadata"]["name"]
             )
         })?;

@@ -1,8 +1,8 @@
 //! The admission webhooks: a hub calls Berth about writes of objects that the hub stores
 //! (docs/admission.md, "Admission").
 //!
-//! While no server answers, all writes pass, so that an outage of Berth does not stop a hub. The webhooks
-//! leave out Berth's own namespace and kube-system, so that Berth can always be repaired.
+//! While no server of Berth answers, all writes pass, so that an outage of Berth does not stop a hub. The
+//! webhooks exclude Berth's own namespace and kube-system, so that Berth can always be repaired.
 
 mod rules;
 
@@ -12,12 +12,12 @@ use berth_placement_admission::{MUTATE_PATH, VALIDATE_PATH};
 use serde_json::{Value, json};
 
 use super::{Installation, Service};
-use rules::Entry;
+use rules::Webhook;
 
-/// Time limit of an answer to the hub, in seconds: an answer takes milliseconds, and the writer waits
-/// meanwhile.
+/// Time limit of an answer to the hub, in seconds. An answer takes milliseconds; the limit is short because
+/// the writer waits.
 const TIMEOUT: u8 = 5;
-/// The label of a namespace that the API server sets and no user can change.
+/// The label with the name of a namespace, which the API server sets and no user can change.
 const NAMESPACE_LABEL: &str = "kubernetes.io/metadata.name";
 
 /// The name of both webhook configurations.
@@ -26,19 +26,19 @@ pub fn configuration_name(service: &Service) -> &str {
     &service.name
 }
 
-/// The mutating and the validating webhook configuration. They have no caBundle, which Berth or
-/// cert-manager sets.
+/// The mutating and the validating webhook configuration, without a caBundle, which Berth or cert-manager
+/// sets.
 #[must_use]
 pub fn webhooks(installation: &Installation) -> [Value; 2] {
-    let entries = rules::of(installation);
+    let all = rules::webhooks(installation);
     [Phase::Mutate, Phase::Validate].map(|phase| {
         let (kind, path) = match phase {
             Phase::Mutate => ("MutatingWebhookConfiguration", MUTATE_PATH),
             Phase::Validate => ("ValidatingWebhookConfiguration", VALIDATE_PATH),
         };
-        let of_phase = entries.iter().filter(|entry| entry.rule.phase == phase);
+        let of_phase = all.iter().filter(|webhook| webhook.rule.phase == phase);
         let webhooks: Vec<Value> = of_phase
-            .map(|entry| webhook(&installation.service, entry, path))
+            .map(|webhook| webhook_value(&installation.service, webhook, path))
             .collect();
         let mut configuration = json!({
             "apiVersion": "admissionregistration.k8s.io/v1",
@@ -54,14 +54,14 @@ pub fn webhooks(installation: &Installation) -> [Value; 2] {
     })
 }
 
-fn webhook(service: &Service, entry: &Entry, path: &str) -> Value {
-    let rule = &entry.rule;
+fn webhook_value(service: &Service, webhook: &Webhook, path: &str) -> Value {
+    let rule = &webhook.rule;
     let mut value = json!({
-        "name": format!("{}.{}.berth.dev", rule.name, entry.dialect),
+        "name": format!("{}.{}.berth.dev", rule.name, webhook.dialect),
         "clientConfig": {"service": {
             "namespace": service.namespace, "name": service.name, "port": service.port, "path": path,
         }},
-        "rules": by_group(rule),
+        "rules": rules_by_group(rule),
         "namespaceSelector": {"matchExpressions": [{
             "key": NAMESPACE_LABEL, "operator": "NotIn", "values": ["kube-system", service.namespace],
         }]},
@@ -79,14 +79,14 @@ fn webhook(service: &Service, entry: &Entry, path: &str) -> Value {
             .map(|condition| json!({"name": condition.name, "expression": condition.expression}))
             .collect();
     }
-    if let Some(label) = entry.label {
+    if let Some(label) = webhook.label {
         value["objectSelector"] = json!({"matchExpressions": [{"key": label, "operator": "Exists"}]});
     }
     value
 }
 
-/// One rule for each group.
-fn by_group(rule: &HubRule) -> Vec<Value> {
+/// The rules of a webhook, one for each API group.
+fn rules_by_group(rule: &HubRule) -> Vec<Value> {
     let mut groups: Vec<&str> = rule.resources.iter().map(|resource| resource.group).collect();
     groups.sort_unstable();
     groups.dedup();

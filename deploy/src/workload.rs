@@ -1,5 +1,5 @@
-//! Workload of an installation: a Deployment with its Service, disruption budget and network policy, the
-//! objects of its certificates, and the claim for its database.
+//! The workload of an installation: a Deployment with Service, disruption budget and network policy, the
+//! objects for certificates, and the claim for an embedded database.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,16 @@ use crate::stores::Storage;
 pub const LABEL: (&str, &str) = ("app.kubernetes.io/name", "berth");
 /// The port on which the container listens.
 const PORT: u16 = 7443;
-/// The user of the container's process, without rights anywhere.
+/// The uid and gid of the container's process, which does not run as root.
 const USER: u32 = 65532;
-/// Folder that the container may write.
+/// The folder with Berth's data, the only one that the container may write.
 const DATA: &str = "/var/lib/berth";
-/// Folder of cert-manager's certificate.
+/// The folder of the serving certificate from cert-manager.
 const TLS: &str = "/etc/berth/tls";
-/// Limits on processors and memory, for fleets of some thousand clusters and placements. The memory
-/// includes that of requests (`--max-bytes-inflight`).
+/// The limits on processors and memory, for fleets of some thousand clusters and placements. The memory
+/// includes the memory for requests (`--max-bytes-inflight`).
 const LIMITS: (&str, &str) = ("2", "1Gi");
-/// The ports outside the cluster's Pods to which Berth connects: DNS, kube-apiserver, etcd.
+/// The usual ports of peers outside of Pods: of DNS, kube-apiservers and etcd.
 const PEERS: [(u16, &str); 7] = [
     (53, "UDP"),
     (53, "TCP"),
@@ -35,9 +35,9 @@ const PEERS: [(u16, &str); 7] = [
 /// requests.
 const SHUTDOWN_DELAY: u32 = 15;
 /// Time in seconds for requests and watches to end after [`SHUTDOWN_DELAY`].
-const DRAIN: u32 = 75;
+const DRAIN_TIME: u32 = 75;
 
-/// The namespace. Its Pods satisfy the Pod Security level `restricted`.
+/// The namespace of Berth, which admits only Pods of the Pod Security level `restricted`.
 #[must_use]
 pub fn namespace(service: &Service) -> Value {
     json!({
@@ -50,7 +50,7 @@ pub fn namespace(service: &Service) -> Value {
     })
 }
 
-/// All objects in the namespace, without the service account and its rights.
+/// All objects in the namespace, without the service account and the rights.
 #[must_use]
 pub fn workload(installation: &Installation) -> Vec<Value> {
     let service = &installation.service;
@@ -62,7 +62,7 @@ pub fn workload(installation: &Installation) -> Vec<Value> {
         all.push(data_claim(service));
     }
     all.extend([
-        own_service(service),
+        service_object(service),
         network_policy(service),
         disruption_budget(service),
         deployment(installation),
@@ -81,8 +81,8 @@ fn ca_secret(service: &Service) -> Value {
     })
 }
 
-/// The empty ConfigMap into which Berth writes the CA's certificates, for clients that may not read its
-/// key.
+/// The empty ConfigMap into which Berth writes the certificates of the CA, for clients that may not read the
+/// key of the CA.
 fn ca_certificates(service: &Service) -> Value {
     json!({
         "apiVersion": "v1",
@@ -91,7 +91,7 @@ fn ca_certificates(service: &Service) -> Value {
     })
 }
 
-/// Claim for the database of the only server. `berth uninstall` does not delete it.
+/// The claim for the embedded database. `berth uninstall` does not delete the claim.
 fn data_claim(service: &Service) -> Value {
     json!({
         "apiVersion": "v1",
@@ -105,7 +105,7 @@ fn data_name(service: &Service) -> String {
     format!("{}-data", service.name)
 }
 
-fn own_service(service: &Service) -> Value {
+fn service_object(service: &Service) -> Value {
     json!({
         "apiVersion": "v1",
         "kind": "Service",
@@ -117,9 +117,10 @@ fn own_service(service: &Service) -> Value {
     })
 }
 
-/// The network policy. Every client may reach the port, since a kube-apiserver has no labels by which to
-/// select it. Berth connects to the hub, the hub's webhooks (Pods, on any port), etcd and DNS. The addresses
-/// of these peers depend on the cluster, so that for peers outside of Pods only ports are named.
+/// The network policy. Every client may reach the port, since a kube-apiserver has no labels that a policy
+/// could select. Berth connects to the hub, to the hub's webhooks (Pods, on any port), to etcd and to DNS.
+/// The addresses of peers outside of Pods depend on the cluster, so that the policy names only the ports of
+/// these peers.
 fn network_policy(service: &Service) -> Value {
     let peers = PEERS.map(|(port, protocol)| json!({"port": port, "protocol": protocol}));
     json!({
@@ -179,7 +180,7 @@ pub fn service_monitor(installation: &Installation) -> Value {
 pub fn deployment(installation: &Installation) -> Value {
     let service = &installation.service;
     let strategy = match installation.storage {
-        // A database has one server: the old Pod ends before the new one starts.
+        // Only one server can open the database: the old Pod ends before the new Pod starts.
         Storage::Embedded => json!({"type": "Recreate"}),
         // An unavailable aggregated API blocks the deletion of every namespace: a new Pod starts before an
         // old one ends.
@@ -219,7 +220,7 @@ fn pod(installation: &Installation) -> Value {
     }
     json!({
         "serviceAccountName": service.name,
-        "terminationGracePeriodSeconds": SHUTDOWN_DELAY + DRAIN,
+        "terminationGracePeriodSeconds": SHUTDOWN_DELAY + DRAIN_TIME,
         "securityContext": {
             "runAsNonRoot": true,
             "runAsUser": USER,
@@ -293,7 +294,7 @@ fn arguments(installation: &Installation) -> Vec<String> {
             arguments.push(format!("--etcd-servers={}", installation.etcd_servers.join(",")));
         }
     }
-    // An unnamed system would be off. Systems that are off are named all the same.
+    // Systems that are off are named, too, so that the arguments list every system.
     let owned = installation
         .owned_dialects()
         .map(|dialect| (dialect.name(), "owned"));

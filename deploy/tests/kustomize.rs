@@ -44,7 +44,7 @@ fn by_name(objects: &[Value]) -> BTreeMap<String, &Value> {
 }
 
 fn same(built: &[Value], installation: &Installation) {
-    let rendered = berth_deploy::whole(installation);
+    let rendered = berth_deploy::all_objects(installation);
     let (built, rendered) = (by_name(built), by_name(&rendered));
     let names = |all: &BTreeMap<String, &Value>| all.keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(&built), names(&rendered));

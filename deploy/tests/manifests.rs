@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use berth_deploy::{
     Installation, Service, Set, api_service, cluster_roles, objects, registration_rights, server_rights,
 };
-use berth_deploy::{cert_manager, chart, hub, manifests, observe, owned_etcd, whole};
+use berth_deploy::{all_objects, cert_manager, chart, hub, manifests, observe, owned_etcd};
 use berth_scheduling_api::GROUP;
 use k8s_openapi::api::admissionregistration::v1::{
     MutatingWebhookConfiguration, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
@@ -139,7 +139,7 @@ fn comparable(value: Value) -> Value {
 #[test]
 fn kubernetes_knows_every_field() {
     let all = [hub(), owned_etcd(), cert_manager(), Installation::default()];
-    for object in all.iter().flat_map(whole) {
+    for object in all.iter().flat_map(all_objects) {
         match object["kind"].as_str().expect("objects have kinds") {
             "APIService" => survives::<APIService>(&object),
             "ClusterRole" => survives::<ClusterRole>(&object),
@@ -223,7 +223,7 @@ fn without_kcp_nobody_reads_or_writes_what_stands_in_namespaces() {
 #[test]
 fn every_server_has_limits_and_rules_for_what_leaves_it() {
     for installation in [hub(), owned_etcd(), cert_manager(), Installation::default()] {
-        let all = whole(&installation);
+        let all = all_objects(&installation);
         let of = |kind: &str| {
             all.iter()
                 .find(|object| object["kind"] == kind)
@@ -278,7 +278,9 @@ fn what_registers_berth_is_patched_by_name_and_the_one_secret_is_too() {
             .contains("berth:self-registration")
     );
     assert!(
-        !json!(whole(&own)).to_string().contains("WebhookConfiguration\""),
+        !json!(all_objects(&own))
+            .to_string()
+            .contains("WebhookConfiguration\""),
         "Berth creates them"
     );
 }
@@ -370,7 +372,7 @@ fn the_chart_is_of_this_version() {
 
 #[test]
 fn who_observes_writes_its_lock_its_ca_and_its_own_cabundle_and_asks_who_may_what() {
-    let objects = whole(&berth_deploy::observe());
+    let objects = all_objects(&berth_deploy::observe());
     let kinds: BTreeSet<&str> = objects
         .iter()
         .filter_map(|object| object["kind"].as_str())
@@ -442,9 +444,9 @@ fn who_observes_writes_its_lock_its_ca_and_its_own_cabundle_and_asks_who_may_wha
 
 #[test]
 fn no_write_of_a_hub_waits_for_berth() {
-    let text = json!(whole(&hub())).to_string();
+    let text = json!(all_objects(&hub())).to_string();
     assert!(text.contains("\"failurePolicy\":\"Ignore\""));
-    let webhooks = whole(&hub());
+    let webhooks = all_objects(&hub());
     let webhooks = webhooks.iter().filter(|object| {
         object["kind"]
             .as_str()

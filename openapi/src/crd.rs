@@ -1,4 +1,4 @@
-//! CustomResourceDefinitions: the form in which a hub serves a kind itself.
+//! CustomResourceDefinitions, by which a hub serves a kind itself.
 
 use berth_apimachinery::{Kind, KindInfo};
 use serde_json::{Map, Value, json};
@@ -41,12 +41,13 @@ fn names(info: &KindInfo) -> Value {
     names
 }
 
+/// Returns the entry of `version` in `spec.versions`.
 fn one_version(kind: &dyn Kind, version: &str) -> Value {
     let info = kind.info();
     let mut schema = kind.schema(version).openapi().clone();
     drop_patch_hints(&mut schema);
-    settle_list_keys(&mut schema);
-    // A CRD may only declare metadata as an object.
+    drop_unusable_list_keys(&mut schema);
+    // A CustomResourceDefinition may declare metadata only as an object.
     schema["properties"]["metadata"] = json!({"type": "object"});
     let mut value = json!({
         "name": version,
@@ -71,8 +72,8 @@ fn one_version(kind: &dyn Kind, version: &str) -> Value {
     value
 }
 
-/// Returns the printer columns, except computed columns. A hub adds NAME itself, and AGE if there are no
-/// other columns.
+/// Returns the printer columns, except the name and computed columns. A hub adds NAME itself, and AGE to an
+/// empty list, so the list is empty if only the age is left.
 fn printer_columns(kind: &dyn Kind) -> Vec<Value> {
     let columns = kind.columns();
     let has_other_columns = columns
@@ -85,7 +86,10 @@ fn printer_columns(kind: &dyn Kind) -> Vec<Value> {
         .map(|column| {
             let r#type = if column.is_age() { "date" } else { column.r#type };
             let mut value = json!({
-                "name": column.name, "type": r#type, "description": column.description, "jsonPath": column.path,
+                "name": column.name,
+                "type": r#type,
+                "description": column.description,
+                "jsonPath": column.path,
             });
             if column.priority != 0 {
                 value["priority"] = column.priority.into();
@@ -95,11 +99,11 @@ fn printer_columns(kind: &dyn Kind) -> Vec<Value> {
         .collect()
 }
 
-/// Highest number of selectable fields of a version of a custom resource.
-const SELECTABLE: usize = 8;
+/// Highest number of selectable fields in one version of a custom resource.
+const MAX_SELECTABLE_FIELDS: usize = 8;
 
-/// Returns the selectable fields that a hub can evaluate itself, at most [`SELECTABLE`]: fields that are not
-/// computed and have a simple type in the schema.
+/// Returns the selectable fields that a hub can evaluate itself, at most [`MAX_SELECTABLE_FIELDS`]: fields
+/// that are not computed and have a simple type in the schema.
 pub(crate) fn selectable_fields(kind: &dyn Kind, schema: &Value) -> impl Iterator<Item = &'static str> {
     let is_simple = move |path: &str| {
         let mut at = schema;
@@ -111,13 +115,14 @@ pub(crate) fn selectable_fields(kind: &dyn Kind, schema: &Value) -> impl Iterato
     let fields = kind.selectable().iter();
     fields
         .filter(move |field| field.computed.is_none() && is_simple(field.path))
-        .take(SELECTABLE)
+        .take(MAX_SELECTABLE_FIELDS)
         .map(|field| field.path)
 }
 
-/// Makes a list with keys atomic if a key is neither required nor has a default, since CRDs reject such a
-/// list. This only matters to managers that apply some of its items.
-pub(crate) fn settle_list_keys(schema: &mut Value) {
+/// Makes a list with keys atomic if a key is neither required nor has a default, since a
+/// CustomResourceDefinition with such a list is rejected. The difference matters only to managers that apply
+/// some items of the list.
+pub(crate) fn drop_unusable_list_keys(schema: &mut Value) {
     let has_unusable_key = |schema: &Value| {
         let item = &schema["items"];
         let is_usable = |key: &Value| {
@@ -137,14 +142,15 @@ pub(crate) fn settle_list_keys(schema: &mut Value) {
                 fields.remove("x-kubernetes-list-map-keys");
                 fields.insert("x-kubernetes-list-type".to_owned(), json!("atomic"));
             }
-            fields.values_mut().for_each(settle_list_keys);
+            fields.values_mut().for_each(drop_unusable_list_keys);
         }
-        Value::Array(list) => list.iter_mut().for_each(settle_list_keys),
+        Value::Array(list) => list.iter_mut().for_each(drop_unusable_list_keys),
         _ => {}
     }
 }
 
-/// Removes the hints for strategic merge patches: CRDs have list types instead, and reject the hints.
+/// Removes the extensions for strategic merge patches: CustomResourceDefinitions have list types instead, and
+/// reject these extensions.
 fn drop_patch_hints(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {

@@ -1,7 +1,7 @@
-//! Definitions: one for each served kind, one for its list if it can be listed, and the shared definitions of
-//! `meta/v1`.
+//! Definitions in OpenAPI documents: one for each served kind, one for its list if it can be listed, and the
+//! shared definitions of `meta/v1`.
 //!
-//! The definitions have the form of OpenAPI v3; v2 rewrites the references.
+//! The definitions have the form of OpenAPI v3; the document of OpenAPI v2 rewrites the references.
 
 use std::collections::BTreeMap;
 
@@ -69,7 +69,7 @@ fn add(all: &mut BTreeMap<String, Value>, gvk: &Gvk, schema: &Value) {
     all.insert(names::definition(gvk), schema);
 }
 
-/// Adds the selectable fields of lists, in the form of kube-apiserver's custom resources.
+/// Adds the selectable fields to the definition of `entry`, as kube-apiserver does for custom resources.
 fn add_selectable(all: &mut BTreeMap<String, Value>, entry: &Entry<'_>) {
     if entry.info.strategic {
         return;
@@ -81,6 +81,7 @@ fn add_selectable(all: &mut BTreeMap<String, Value>, entry: &Entry<'_>) {
     }
 }
 
+/// Returns the name and the definition of the list of `entry`.
 fn list(entry: &Entry<'_>) -> (String, Value) {
     let own = names::definition(&entry.gvk);
     let kind = format!("{}List", entry.gvk.kind);
@@ -147,7 +148,10 @@ fn list_meta() -> Value {
         "description": "Standard list metadata: the version of the list, and the token of its next page.",
         "properties": {
             "continue": text("The token to request the next page; empty on the last page."),
-            "remainingItemCount": integer("int64", "Number of objects after this page; absent if it is not known."),
+            "remainingItemCount": integer(
+                "int64",
+                "Number of objects after this page; absent if it is not known.",
+            ),
             "resourceVersion": text("The version of the list, from which a watch can start."),
             "selfLink": text("Deprecated: no longer set."),
         },
@@ -161,7 +165,10 @@ fn status() -> Value {
         "properties": {
             "apiVersion": text("Always `v1`."),
             "code": integer("int32", "The HTTP status code."),
-            "details": with_description(reference(STATUS_DETAILS), "The object of the request, and the causes of its failure."),
+            "details": with_description(
+                reference(STATUS_DETAILS),
+                "The object of the request, and the causes of its failure.",
+            ),
             "kind": text("Always `Status`."),
             "message": text("The message for people."),
             "metadata": with_description(reference(LIST_META), "Empty."),
@@ -212,11 +219,19 @@ fn delete_options() -> Value {
                 "type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "atomic",
                 "description": "`All` runs every check without deleting the object.",
             },
-            "gracePeriodSeconds": integer("int64", "Number of seconds for graceful termination before the object is removed."),
+            "gracePeriodSeconds": integer(
+                "int64",
+                "Number of seconds for graceful termination before the object is removed.",
+            ),
             "kind": text("`DeleteOptions`."),
             "orphanDependents": boolean("Deprecated: use propagationPolicy."),
-            "preconditions": with_description(reference(PRECONDITIONS), "Conditions on the object; if one is not met, the response is 409 Conflict."),
-            "propagationPolicy": text("The deletion policy for the objects that this object owns: `Background`, `Foreground` or `Orphan`."),
+            "preconditions": with_description(
+                reference(PRECONDITIONS),
+                "Conditions on the object; if one is not met, the response is 409 Conflict.",
+            ),
+            "propagationPolicy": text(
+                "The deletion policy for the objects that this object owns: `Background`, `Foreground` or `Orphan`.",
+            ),
         },
         GVK: core_gvk("DeleteOptions"),
     })

@@ -15,13 +15,13 @@ use crate::resource::Catalog;
 /// Documents of one discovery path.
 #[derive(Clone, Debug)]
 pub struct Discovery {
-    /// The plain form.
+    /// Document in the plain form.
     pub plain: Document,
-    /// The aggregated form (v2), only of `/api` and `/apis`.
+    /// Document in the aggregated form (v2), only for `/api` and `/apis`.
     pub aggregated: Option<Document>,
 }
 
-/// All discovery documents by path.
+/// Renders all discovery documents, by path.
 pub(crate) fn documents(catalog: &Catalog<'_>) -> BTreeMap<String, Discovery> {
     let mut documents = BTreeMap::new();
     let core: Vec<_> = catalog.core().into_iter().collect();

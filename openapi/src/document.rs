@@ -1,4 +1,4 @@
-//! A document: bytes, media type and entity tag, computed once.
+//! Rendered documents: body, media type and ETag, computed once.
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -33,7 +33,7 @@ impl Document {
         }
     }
 
-    /// Returns the hash in the ETag, without its quotes.
+    /// Returns the hash in the ETag, without quotes.
     #[must_use]
     pub fn hash(&self) -> &str {
         self.etag.trim_matches('"')

@@ -3,7 +3,7 @@
 //! Input: one [`ResourceDoc`] per resource. Output: [`Documents`], every body as bytes with its media type
 //! and ETag. This crate does no I/O; the server only routes:
 //!
-//! | path | what answers |
+//! | path | document |
 //! |---|---|
 //! | `/api`, `/apis` | [`Documents::discovery`]; [`Discovery::aggregated`] when the `Accept` clause is [`AGGREGATED_DISCOVERY`], else [`Discovery::plain`] |
 //! | `/api/v1`, `/apis/<group>`, `/apis/<group>/<version>` | [`Documents::discovery`] |
@@ -11,9 +11,9 @@
 //! | `/openapi/v3` | [`Documents::openapi_v3_index`] |
 //! | `/openapi/v3/<path>` | [`Documents::openapi_v3`]; the answer is immutable if `?hash=` equals [`Document::hash`]; with another hash, it is a 301 to [`Documents::openapi_v3_url`] |
 //!
-//! Groups are in the order of their first resource in `resources`: clients resolve a resource name that two
-//! groups share to the first group. The versions of a group are in Kubernetes' order of priority (`v2`, `v1`,
-//! `v1beta2`, `v1alpha1`).
+//! Groups are in the order of their first resources in the input of [`Documents::new`]: clients resolve a
+//! resource name that two groups share to the first group. The versions of a group are in Kubernetes' order
+//! of priority (`v2`, `v1`, `v1beta2`, `v1alpha1`).
 #![doc = include_str!("../README.md")]
 
 pub mod crd;

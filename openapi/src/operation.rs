@@ -1,9 +1,9 @@
-//! Operations of a group-version, independent of the OpenAPI dialect: both dialects are rendered from them.
+//! Operations of a group-version, from which the documents of OpenAPI v2 and v3 are rendered.
 
 use crate::names;
-use crate::resource::{Entry, Group, Gvk, Sub, Version};
+use crate::resource::{Entry, Group, Gvk, Subresource, Version};
 
-/// One query or path parameter.
+/// A query or path parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Parameter {
     pub(crate) name: &'static str,
@@ -139,8 +139,8 @@ pub(crate) const NAME: Parameter = parameter("name", "string", "The name of the 
 /// The path parameter `namespace`.
 pub(crate) const NAMESPACE: Parameter = parameter("namespace", "string", "The namespace of the object.");
 
-/// Media types of patches: first the type only for kinds with server-side apply, then two types for every
-/// kind, and last the type only for Kubernetes' own kinds.
+/// Media types of patches. Server-side apply, the first type, and strategic merge patches, the last type, are
+/// not supported for all kinds.
 const PATCHES: [&str; 4] = [
     "application/apply-patch+yaml",
     "application/json-patch+json",
@@ -148,6 +148,7 @@ const PATCHES: [&str; 4] = [
     "application/strategic-merge-patch+json",
 ];
 
+/// Returns the body of a patch, with the media types that a kind supports.
 fn patches(apply: bool, strategic: bool) -> Body {
     Body::Patch(&PATCHES[usize::from(!apply)..3 + usize::from(strategic)])
 }
@@ -160,11 +161,11 @@ pub(crate) enum Body {
     Object(String),
     /// DeleteOptions, which may be omitted.
     DeleteOptions,
-    /// A patch in one of these media types.
+    /// A patch, with the accepted media types.
     Patch(&'static [&'static str]),
 }
 
-/// One operation.
+/// An operation: a method of a path.
 #[derive(Clone, Debug)]
 pub(crate) struct Operation {
     pub(crate) path: String,
@@ -177,7 +178,7 @@ pub(crate) struct Operation {
     pub(crate) gvk: Gvk,
     pub(crate) query: &'static [Parameter],
     pub(crate) body: Body,
-    /// Name of the definition of the answer.
+    /// Name of the definition of the response.
     pub(crate) response: String,
 }
 
@@ -205,7 +206,7 @@ impl Operation {
     }
 }
 
-/// Names of a verb in operations and descriptions, and its query parameters.
+/// HTTP method and names of a verb in operations, and its query parameters.
 struct Verb {
     method: &'static str,
     action: &'static str,
@@ -214,7 +215,7 @@ struct Verb {
 }
 
 fn verb(name: &str) -> Option<Verb> {
-    let of = |method, action, word, query| {
+    let verb = |method, action, word, query| {
         Some(Verb {
             method,
             action,
@@ -223,13 +224,13 @@ fn verb(name: &str) -> Option<Verb> {
         })
     };
     match name {
-        "get" => of("get", "get", "read", READ),
-        "list" => of("get", "list", "list", LIST),
-        "create" => of("post", "post", "create", WRITE),
-        "update" => of("put", "put", "replace", WRITE),
-        "patch" => of("patch", "patch", "patch", PATCH),
-        "delete" => of("delete", "delete", "delete", DELETE),
-        "deletecollection" => of(
+        "get" => verb("get", "get", "read", READ),
+        "list" => verb("get", "list", "list", LIST),
+        "create" => verb("post", "post", "create", WRITE),
+        "update" => verb("put", "put", "replace", WRITE),
+        "patch" => verb("patch", "patch", "patch", PATCH),
+        "delete" => verb("delete", "delete", "delete", DELETE),
+        "deletecollection" => verb(
             "delete",
             "deletecollection",
             "deleteCollection",
@@ -273,16 +274,16 @@ pub(crate) fn operations(group: &Group<'_>, version: &Version<'_>) -> Vec<Operat
             list.extend(
                 sub.verbs
                     .iter()
-                    .filter_map(|name| sub_operation(entry, sub, name, path.clone())),
+                    .filter_map(|name| subresource_operation(entry, sub, name, path.clone())),
             );
         }
     }
     list
 }
 
-/// Marks the patch operation of a kind that supports create but not patch as refused. From the patch
-/// operation of a kind, kubectl learns whether the server validates fields; if the document has no such
-/// operation, kubectl lists CustomResourceDefinitions, which most users may not do, and fails.
+/// Adds to the description of a patch operation that the server refuses it, for kinds that can only be
+/// created. kubectl learns from the patch operation of a kind whether the server validates fields. Without
+/// the operation, kubectl lists CustomResourceDefinitions, which most users may not do, and fails.
 fn unserved_patch(mut operation: Operation) -> Operation {
     operation.description.push_str(
         " (refused with 405: the resource can only be created; described because clients look here for fieldValidation)",
@@ -327,7 +328,12 @@ fn operation(entry: &Entry<'_>, name: &str, path: String) -> Option<Operation> {
     })
 }
 
-fn sub_operation(entry: &Entry<'_>, sub: &Sub<'_>, name: &str, path: String) -> Option<Operation> {
+fn subresource_operation(
+    entry: &Entry<'_>,
+    sub: &Subresource<'_>,
+    name: &str,
+    path: String,
+) -> Option<Operation> {
     let verb = verb(name)?;
     let definition = names::definition(&sub.gvk);
     let id = id(

@@ -1,20 +1,20 @@
-//! Input of the documents: resources with their subresources, arranged by group and version.
+//! Served resources with their subresources, by group and version, from which all documents are rendered.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 use berth_apimachinery::{Kind, KindInfo, Schema};
 
-/// One served resource. Its verbs are the verbs of its [`KindInfo`].
+/// A served resource. The verbs are in the [`KindInfo`] of the kind.
 #[derive(Clone)]
 pub struct ResourceDoc {
     /// Kind of the resource.
     pub kind: Arc<dyn Kind>,
-    /// Whether `status` is a subresource (get, patch, update).
+    /// Whether the resource has the subresource `status`, with the verbs get, patch and update.
     pub status: bool,
     /// Whether the resource and its status support server-side apply.
     pub apply: bool,
-    /// Subresources except `status`.
+    /// Subresources of the resource, except `status`.
     pub subresources: Vec<SubresourceDoc>,
 }
 
@@ -23,17 +23,19 @@ pub struct ResourceDoc {
 pub struct SubresourceDoc {
     /// Name of the subresource, such as `binding`.
     pub name: &'static str,
-    /// API group of its bodies; an empty group and version mean the group and version of the resource.
+    /// API group of request and response bodies. If group and version are empty, the bodies have the group
+    /// and version of the resource.
     pub group: &'static str,
-    /// API version of its bodies.
+    /// API version of request and response bodies.
     pub version: &'static str,
-    /// Kind of its bodies.
+    /// Kind of request and response bodies.
     pub kind: &'static str,
     /// Served verbs: `get`, `create`, `update`, `patch`.
     pub verbs: &'static [&'static str],
     /// Whether the subresource supports server-side apply.
     pub apply: bool,
-    /// Schema of its bodies; `None` where another resource or the resource itself defines the kind.
+    /// Schema of request and response bodies; `None` when the resource itself or another resource
+    /// defines the kind.
     pub schema: Option<Arc<Schema>>,
 }
 
@@ -45,8 +47,8 @@ pub(crate) struct Gvk {
     pub(crate) kind: String,
 }
 
-/// One subresource of one resource in one version, including `status`.
-pub(crate) struct Sub<'a> {
+/// A subresource, such as `status`, of a resource in one version.
+pub(crate) struct Subresource<'a> {
     pub(crate) name: &'static str,
     pub(crate) gvk: Gvk,
     pub(crate) verbs: Vec<&'static str>,
@@ -54,7 +56,7 @@ pub(crate) struct Sub<'a> {
     pub(crate) schema: Option<&'a Schema>,
 }
 
-/// One resource in one version.
+/// A resource in one version.
 pub(crate) struct Entry<'a> {
     pub(crate) kind: &'a dyn Kind,
     pub(crate) info: &'a KindInfo,
@@ -62,16 +64,16 @@ pub(crate) struct Entry<'a> {
     pub(crate) gvk: Gvk,
     pub(crate) verbs: Vec<&'static str>,
     pub(crate) apply: bool,
-    pub(crate) subresources: Vec<Sub<'a>>,
+    pub(crate) subresources: Vec<Subresource<'a>>,
 }
 
-/// One group-version with its resources, by name.
+/// A group-version with its resources, by name.
 pub(crate) struct Version<'a> {
     pub(crate) name: &'static str,
     pub(crate) entries: Vec<Entry<'a>>,
 }
 
-/// One group with its versions, by priority.
+/// A group with its versions, by priority.
 pub(crate) struct Group<'a> {
     pub(crate) name: &'static str,
     pub(crate) versions: Vec<Version<'a>>,
@@ -122,7 +124,7 @@ impl<'a> Catalog<'a> {
             }
         }
         for group in &mut groups {
-            group.versions.sort_by(|a, b| priority(a.name, b.name));
+            group.versions.sort_by(|a, b| compare_versions(a.name, b.name));
             for version in &mut group.versions {
                 version.entries.sort_by_key(|entry| entry.info.plural);
             }
@@ -158,12 +160,12 @@ fn entry<'a>(resource: &'a ResourceDoc, version: &'static str) -> Entry<'a> {
         version: version.to_owned(),
         kind: kind.to_owned(),
     };
-    let mut subresources: Vec<Sub<'a>> = resource
+    let mut subresources: Vec<Subresource<'a>> = resource
         .subresources
         .iter()
         .map(|sub| {
-            let foreign = !(sub.group.is_empty() && sub.version.is_empty());
-            let gvk = if foreign {
+            let has_group_version = !(sub.group.is_empty() && sub.version.is_empty());
+            let gvk = if has_group_version {
                 Gvk {
                     group: sub.group.to_owned(),
                     version: sub.version.to_owned(),
@@ -172,7 +174,7 @@ fn entry<'a>(resource: &'a ResourceDoc, version: &'static str) -> Entry<'a> {
             } else {
                 own_gvk(sub.kind)
             };
-            Sub {
+            Subresource {
                 name: sub.name,
                 gvk,
                 verbs: sorted(sub.verbs),
@@ -183,7 +185,7 @@ fn entry<'a>(resource: &'a ResourceDoc, version: &'static str) -> Entry<'a> {
         .collect();
     if resource.status && !subresources.iter().any(|sub| sub.name == "status") {
         let verbs = vec!["get", "patch", "update"];
-        subresources.push(Sub {
+        subresources.push(Subresource {
             name: "status",
             gvk: own_gvk(info.kind),
             verbs,
@@ -212,8 +214,8 @@ fn sorted(verbs: &[&'static str]) -> Vec<&'static str> {
 
 /// Compares versions in Kubernetes' order: `v10`, `v2`, `v1`, `v2beta1`, `v1beta2`, `v1alpha1`, then other
 /// versions by name.
-fn priority(a: &str, b: &str) -> Ordering {
-    match (parts(a), parts(b)) {
+fn compare_versions(a: &str, b: &str) -> Ordering {
+    match (version_parts(a), version_parts(b)) {
         (Some(a), Some(b)) => b.cmp(&a),
         (Some(_), None) => Ordering::Less,
         (None, Some(_)) => Ordering::Greater,
@@ -221,8 +223,9 @@ fn priority(a: &str, b: &str) -> Ordering {
     }
 }
 
-/// Returns stability (2 is stable), major and minor number.
-fn parts(version: &str) -> Option<(u8, u32, u32)> {
+/// Returns the stability (0 is alpha, 1 is beta, 2 is stable), the major and the minor number; `None` when
+/// the name has another form.
+fn version_parts(version: &str) -> Option<(u8, u32, u32)> {
     let rest = version.strip_prefix('v')?;
     for (word, stability) in [("alpha", 0), ("beta", 1)] {
         if let Some((major, minor)) = rest.split_once(word) {
@@ -241,7 +244,7 @@ mod tests {
         let mut versions = [
             "v1alpha1", "foo", "v1", "v1beta1", "v2beta1", "v10", "v1beta2", "v2",
         ];
-        versions.sort_by(|a, b| priority(a, b));
+        versions.sort_by(|a, b| compare_versions(a, b));
         assert_eq!(
             versions,
             [

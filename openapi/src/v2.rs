@@ -16,13 +16,13 @@ use crate::{definitions, operation};
 /// The document of `/openapi/v2`.
 #[derive(Clone, Debug)]
 pub struct OpenApiV2 {
-    /// The form with media type `application/json`.
+    /// The document as JSON, with media type `application/json`.
     pub json: Document,
-    /// The form for the media types [`crate::OPENAPI_V2_PROTOBUF`].
+    /// The document as protobuf, for the media types [`crate::OPENAPI_V2_PROTOBUF`].
     pub protobuf: Document,
 }
 
-/// Renders both forms.
+/// Renders the document of `/openapi/v2` as JSON and as protobuf.
 pub(crate) fn documents(title: &str, version: &str, catalog: &Catalog<'_>) -> OpenApiV2 {
     let value = swagger(title, version, catalog);
     OpenApiV2 {
@@ -37,7 +37,8 @@ fn swagger(title: &str, version: &str, catalog: &Catalog<'_>) -> Value {
     for group in &catalog.groups {
         for version in &group.versions {
             for (name, schema) in definitions::of_version(version) {
-                // A kind's own version defines it; other versions may only refer to it by name.
+                // The version that serves a kind has the schema with properties; another version may only
+                // have a schema without properties for the same kind.
                 if !all.contains_key(&name) || schema.get("properties").is_some() {
                     all.insert(name, schema);
                 }

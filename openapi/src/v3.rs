@@ -11,7 +11,7 @@ use crate::operation;
 use crate::resource::{Catalog, Group};
 use crate::{definitions, names};
 
-/// Renders the index and the documents by path.
+/// Returns the index, and the documents by path.
 pub(crate) fn documents(
     title: &str,
     version: &str,
@@ -24,7 +24,7 @@ pub(crate) fn documents(
     };
     add(
         "version".to_owned(),
-        &simple(
+        &discovery_document(
             &info,
             "/version/",
             "getCodeVersion",
@@ -34,7 +34,7 @@ pub(crate) fn documents(
     );
     add(
         "api".to_owned(),
-        &simple(
+        &discovery_document(
             &info,
             "/api/",
             "getCoreAPIVersions",
@@ -44,7 +44,7 @@ pub(crate) fn documents(
     );
     add(
         "apis".to_owned(),
-        &simple(&info, "/apis/", "getAPIVersions", "The served groups", "apis"),
+        &discovery_document(&info, "/apis/", "getAPIVersions", "The served groups", "apis"),
     );
     for group in &catalog.groups {
         if !group.name.is_empty() {
@@ -52,7 +52,7 @@ pub(crate) fn documents(
             let path = format!("/{}/", group.root());
             add(
                 group.root(),
-                &simple(
+                &discovery_document(
                     &info,
                     &path,
                     &id,
@@ -80,8 +80,8 @@ pub(crate) fn url(path: &str, document: &Document) -> String {
     format!("/openapi/v3/{path}?hash={}", document.hash())
 }
 
-/// Renders the document of a path that is not a group-version.
-fn simple(info: &Value, path: &str, id: &str, description: &str, tag: &str) -> Value {
+/// Renders the document of a path that is not a group-version, such as `/apis/`.
+fn discovery_document(info: &Value, path: &str, id: &str, description: &str, tag: &str) -> Value {
     json!({
         "openapi": "3.0.0",
         "info": info,

@@ -1,10 +1,11 @@
-//! The watch cache: the published [`State`], waiters for the next one, and lists that are held for paging.
+//! The watch cache: the published [`State`], waiters for the next state, and lists that stay readable for
+//! paging.
 //!
 //! Readers and watchers load the state without a lock. A writer publishes with one pointer swap and then
 //! wakes the watchers of the changed resources; it never waits for watchers, which read at their own pace. A
 //! watcher that falls behind the kept history gets `Expired`.
 
-pub(crate) mod holds;
+pub(crate) mod held_lists;
 pub(crate) mod wake;
 pub(crate) mod watcher;
 
@@ -18,53 +19,54 @@ use crate::collection::Collection;
 use crate::error::StoreError;
 use crate::source::{At, Scope, Watch};
 use crate::state::State;
-use holds::Holds;
-use wake::Wake;
+use held_lists::HeldLists;
+use wake::WakeChannels;
 use watcher::Watcher;
 
 /// Longest wait of a list for a later revision.
 pub(crate) const FUTURE_WAIT: Duration = Duration::from_secs(3);
 
-/// The readers' side of a store.
+/// The part of a store that serves lists and watches.
 pub(crate) struct Cache {
     state: Arc<ArcSwap<State>>,
-    wake: Wake,
-    holds: Holds,
+    wake_channels: WakeChannels,
+    held_lists: HeldLists,
 }
 
 impl Cache {
     /// Creates a cache with the published `state`.
     pub(crate) fn new(state: State) -> Self {
-        let wake = Wake::new(state.revision());
+        let wake_channels = WakeChannels::new(state.revision());
         Self {
             state: Arc::new(ArcSwap::from_pointee(state)),
-            wake,
-            holds: Holds::default(),
+            wake_channels,
+            held_lists: HeldLists::default(),
         }
     }
 
-    /// Published state.
+    /// The published state.
     pub(crate) fn state(&self) -> Arc<State> {
         self.state.load_full()
     }
 
-    /// Publishes `state`. [`Cache::wake`] wakes waiting readers, after the writer has its answer.
+    /// Publishes `state`, without waking waiting readers: the caller calls [`Cache::wake`] after it has
+    /// answered the writer.
     pub(crate) fn publish(&self, state: State) {
-        self.holds.sweep(&state);
+        self.held_lists.sweep(&state);
         self.state.store(Arc::new(state));
     }
 
     /// Wakes the waiters for changes of `resources`.
     pub(crate) fn wake(&self, resources: impl IntoIterator<Item = GroupResource>) {
-        self.wake.wake(resources, self.revision());
+        self.wake_channels.wake(resources, self.revision());
     }
 
-    /// Newest published revision.
+    /// The newest published revision.
     pub(crate) fn revision(&self) -> Revision {
         self.state.load().revision()
     }
 
-    /// Present objects of `resource`.
+    /// The present objects of `resource`.
     pub(crate) fn collection(&self, resource: GroupResource) -> Collection {
         self.state.load().collection(resource)
     }
@@ -84,10 +86,10 @@ impl Cache {
 
     /// Starts a watch: see [`crate::Source::watch`].
     pub(crate) fn watch(&self, scope: Scope, after: Revision) -> Result<Box<dyn Watch>, StoreError> {
-        let scope = watcher::normal(scope);
+        let scope = watcher::without_duplicates(scope);
         // The subscription precedes reading the state, so that a change in between wakes the watcher once too
         // often instead of never.
-        let receiver = self.wake.subscribe(&scope);
+        let receiver = self.wake_channels.subscribe(&scope);
         let state = self.state();
         if after > state.revision() {
             return Err(StoreError::TooNew {
@@ -110,9 +112,9 @@ impl Cache {
         )))
     }
 
-    /// Holds a list: see [`crate::Store::hold`].
+    /// Keeps a list readable: see [`crate::Store::hold`].
     pub(crate) fn hold(&self, resource: GroupResource, collection: &Collection) {
-        self.holds.hold(&self.state.load(), resource, collection);
+        self.held_lists.hold(&self.state.load(), resource, collection);
     }
 
     /// Waits up to three seconds until `revision` is published.
@@ -123,7 +125,7 @@ impl Cache {
         if self.revision() >= revision {
             return Ok(());
         }
-        let mut receiver = self.wake.subscribe(&Scope::All);
+        let mut receiver = self.wake_channels.subscribe(&Scope::All);
         let outcome = tokio::time::timeout(FUTURE_WAIT, receiver.wait_for(|at| *at >= revision)).await;
         match outcome {
             Ok(Ok(_)) => Ok(()),
@@ -143,7 +145,7 @@ impl Cache {
                 current: state.revision(),
             });
         }
-        self.holds
+        self.held_lists
             .find(&state, resource, revision)
             .or_else(|| state.collection_at(resource, revision))
             .ok_or_else(|| StoreError::Expired {

@@ -28,16 +28,16 @@ impl Name {
     }
 }
 
-/// A borrowed key for lookups: by namespace and name, in the order of [`Name`].
-struct Place<'a>(&'a str, &'a str);
+/// Namespace and name of a lookup, in the order of [`Name`]: a lookup needs no new `Name`.
+struct NameRef<'a>(&'a str, &'a str);
 
-impl Equivalent<Name> for Place<'_> {
+impl Equivalent<Name> for NameRef<'_> {
     fn equivalent(&self, name: &Name) -> bool {
         self.compare(name).is_eq()
     }
 }
 
-impl Comparable<Name> for Place<'_> {
+impl Comparable<Name> for NameRef<'_> {
     fn compare(&self, name: &Name) -> Ordering {
         (self.0, self.1).cmp(&(&*name.namespace, &*name.name))
     }
@@ -53,20 +53,21 @@ pub struct Collection {
 }
 
 impl Collection {
-    /// Whether the collection shares its objects with `other`. The check is cheap; two separately built
-    /// collections differ.
+    /// Whether the collection shares the map of objects with `other`. The check is cheap, but two separately
+    /// built collections differ even if their objects are equal.
     #[must_use]
-    pub fn is(&self, other: &Self) -> bool {
+    pub fn ptr_eq(&self, other: &Self) -> bool {
         self.items.ptr_eq(&other.items)
     }
 
-    /// Returns one object.
+    /// Returns the object `namespace`/`name`.
     #[must_use]
     pub fn get(&self, namespace: &str, name: &str) -> Option<&Arc<Object>> {
-        self.items.get(&Place(namespace, name))
+        self.items.get(&NameRef(namespace, name))
     }
 
-    /// Iterates over the objects of one namespace, or of all with `None`, in order, beginning after `after`.
+    /// Iterates over the objects of `namespace` (`None`: of all namespaces) in order, beginning after
+    /// `after`.
     pub fn iter<'a>(
         &'a self,
         namespace: Option<&'a str>,

@@ -33,22 +33,22 @@ pub const QUIET: GroupResource = GroupResource::new("conformance.example", "quie
 /// Longest wait of a case for an expected event.
 const MAX_WAIT: Duration = Duration::from_secs(20);
 
-/// Limits that keep four changes for each resource.
+/// Returns limits that keep four changes for each resource.
 #[must_use]
-pub fn short_memory() -> Limits {
+pub fn short_history() -> Limits {
     Limits {
         events: 4,
         ..Limits::default()
     }
 }
 
-/// Returns the key of an object.
+/// Returns the key of the object `namespace`/`name` of [`THINGS`].
 #[must_use]
 pub fn thing(namespace: &str, name: &str) -> Key {
     Key::new(THINGS, namespace, name)
 }
 
-/// Returns the draft of an object at `key` with `spec.value`.
+/// Returns the draft of an object at `key` whose `spec.value` is `value`.
 #[must_use]
 pub fn draft(key: &Key, value: i64) -> Draft {
     let object = json!({
@@ -56,22 +56,22 @@ pub fn draft(key: &Key, value: i64) -> Draft {
         "metadata": {"namespace": &*key.namespace, "name": &*key.name, "labels": {"suite": "conformance"}},
         "spec": {"value": value},
     });
-    Draft::new(&object).expect("the suite's own object is one")
+    Draft::new(&object).expect("the suite's own object is valid")
 }
 
-/// Returns a step that creates `key` with `value`.
+/// Returns a step that creates the object at `key` with `spec.value` = `value`.
 #[must_use]
 pub fn create(key: &Key, value: i64) -> Step {
     step(Verb::Create, key, Some(value), Expect::Absent)
 }
 
-/// Returns a step that updates `key` to `value`.
+/// Returns a step that sets `spec.value` of the object at `key` to `value`, if `expect` holds.
 #[must_use]
 pub fn update(key: &Key, value: i64, expect: Expect) -> Step {
     step(Verb::Update, key, Some(value), expect)
 }
 
-/// Returns a step that deletes `key`.
+/// Returns a step that deletes the object at `key`, if `expect` holds.
 #[must_use]
 pub fn delete(key: &Key, expect: Expect) -> Step {
     step(Verb::Delete, key, None, expect)
@@ -89,14 +89,14 @@ fn step(verb: Verb, key: &Key, value: Option<i64>, expect: Expect) -> Step {
     }
 }
 
-/// Returns the step with one more guard.
+/// Returns `step` with `guard` in addition.
 #[must_use]
 pub fn guarded(mut step: Step, guard: Guard) -> Step {
     step.guards.push(guard);
     step
 }
 
-/// Returns a fence guard.
+/// Returns the guard of the fence `name`, which must not have been passed after `not_after`.
 #[must_use]
 pub fn fence(name: &str, not_after: Revision) -> Guard {
     Guard::Fence {
@@ -105,7 +105,7 @@ pub fn fence(name: &str, not_after: Revision) -> Guard {
     }
 }
 
-/// Returns `spec.value` of an object.
+/// Returns `spec.value` of an object of this suite.
 #[must_use]
 pub fn value(object: &Object) -> i64 {
     object.value()["spec"]["value"]
@@ -186,7 +186,7 @@ macro_rules! conformance {
             a_revision_that_does_not_come_is_too_new
             a_list_does_not_move
         }}
-        $crate::conformance_cases! { $make, $crate::conformance::short_memory() => lists {
+        $crate::conformance_cases! { $make, $crate::conformance::short_history() => lists {
             a_held_list_stays_readable
             a_forgotten_revision_is_expired
         }}
@@ -202,7 +202,7 @@ macro_rules! conformance {
             all_watchers_share_the_same_event
             a_bookmark_never_runs_ahead_of_events
         }}
-        $crate::conformance_cases! { $make, $crate::conformance::short_memory() => watches {
+        $crate::conformance_cases! { $make, $crate::conformance::short_history() => watches {
             a_watch_from_a_forgotten_revision_is_expired
             a_watcher_that_falls_behind_is_expired_for_good
             a_watcher_of_a_quiet_resource_outlives_the_noise

@@ -46,7 +46,7 @@ use reserve::Reserve;
 /// Objects in a redb file. Dropping the store completes the queued writes and closes the file.
 pub struct EmbeddedStore {
     cache: Arc<Cache>,
-    /// Reason why the store can no longer write, once it is set.
+    /// Reason why the store can no longer write; empty while it can.
     failed: Arc<OnceLock<String>>,
     reserve: Arc<Reserve>,
     queue: Option<Sender<Request>>,
@@ -55,7 +55,7 @@ pub struct EmbeddedStore {
 }
 
 impl EmbeddedStore {
-    /// Opens the database `file`, or creates it (readable by its owner only), checks all of it and loads it.
+    /// Opens the database `file`, or creates it (readable by its owner only). Checks and loads all records.
     /// The function blocks: call it where blocking is allowed.
     ///
     /// # Errors
@@ -65,7 +65,8 @@ impl EmbeddedStore {
         Self::open_encrypted(file, limits, &Arc::default())
     }
 
-    /// Opens a file whose values are, or will be, encrypted by `encryption`.
+    /// Opens the database `file` like [`EmbeddedStore::open`], with values that are encrypted by
+    /// `encryption`.
     ///
     /// # Errors
     /// As [`EmbeddedStore::open`]; `Sealed` when a value was encrypted with a key that is not available.
@@ -83,8 +84,8 @@ impl EmbeddedStore {
         self.cache.state().snapshot()
     }
 
-    /// Creates the database `file`, which must not exist yet, from the objects of another store. Each keeps
-    /// its revision, and the store continues from the snapshot's revision. The function blocks.
+    /// Creates the database `file`, which must not exist yet, from the objects of another store. Each object
+    /// keeps its revision, and the store continues from the snapshot's revision. The function blocks.
     ///
     /// # Errors
     /// `Unavailable` when the file exists or cannot be written.
@@ -166,7 +167,8 @@ impl Source for EmbeddedStore {
 
 #[async_trait]
 impl Writer for EmbeddedStore {
-    /// Once queued, the steps are applied even when the caller stops waiting.
+    /// Queues the steps for the committer and waits. Queued steps are applied even when the caller stops
+    /// waiting.
     async fn apply(&self, steps: Vec<Step>) -> Result<Vec<StepResult>, StoreError> {
         if steps.is_empty() {
             return Ok(Vec::new());
@@ -181,10 +183,10 @@ impl Writer for EmbeddedStore {
 }
 
 impl EmbeddedStore {
-    /// Returns the reason why a request was not answered.
+    /// Returns the error of a request that the committer has not answered.
     fn closed(&self) -> StoreError {
-        let why = self.failed.get().cloned();
-        why.map_or_else(cache::closed, StoreError::Unavailable)
+        let reason = self.failed.get().cloned();
+        reason.map_or_else(cache::closed, StoreError::Unavailable)
     }
 }
 
@@ -195,7 +197,7 @@ impl Store for EmbeddedStore {
 
     fn ready(&self) -> Result<(), NotReady> {
         let failed = self.failed.get().cloned();
-        failed.map_or(Ok(()), |why| Err(NotReady::Failed(why)))
+        failed.map_or(Ok(()), |reason| Err(NotReady::Failed(reason)))
     }
 
     fn room(&self) -> Result<(), String> {

@@ -2,13 +2,13 @@
 //!
 //! A value is encrypted with the first key of its resource, and decrypted with the key that it names. To
 //! rotate keys, put the new key first, and remove the old one once every value was rewritten. Values from
-//! before the first key are read as plain text. Encryption is AES-GCM with a separate nonce for each value;
-//! values are bound to the key at which they are stored, so one cannot replace another. Encrypted values
-//! begin with their format, as in kube-apiserver: `k8s:enc:aesgcm:v1:<key name>:`.
+//! before the first key are read as plain text. Encryption is AES-GCM with a separate nonce for each value. A
+//! value is bound to its database key, so it cannot be moved to another database key. Encrypted values begin
+//! with their format, as in kube-apiserver: `k8s:enc:aesgcm:v1:<key name>:`.
 //!
 //! Copies of objects from other servers must not be readable on disk. They are encrypted with a key that only
-//! the process knows ([`Encryption::with_ephemeral`]). When the process ends its copies are lost, and the
-//! next process copies the objects again. The values begin with `k8s:enc:ephemeral:v1:<process>:`.
+//! the process knows ([`Encryption::with_ephemeral`]). When the process ends, these copies are lost, and the
+//! next process copies the objects again. Their values begin with `k8s:enc:ephemeral:v1:<process>:`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -24,25 +24,27 @@ const AES_GCM: &str = "k8s:enc:aesgcm:v1:";
 /// Prefix of values that are encrypted with a key that only the process knows.
 const EPHEMERAL: &str = "k8s:enc:ephemeral:v1:";
 
-/// Reason why an encrypted value cannot be read.
+/// Reason why a stored value cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DecryptionError {
-    /// Only the process that wrote the value could decrypt it.
+    /// The value is a copy of another process, which only that process can decrypt; or it is in plain text,
+    /// from before its resource was ephemeral.
     Ephemeral,
-    /// A key is missing or different; the message names it.
+    /// A key is missing or has another secret, or the value was changed; with the message, which names the
+    /// key.
     Key(String),
 }
 
 impl fmt::Display for DecryptionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Ephemeral => f.write_str("it is a copy that only the process that wrote it could read"),
+            Self::Ephemeral => f.write_str("it is a copy that only the process that wrote it can decrypt"),
             Self::Key(problem) => f.write_str(problem),
         }
     }
 }
 
-/// A key with its name.
+/// An encryption key, with a name.
 pub struct Key {
     name: String,
     key: LessSafeKey,
@@ -61,30 +63,30 @@ impl fmt::Debug for Key {
 #[non_exhaustive]
 pub enum KeyError {
     /// The name is empty or has a colon.
-    #[error("a name without colons is expected")]
+    #[error("a non-empty name without colons is expected")]
     Name,
     /// The secret has an invalid length, in bytes.
     #[error("a secret of 16 or 32 bytes is expected, this one has {0}")]
     Length(usize),
     /// The algorithm does not accept the secret.
-    #[error("the secret is not a key")]
+    #[error("the algorithm does not accept the secret")]
     Secret,
-    /// The system has no random numbers for a new key or a nonce.
-    #[error("the system gives no random numbers")]
+    /// The operating system provides no random numbers for a new key or a nonce.
+    #[error("the operating system provides no random numbers")]
     NoRandomNumbers,
 }
 
 impl Key {
-    /// Name of the key.
+    /// Returns the name of the key.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Creates the AES-GCM key with a `secret` of 16 or 32 bytes.
+    /// Creates the AES-GCM key `name` with a `secret` of 16 or 32 bytes.
     ///
     /// # Errors
-    /// The problem of name or secret.
+    /// When the name or the secret is invalid.
     pub fn aes_gcm(name: &str, secret: &[u8]) -> Result<Self, KeyError> {
         if name.is_empty() || name.contains(':') {
             return Err(KeyError::Name);
@@ -105,11 +107,11 @@ impl Key {
 /// Encryption keys for the values of some resources.
 #[derive(Debug)]
 pub struct Rule {
-    /// Resources: group and resource; both may be `*`.
+    /// Resources, each as group and resource; `*` stands for all groups or all resources.
     pub resources: Vec<(String, String)>,
-    /// Whether values are written encrypted, with the first key.
+    /// Whether new values are encrypted, with the first key.
     pub writes_encrypted: bool,
-    /// Encryption keys; each is used for decryption.
+    /// Encryption keys. All are used for decryption.
     pub keys: Vec<Key>,
 }
 
@@ -121,9 +123,9 @@ impl Rule {
     }
 }
 
-/// Resources that are encrypted with a key that only this process knows.
+/// Encryption key that only this process knows, with the resources that it encrypts.
 #[derive(Debug)]
-struct Ephemeral {
+struct EphemeralKey {
     resources: Vec<GroupResource>,
     key: Key,
 }
@@ -132,11 +134,11 @@ struct Ephemeral {
 #[derive(Debug, Default)]
 pub struct Encryption {
     rules: Vec<Rule>,
-    ephemeral: Option<Ephemeral>,
+    ephemeral: Option<EphemeralKey>,
 }
 
 impl Encryption {
-    /// Creates an encryption by `rules`. For each resource the first matching rule is used.
+    /// Creates an encryption with `rules`. The first matching rule of a resource is used.
     #[must_use]
     pub fn new(rules: Vec<Rule>) -> Self {
         Self {
@@ -145,18 +147,18 @@ impl Encryption {
         }
     }
 
-    /// Also encrypts the `resources` that no rule encrypts, with a key that no other process knows. Opening a
-    /// store drops their values: they are copies, which are created again.
+    /// Also encrypts those `resources` that no rule encrypts, with a key that no other process knows. Opening
+    /// a store drops the values of these resources, which are copies that the process creates again.
     ///
     /// # Errors
-    /// When the system has no random numbers.
+    /// When the operating system provides no random numbers.
     pub fn with_ephemeral(mut self, resources: &[GroupResource]) -> Result<Self, KeyError> {
         let (mut name, mut secret) = ([0; 8], [0; 32]);
         random(&mut name)?;
         random(&mut secret)?;
         let key = Key::aes_gcm(&format!("{:016x}", u64::from_be_bytes(name)), &secret)?;
         let resources = resources.iter().copied();
-        self.ephemeral = Some(Ephemeral {
+        self.ephemeral = Some(EphemeralKey {
             resources: resources.filter(|resource| !self.encrypts(*resource)).collect(),
             key,
         });
@@ -183,10 +185,11 @@ impl Encryption {
         ephemeral.is_some_and(|ephemeral| ephemeral.resources.contains(&resource))
     }
 
-    /// Returns `value` of a `resource` in its stored form at `place`.
+    /// Returns the stored form of `value`: encrypted if values of `resource` are, else unchanged. The
+    /// encrypted form can only be read at the database key `place`.
     ///
     /// # Errors
-    /// When the system has no random numbers, or the value cannot be encrypted.
+    /// When the operating system provides no random numbers, or the value cannot be encrypted.
     pub(crate) fn seal<'a>(
         &self,
         resource: GroupResource,
@@ -213,10 +216,11 @@ impl Encryption {
         Ok(Cow::Owned(stored))
     }
 
-    /// Returns the value of a `resource` that is `stored` at `place`; `None` when it is not encrypted.
+    /// Decrypts the value of `resource` that is `stored` at the database key `place`; `None` when it is not
+    /// encrypted.
     ///
     /// # Errors
-    /// Reason why the value cannot be decrypted.
+    /// The reason why the value cannot be read.
     pub(crate) fn open(
         &self,
         resource: GroupResource,
@@ -262,8 +266,8 @@ impl Encryption {
             Ok(value) => value.len(),
             Err(_) => {
                 return Err(format!(
-                    "it cannot be decrypted with the aesgcm key {name:?}: the secret of that name is another one, or the \
-                     value was changed"
+                    "it cannot be decrypted with the aesgcm key {name:?}: the key of that name has another secret, or \
+                     the value was changed"
                 ));
             }
         };
@@ -284,7 +288,7 @@ fn parts(stored: &[u8]) -> Result<(&str, &[u8]), String> {
     };
     let end = rest.iter().position(|byte| *byte == b':');
     let named = end.and_then(|end| Some((std::str::from_utf8(&rest[..end]).ok()?, &rest[end + 1..])));
-    named.ok_or_else(|| "it is encrypted with a key that it does not name".to_owned())
+    named.ok_or_else(|| "the name of its encryption key is missing: the value is damaged".to_owned())
 }
 
 #[cfg(test)]
@@ -357,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_good_for_one_process_is_read_by_no_other_and_keys_that_are_given_come_first() {
+    fn ephemeral_values_are_read_by_no_other_process_and_configured_keys_come_first() {
         let of = |encryption: Encryption| encryption.with_ephemeral(&[SECRETS]).unwrap();
         let ephemeral = of(Encryption::default());
         let stored = ephemeral.seal(SECRETS, b"place", b"{}").unwrap();
@@ -387,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_are_none_are_refused() {
+    fn invalid_keys_are_refused() {
         assert!(Key::aes_gcm("k", &[0; 16]).is_ok());
         for (name, length) in [("k", 24), ("k", 0), ("", 32), ("a:b", 32)] {
             assert!(Key::aes_gcm(name, &vec![0; length]).is_err(), "{name} {length}");

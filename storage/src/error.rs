@@ -19,7 +19,7 @@ pub enum StoreError {
         key: Key,
     },
     /// The object (or the object of a guard) is at another revision than expected.
-    #[error("{key} is at revision {have:?}, not {want:?}")]
+    #[error("{key} is {}, not {}", presence(.have.as_ref()), presence(.want.as_ref()))]
     Conflict {
         /// Key of the object.
         key: Key,
@@ -28,7 +28,7 @@ pub enum StoreError {
         /// Expected revision; `None` when the object was expected to be absent.
         want: Option<Revision>,
     },
-    /// A fence was passed by another write after the revision of the decision.
+    /// Another write passed a fence after the revision of the decision.
     #[error("fence {name} was passed at {at}, after {not_after}")]
     Fenced {
         /// Name of the fence.
@@ -54,7 +54,7 @@ pub enum StoreError {
         /// Present revision of the store.
         current: Revision,
     },
-    /// The step contradicts itself: an error of the caller, never of the user.
+    /// The step contradicts itself: a bug of the program, never an error of the user.
     #[error("{key}: {problem}")]
     Misuse {
         /// Key of the object.
@@ -105,10 +105,18 @@ pub enum StoreError {
         bytes: usize,
     },
     /// The store is unavailable (starting, closed, disk full). The write is not visible. If the disk failed
-    /// during the write, it may still exist after a restart. A write to etcd that was sent but not answered
-    /// may be committed already, or later; the message says so.
+    /// during the write, the write may still be visible after a restart. A write to etcd that was sent but
+    /// not answered may be committed already, or later; the message says so.
     #[error("store unavailable: {0}")]
     Unavailable(String),
+}
+
+/// Returns `at revision …`, or `absent` without a revision.
+fn presence(revision: Option<&Revision>) -> String {
+    revision.map_or_else(
+        || "absent".to_owned(),
+        |revision| format!("at revision {revision}"),
+    )
 }
 
 /// Reason why a store is not ready. Operators see it in the log and at `/readyz/storage`.
@@ -118,10 +126,10 @@ pub enum NotReady {
     /// A write failed: only a restart reads the stored state again.
     #[error("{0}")]
     Failed(String),
-    /// The store cannot be watched: it is unreachable, or refuses.
+    /// The store cannot be watched: it is unreachable, or refuses the watch.
     #[error("{0}")]
     Unreachable(String),
-    /// A value is not an object, or this program cannot read it.
+    /// A value in etcd is not an object, or cannot be decrypted.
     #[error("the value of {key} in etcd cannot be read: {problem}")]
     Unreadable {
         /// Key of the value.

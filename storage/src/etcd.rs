@@ -1,24 +1,25 @@
-//! A store on etcd v3, for several Berths at once.
+//! A store on etcd v3, which several Berth servers can share.
 //!
 //! etcd's revision is the resourceVersion: every step is one transaction and so one revision, guarded by the
 //! revisions of the objects it depends on ([`write`]). The steps of a list are committed one after the other;
 //! after a failure, the earlier steps stay. Fences are separate keys, which are compared and written with the
 //! step, so they also work across processes.
 //!
-//! One watch over all objects feeds the same cache as in other stores ([`follow`], [`feed`]), so reads and
-//! watches are also served from memory. A list of the newest state requests etcd's revision and waits until
-//! the watch has reached it ([`fresh`]): so it has every write that any replica acknowledged. Lists at a
-//! revision that this process has not seen are read from etcd, page by page ([`load`]).
+//! One watch of all objects feeds the watch cache ([`follow`], [`feed`]), so reads and watches are served
+//! from memory, as in other stores. A list of the newest state requests etcd's revision ([`newest`]) and
+//! waits until the watch has reached that revision, so the list has every write that any replica
+//! acknowledged. Lists at a revision that this process has not seen are read from etcd, page by page
+//! ([`load`]).
 
 mod compact;
 mod config;
 mod feed;
 mod follow;
-mod fresh;
 mod import;
 mod layout;
 mod link;
 mod load;
+mod newest;
 mod open;
 mod write;
 
@@ -35,10 +36,10 @@ use crate::source::{At, Scope, Source, Store, Watch, Writer};
 use crate::step::{Step, StepResult};
 pub use config::{DEFAULT_COMPACTION, DEFAULT_PREFIX, EtcdConfig};
 use feed::Feed;
-use fresh::Fresh;
 pub use import::{CopyProgress, RAISE_LIMIT};
 use layout::Layout;
 use link::{Failure, Link};
+use newest::NewestRevision;
 use write::{FencePasses, StepWriter};
 
 /// Objects in etcd. Dropping the store ends its watch; the objects stay in etcd.
@@ -46,8 +47,8 @@ pub struct EtcdStore {
     link: Arc<Link>,
     layout: Layout,
     feed: Arc<Feed>,
-    fresh: Fresh,
-    /// First revision of this store. Earlier revisions of the same etcd may belong to another store.
+    newest_revision: NewestRevision,
+    /// First revision of this store. Earlier revisions of the etcd cluster may belong to another store.
     since: Revision,
     tasks: Vec<JoinHandle<()>>,
 }
@@ -62,7 +63,8 @@ impl EtcdStore {
         open::open(config, limits).await
     }
 
-    /// Reads a list from etcd itself, at a revision that the cache no longer has, or never had.
+    /// Reads the objects of `resource` at `revision` from etcd itself. `oldest` is the oldest revision of the
+    /// cache, for the error `Expired`.
     async fn list_from_etcd(
         &self,
         resource: GroupResource,
@@ -76,21 +78,21 @@ impl EtcdStore {
                 asked: revision,
                 oldest,
             },
-            failure => self.link.unread(&failure),
+            failure => self.link.read_error(&failure),
         })?;
         if let Some((key, problem)) = loaded.unreadable.pop() {
             return Err(load::unreadable(&self.link, &self.layout, &key, problem));
         }
-        let items = loaded.shelves.remove(&resource).unwrap_or_default();
+        let items = loaded.objects.remove(&resource).unwrap_or_default();
         Ok(Collection { revision, items })
     }
 
-    /// Waits until the cache has everything that was acknowledged before this call.
+    /// Waits until the cache has every write that was acknowledged before this call.
     async fn catch_up(&self) -> Result<(), StoreError> {
-        let newest = self.fresh.revision().await?;
+        let newest = self.newest_revision.get().await?;
         self.feed.wait_for(newest).await.map_err(|_behind| {
             StoreError::Unavailable(format!(
-                "{}: revision {newest} did not come over the watch within {} s",
+                "{}: the watch has not delivered revision {newest} within {} s: try again",
                 self.link.place(),
                 Feed::WAIT.as_secs()
             ))

@@ -1,9 +1,8 @@
 //! Fences, with the revision at which each was last passed.
 //!
-//! They are only in memory, which is sufficient: a fence orders a write after the snapshot of its decision,
-//! and every pending decision ends with the process that has the store. A decision after a restart is based
-//! on a snapshot at or after the loaded revision, which is newer than any earlier passing of a fence. Only
-//! one process at a time has the store.
+//! Fences are only in memory, which is sufficient: only one process at a time has the store, and every
+//! pending decision ends with that process. A decision after a restart is based on a snapshot at or after the
+//! loaded revision, and no fence was passed after that revision.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,13 +11,14 @@ use berth_apimachinery::Revision;
 
 use crate::error::StoreError;
 
-/// Highest number of fences; beyond it, the older half is merged into the floor.
+/// Maximal number of fences with a revision of their own; beyond it, the older half is merged into the floor.
 const LIMIT: usize = 65_536;
 
 /// Revisions at which fences were last passed.
 #[derive(Debug)]
 pub(crate) struct Fences {
     passed: HashMap<Arc<str>, Revision>,
+    /// Upper limit of the revision at which any other fence was last passed.
     floor: Revision,
 }
 
@@ -31,7 +31,7 @@ impl Fences {
         }
     }
 
-    /// Returns an upper bound of the revision at which `name` was last passed.
+    /// Returns an upper limit of the revision at which `name` was last passed.
     pub(crate) fn last(&self, name: &str) -> Revision {
         self.passed.get(name).copied().unwrap_or(self.floor)
     }
@@ -44,8 +44,8 @@ impl Fences {
         }
     }
 
-    /// Forgets the older half. A forgotten fence counts as passed at the floor, so a decision on an older
-    /// snapshot is refused, and never admitted by mistake.
+    /// Forgets the older half of the fences. A forgotten fence counts as passed at the floor, so a decision
+    /// on an older snapshot may be refused without need, but is never admitted by mistake.
     fn forget_older_half(&mut self) {
         let mut revisions: Vec<_> = self.passed.values().copied().collect();
         revisions.sort_unstable();

@@ -11,16 +11,17 @@ use crate::source::Event;
 /// Limits of a store's history. A watcher or a list that needs more gets `Expired`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Number of kept changes for each resource.
+    /// Maximal number of kept changes of each resource.
     pub events: usize,
-    /// Memory in bytes for the kept changes of each resource.
+    /// Maximal memory, in bytes, of the kept changes of each resource.
     pub bytes: usize,
-    /// Memory in bytes for the kept changes of all resources.
+    /// Maximal memory, in bytes, of the kept changes of all resources.
     pub total_bytes: usize,
-    /// Shortest time for which changes are kept, within the other limits. A client that was disconnected for
-    /// longer lists again.
+    /// Time for which changes are kept at least, within the other limits. A client that was disconnected for
+    /// longer has to list again.
     pub age: Duration,
-    /// Memory in bytes of a resource's changes above which changes older than `age` are forgotten.
+    /// Memory, in bytes, of the kept changes of a resource above which changes older than `age` are
+    /// forgotten.
     pub aged_bytes: usize,
 }
 
@@ -48,11 +49,12 @@ pub(crate) fn weight(object: &Object) -> usize {
     OVERHEAD + object.len()
 }
 
-/// Number of changes that keep their frames. Most watchers are at the newest ones; a watcher that is further
-/// behind encodes frames itself.
+/// Number of the newest changes that keep their frames. Most watchers need only these changes; a watcher that
+/// is further behind encodes frames itself.
 const MAX_FRAMES: usize = 256;
 
-/// A watcher is usually behind by fewer changes than this number.
+/// Number of the newest changes that are searched one by one, before a binary search: most watchers are
+/// behind by fewer changes.
 const MAX_LAG: usize = 4;
 
 /// One change, and the data to undo it.
@@ -68,7 +70,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Returns the memory that counts for this entry: the size of the new object, or of the deleted object.
+    /// Returns the memory that counts for this entry: that of the new object, or of the deleted object.
     fn size(&self) -> usize {
         let change = &self.event.change;
         let object = change.new.as_ref().or(change.old.as_ref());
@@ -80,7 +82,9 @@ impl Entry {
 #[derive(Clone, Debug)]
 pub(crate) struct History {
     entries: Vector<Entry>,
+    /// Revision after which every change is known.
     floor: Revision,
+    /// Memory that counts for the entries.
     bytes: usize,
 }
 
@@ -94,12 +98,12 @@ impl History {
         }
     }
 
-    /// Revision after which every change is known.
+    /// Returns the revision after which every change is known.
     pub(crate) fn floor(&self) -> Revision {
         self.floor
     }
 
-    /// Revision of the oldest known change.
+    /// Returns the revision of the oldest known change.
     pub(crate) fn oldest(&self) -> Option<Revision> {
         self.entries.front().map(|entry| entry.event.change.revision)
     }
@@ -111,7 +115,7 @@ impl History {
             .is_some_and(|entry| entry.event.change.revision > revision)
     }
 
-    /// Adds the newest change; returns the bytes added.
+    /// Adds the newest change; returns the memory that counts for it, in bytes.
     pub(crate) fn push(&mut self, entry: Entry) -> usize {
         let size = entry.size();
         self.bytes += size;
@@ -120,8 +124,8 @@ impl History {
         size
     }
 
-    /// Removes the frame of the change that has just become too old to keep it. With a frame, a change needs
-    /// twice the memory that counts for it.
+    /// Removes the frame of the change that is no longer one of the [`MAX_FRAMES`] newest ones. With a frame,
+    /// a change needs twice the memory that counts for it.
     fn drop_frame(&mut self) {
         let index = self.entries.len().checked_sub(MAX_FRAMES + 1);
         let Some(entry) = index.and_then(|index| self.entries.get(index)) else {
@@ -140,7 +144,7 @@ impl History {
         }
     }
 
-    /// Whether the kept changes exceed the limits for one resource.
+    /// Whether the known changes exceed the limits of one resource.
     pub(crate) fn exceeds(&self, limits: &Limits) -> bool {
         self.entries.len() > limits.events || self.bytes > limits.bytes
     }
@@ -155,7 +159,7 @@ impl History {
                 .is_some_and(|entry| now.duration_since(entry.at) > limits.age)
     }
 
-    /// Forgets the oldest change; returns the freed bytes, or `None` when there is no change.
+    /// Forgets the oldest change; returns the memory that counted for it, or `None` when there is no change.
     pub(crate) fn forget_oldest(&mut self) -> Option<usize> {
         let entry = self.entries.pop_front()?;
         let size = entry.size();
@@ -164,7 +168,7 @@ impl History {
         Some(size)
     }
 
-    /// Number of known changes after `revision`.
+    /// Returns the number of known changes after `revision`.
     pub(crate) fn count_after(&self, revision: Revision) -> usize {
         self.entries.len() - self.position_after(revision)
     }
@@ -222,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_that_are_not_new_any_more_keep_no_frames() {
+    fn only_the_newest_changes_keep_frames() {
         let mut history = History::new(Revision(0));
         for revision in 1..=MAX_FRAMES as u64 + 3 {
             let entry = entry(revision);

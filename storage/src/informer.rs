@@ -1,5 +1,5 @@
-//! Loop of a controller: list, watch from there, and list again when the watch ends, like every informer of
-//! Kubernetes.
+//! Informer, the loop of a controller: list, watch the changes since the list, and list again when the watch
+//! ends, as informers do in Kubernetes.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -10,17 +10,17 @@ use berth_apimachinery::Revision;
 use crate::error::StoreError;
 use crate::source::{Event, Scope, Source};
 
-/// Highest number of changes that are read from the watch at a time.
-const CHANGES: usize = 1024;
+/// Maximal number of changes that are read from the watch at a time.
+const MAX_CHANGES: usize = 1024;
 
-/// Receiver of an informer's changes, such as a controller. It tracks its own pending work.
+/// Receiver of an informer's changes, such as a controller. The handler tracks its pending work itself.
 pub trait Handler: Send {
     /// Delay before failed work is retried.
     const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-    /// Lists all objects, and forgets the known ones, since changes may have been missed. The watch has every
-    /// change since before this call, so the lists may already include some of them. A controller that reads
-    /// everything at any change does nothing here.
+    /// Lists all objects, and forgets the known ones, since changes may have been missed. The watch then
+    /// starts at a revision from before this call, so the lists may already include some of the watched
+    /// changes. A controller that reads everything at any change does nothing here.
     ///
     /// # Errors
     /// The error of the source. The informer lists again later.
@@ -39,7 +39,7 @@ pub trait Handler: Send {
     /// [`Handler::RETRY_AFTER`] at the latest.
     fn work(&mut self) -> impl Future<Output = bool> + Send;
 
-    /// Ends when there is work although the source has not changed. Must be cancel safe.
+    /// Waits until there is work although the source has not changed. Must be cancel safe.
     fn woken(&mut self) -> impl Future<Output = ()> + Send {
         std::future::pending()
     }
@@ -56,7 +56,7 @@ pub async fn run(
     mut handler: impl Handler,
     stop: impl Future<Output = ()>,
 ) {
-    let follow_for_ever = async {
+    let follow_forever = async {
         loop {
             // The revision is read before the list, so that no change in between is missed.
             let start = source.revision();
@@ -67,11 +67,11 @@ pub async fn run(
     };
     tokio::select! {
         () = stop => {}
-        () = follow_for_ever => {}
+        () = follow_forever => {}
     }
 }
 
-/// Lists, then watches the changes after `start` until the watch ends.
+/// Lists, then watches the changes after `start`; returns the error that ended the list or the watch.
 async fn follow<H: Handler>(
     source: &dyn Source,
     scope: &Scope,
@@ -88,12 +88,12 @@ async fn follow<H: Handler>(
     loop {
         let is_done = handler.work().await;
         tokio::select! {
-            events = watch.next(CHANGES) => match events {
+            events = watch.next(MAX_CHANGES) => match events {
                 Ok(events) => handler.handle(&events).await,
                 Err(problem) => return problem,
             },
             () = handler.woken() => {}
-            // A failed attempt may succeed later without a change in the source.
+            // Failed work may succeed later without a change in the source.
             () = tokio::time::sleep(H::RETRY_AFTER), if !is_done => {}
         }
     }

@@ -1,4 +1,4 @@
-//! The content of a store at one revision, for a copy into another store.
+//! Snapshots: the content of a store at one revision, for a copy into another store.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Returns the first object that differs between `self` and `other`, apart from revisions, or is missing
-    /// in one of them.
+    /// Returns the key of the first object that differs between `self` and `other`, apart from revisions, or
+    /// that one of the snapshots does not have. Both snapshots must be in the same order.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Option<Key> {
         let mut others = other.objects.iter();

@@ -1,4 +1,5 @@
-//! Check of lists of steps against a state, and computation of the next state, before anything is durable.
+//! Stage of a batch: lists of steps are checked against a state, and the next state is computed, before
+//! anything is durable.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -16,11 +17,13 @@ use crate::step::{Expect, Step, StepResult};
 /// One change that is not durable yet, and the object before it at its own revision.
 pub(crate) type StagedChange = (Change, Option<Arc<Object>>);
 
-/// A batch under construction. Each list of steps sees the earlier ones; a refused list has no effect.
+/// A batch of lists of steps that is not durable yet. A list sees the changes of the earlier lists; a refused
+/// list has no effect.
 pub(crate) struct Stage {
     state: State,
     revision: Revision,
     changes: Vec<StagedChange>,
+    /// Revisions at which this batch passed fences.
     passed: HashMap<Arc<str>, Revision>,
 }
 
@@ -40,13 +43,13 @@ impl Stage {
         self.changes.is_empty()
     }
 
-    /// Changes of the batch, in order.
+    /// Returns the changes of the batch, in order.
     #[cfg(feature = "embedded")]
     pub(crate) fn changes(&self) -> &[StagedChange] {
         &self.changes
     }
 
-    /// Resources that this batch changes.
+    /// Returns the resources that this batch changes.
     pub(crate) fn changed_resources(&self) -> BTreeSet<GroupResource> {
         self.changes
             .iter()
@@ -54,7 +57,7 @@ impl Stage {
             .collect()
     }
 
-    /// Revision after this batch.
+    /// Returns the revision after this batch.
     #[cfg(feature = "embedded")]
     pub(crate) fn revision(&self) -> Revision {
         self.revision
@@ -65,8 +68,8 @@ impl Stage {
     /// # Errors
     /// The first error of a step; the batch is then unchanged.
     pub(crate) fn apply(&mut self, fences: &Fences, steps: &[Step]) -> Result<Vec<StepResult>, StoreError> {
-        // A single step is checked before it changes anything, so only longer lists need a copy for undoing
-        // them.
+        // A single step is checked before it changes anything, so only a longer list needs a copy of the
+        // state, to undo its first steps when a later one is refused.
         let before = (steps.len() > 1).then(|| self.state.clone());
         let (revision, count) = (self.revision, self.changes.len());
         let mut passing = Vec::new();
@@ -161,8 +164,8 @@ impl Stage {
         })
     }
 
-    /// Checks the guards of a step. The check of revisions sees the earlier steps of the same list; the check
-    /// of fences does not, since a list does not conflict with itself.
+    /// Checks the guards of a step. The check of revisions sees the earlier steps of the step's list. The
+    /// check of fences does not, since a list does not conflict with itself.
     fn check_guards(&self, fences: &Fences, step: &Step) -> Result<(), StoreError> {
         for guard in &step.guards {
             match guard {
@@ -232,7 +235,7 @@ pub(crate) fn checked_draft(step: &Step) -> Result<Option<&Draft>, StoreError> {
     };
     match (step.verb, &step.object) {
         (Verb::Delete, _) => Ok(None),
-        (_, None) => misuse(format!("a step that does {:?} needs an object", step.verb)),
+        (_, None) => misuse(format!("a step with the verb {:?} needs an object", step.verb)),
         (_, Some(draft)) => match misplaced(&step.key, draft) {
             Some(problem) => misuse(problem),
             None => Ok(Some(draft)),

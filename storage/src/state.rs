@@ -18,22 +18,21 @@ use crate::history::{self, Entry, History, Limits};
 use crate::snapshot::Snapshot;
 use crate::source::{Event, Scope};
 
-/// Number of changes above which undoing them, to answer a list at a past revision, is too expensive (about 2
-/// ms).
+/// Maximal number of changes that are undone to answer a list at a past revision (in about 2 ms).
 const UNDO_LIMIT: usize = 1024;
-/// Number of a resource's changes that are forgotten at a time because of their age, so that the changes of a
-/// burst block no writer.
+/// Maximal number of a resource's changes that one write forgets because of their age, so that no write waits
+/// until all changes of an earlier burst are forgotten.
 const AGED_AT_ONCE: usize = 64;
 
 /// Objects of one resource and their known history.
 #[derive(Clone, Debug)]
-pub(crate) struct Shelf {
+pub(crate) struct ResourceState {
     items: OrdMap<Name, Arc<Object>>,
     history: History,
     superseded: u64,
 }
 
-impl Shelf {
+impl ResourceState {
     fn new(start: Revision) -> Self {
         Self {
             items: OrdMap::new(),
@@ -42,13 +41,14 @@ impl Shelf {
         }
     }
 
-    /// Total memory of all objects that were replaced or deleted so far. The difference of two totals is an
-    /// upper limit of the memory that only a held list needs.
+    /// Total bytes of all objects that were replaced or deleted so far. The difference of two totals is an
+    /// upper limit of the bytes that only a list from the time of the first total needs.
     pub(crate) fn superseded(&self) -> u64 {
         self.superseded
     }
 
-    /// Returns the objects at `revision`; `None` when they are unknown or expensive to compute.
+    /// Returns the objects at `revision`; `None` when their changes since then are not all known, or too
+    /// many.
     fn items_at(&self, revision: Revision) -> Option<OrdMap<Name, Arc<Object>>> {
         if revision < self.history.floor() || self.history.count_after(revision) > UNDO_LIMIT {
             return None;
@@ -65,7 +65,7 @@ impl Shelf {
     }
 }
 
-/// Returns the position of `key` in its collection; shares the key's text.
+/// Returns the position of `key` in its collection. The position shares the texts of the key.
 pub(crate) fn name_of(key: &Key) -> Name {
     Name {
         namespace: Arc::clone(&key.namespace),
@@ -77,8 +77,10 @@ pub(crate) fn name_of(key: &Key) -> Name {
 #[derive(Clone, Debug)]
 pub(crate) struct State {
     revision: Revision,
+    /// Revision up to which changes are unknown for every resource.
     start: Revision,
-    shelves: OrdMap<GroupResource, Arc<Shelf>>,
+    resource_states: OrdMap<GroupResource, Arc<ResourceState>>,
+    /// Total bytes of the histories of all resources.
     history_bytes: usize,
 }
 
@@ -88,39 +90,42 @@ impl State {
         Self {
             revision: start,
             start,
-            shelves: OrdMap::new(),
+            resource_states: OrdMap::new(),
             history_bytes: 0,
         }
     }
 
-    /// Newest revision.
+    /// The revision of this state.
     pub(crate) fn revision(&self) -> Revision {
         self.revision
     }
 
-    /// Returns the objects and history of a resource.
-    pub(crate) fn shelf(&self, resource: GroupResource) -> Option<&Shelf> {
-        self.shelves.get(&resource).map(Arc::as_ref)
+    /// Returns the objects and the history of `resource`; `None` if it never had an object.
+    pub(crate) fn resource_state(&self, resource: GroupResource) -> Option<&ResourceState> {
+        self.resource_states.get(&resource).map(Arc::as_ref)
     }
 
-    /// Returns one object.
+    /// Returns the object at `key`.
     pub(crate) fn get(&self, key: &Key) -> Option<&Arc<Object>> {
-        self.shelves.get(&key.resource)?.items.get(&name_of(key))
+        self.resource_states.get(&key.resource)?.items.get(&name_of(key))
     }
 
-    /// Returns every object, in order.
+    /// Returns every object, by resource, namespace and name.
     #[cfg(any(feature = "embedded", feature = "etcd"))]
     pub(crate) fn snapshot(&self) -> Snapshot {
-        let objects = self.shelves.iter().flat_map(|(&resource, shelf)| {
-            shelf.items.iter().map(move |(name, object)| {
-                let key = Key {
-                    resource,
-                    namespace: Arc::clone(&name.namespace),
-                    name: Arc::clone(&name.name),
-                };
-                (key, Arc::clone(object))
-            })
-        });
+        let objects = self
+            .resource_states
+            .iter()
+            .flat_map(|(&resource, resource_state)| {
+                resource_state.items.iter().map(move |(name, object)| {
+                    let key = Key {
+                        resource,
+                        namespace: Arc::clone(&name.namespace),
+                        name: Arc::clone(&name.name),
+                    };
+                    (key, Arc::clone(object))
+                })
+            });
         Snapshot {
             revision: self.revision,
             objects: objects.collect(),
@@ -130,21 +135,21 @@ impl State {
     /// Returns all objects of `resource`.
     pub(crate) fn collection(&self, resource: GroupResource) -> Collection {
         let items = self
-            .shelf(resource)
-            .map_or_else(OrdMap::new, |shelf| shelf.items.clone());
+            .resource_state(resource)
+            .map_or_else(OrdMap::new, |resource_state| resource_state.items.clone());
         Collection {
             revision: self.revision,
             items,
         }
     }
 
-    /// Returns all objects of `resource` at `revision`, if that is cheap to compute.
+    /// Returns all objects of `resource` at `revision`; `None` when they are unknown or expensive to compute.
     pub(crate) fn collection_at(&self, resource: GroupResource, revision: Revision) -> Option<Collection> {
         if revision < self.start || revision > self.revision {
             return None;
         }
-        let items = match self.shelf(resource) {
-            Some(shelf) => shelf.items_at(revision)?,
+        let items = match self.resource_state(resource) {
+            Some(resource_state) => resource_state.items_at(revision)?,
             None => OrdMap::new(),
         };
         Some(Collection { revision, items })
@@ -152,30 +157,30 @@ impl State {
 
     /// Revision after which every change of `resource` is known.
     pub(crate) fn floor(&self, resource: GroupResource) -> Revision {
-        self.shelf(resource)
-            .map_or(self.start, |shelf| shelf.history.floor())
+        self.resource_state(resource)
+            .map_or(self.start, |resource_state| resource_state.history.floor())
     }
 
     /// Stores `object` at `key`, or deletes the object there; returns the former object. The history does not
     /// change: [`State::record`] is called when the change is durable.
     pub(crate) fn set(&mut self, key: &Key, object: Option<Arc<Object>>) -> Option<Arc<Object>> {
-        let shelf = self.shelf_mut(key.resource);
+        let resource_state = self.resource_state_mut(key.resource);
         let before = match object {
-            Some(object) => shelf.items.insert(name_of(key), object),
-            None => shelf.items.remove(&name_of(key)),
+            Some(object) => resource_state.items.insert(name_of(key), object),
+            None => resource_state.items.remove(&name_of(key)),
         };
-        shelf.superseded += before.as_ref().map_or(0, |object| history::weight(object) as u64);
+        resource_state.superseded += before.as_ref().map_or(0, |object| history::weight(object) as u64);
         before
     }
 
-    /// Sets all objects of a resource while a store is being loaded.
+    /// Sets all objects of `resource`, while a store is being loaded.
     #[cfg(any(feature = "embedded", feature = "etcd"))]
     pub(crate) fn load(&mut self, resource: GroupResource, items: OrdMap<Name, Arc<Object>>) {
-        self.shelf_mut(resource).items = items;
+        self.resource_state_mut(resource).items = items;
     }
 
-    /// Moves to the revision of the last of `changes`, which were committed at `now`, and keeps them in the
-    /// history, within `limits`.
+    /// Adds `changes`, which were committed at `now`, to the history, and forgets old changes beyond
+    /// `limits`. The revision becomes the revision of the last change.
     pub(crate) fn record(
         &mut self,
         changes: Vec<(Change, Option<Arc<Object>>)>,
@@ -191,20 +196,20 @@ impl State {
                 before,
                 at: now,
             };
-            self.history_bytes += self.shelf_mut(resource).history.push(entry);
+            self.history_bytes += self.resource_state_mut(resource).history.push(entry);
             changed_resources.insert(resource);
         }
         for resource in changed_resources {
-            while self.shelf_mut(resource).history.exceeds(limits) {
+            while self.resource_state_mut(resource).history.exceeds(limits) {
                 self.forget_oldest_of(resource);
             }
         }
         self.forget_aged(limits, now);
         while self.history_bytes > limits.total_bytes {
             let oldest = self
-                .shelves
+                .resource_states
                 .iter()
-                .filter_map(|(resource, shelf)| Some((shelf.history.oldest()?, *resource)))
+                .filter_map(|(resource, resource_state)| Some((resource_state.history.oldest()?, *resource)))
                 .min();
             match oldest {
                 Some((_, resource)) => self.forget_oldest_of(resource),
@@ -213,15 +218,18 @@ impl State {
         }
     }
 
-    /// Forgets the changes of every resource that are older than `limits.age` at `now`, while all changes of
-    /// the resource exceed `limits.aged_bytes`.
+    /// Forgets changes that are older than `limits.age` at `now`, for each resource whose kept changes exceed
+    /// `limits.aged_bytes`; at most [`AGED_AT_ONCE`] for each resource.
     fn forget_aged(&mut self, limits: &Limits, now: Instant) {
-        let is_aged = |shelf: &Shelf| shelf.history.has_aged(limits, now);
-        let shelves = self.shelves.iter().filter(|(_, shelf)| is_aged(shelf));
-        let aged: Vec<GroupResource> = shelves.map(|(resource, _)| *resource).collect();
+        let is_aged = |resource_state: &ResourceState| resource_state.history.has_aged(limits, now);
+        let resource_states = self
+            .resource_states
+            .iter()
+            .filter(|(_, resource_state)| is_aged(resource_state));
+        let aged: Vec<GroupResource> = resource_states.map(|(resource, _)| *resource).collect();
         for resource in aged {
             for _ in 0..AGED_AT_ONCE {
-                if !is_aged(self.shelf_mut(resource)) {
+                if !is_aged(self.resource_state_mut(resource)) {
                     break;
                 }
                 self.forget_oldest_of(resource);
@@ -229,7 +237,7 @@ impl State {
         }
     }
 
-    /// Revision before which nothing is known.
+    /// Revision up to which changes are unknown for every resource.
     #[cfg(feature = "etcd")]
     pub(crate) fn start(&self) -> Revision {
         self.start
@@ -238,10 +246,10 @@ impl State {
     /// Every resource that ever had an object.
     #[cfg(feature = "etcd")]
     pub(crate) fn resources(&self) -> Vec<GroupResource> {
-        self.shelves.keys().copied().collect()
+        self.resource_states.keys().copied().collect()
     }
 
-    /// Moves to `revision`: no change up to it is missing.
+    /// Raises the revision to `revision`, since no change up to that revision is missing.
     #[cfg(feature = "etcd")]
     pub(crate) fn reach(&mut self, revision: Revision) {
         self.revision = self.revision.max(revision);
@@ -250,17 +258,17 @@ impl State {
     /// Returns at most `max` changes of `scope` after `cursor`, in the order of their revisions.
     ///
     /// # Errors
-    /// `Expired` when some of them are no longer kept.
+    /// `Expired` when a change after `cursor` is no longer kept.
     pub(crate) fn events(
         &self,
         scope: &Scope,
         cursor: Revision,
         max: usize,
     ) -> Result<Vec<Arc<Event>>, StoreError> {
-        let shelves = self.shelves_of(scope);
-        if let Some(oldest) = shelves
+        let resource_states = self.resource_states_of(scope);
+        if let Some(oldest) = resource_states
             .iter()
-            .map(|shelf| shelf.history.floor())
+            .map(|resource_state| resource_state.history.floor())
             .chain([self.start])
             .filter(|floor| *floor > cursor)
             .max()
@@ -270,65 +278,64 @@ impl State {
                 oldest,
             });
         }
-        let mut events: Vec<_> = shelves
+        let mut events: Vec<_> = resource_states
             .iter()
-            .filter(|shelf| shelf.history.has_changes_after(cursor))
-            .flat_map(|shelf| {
-                shelf
+            .filter(|resource_state| resource_state.history.has_changes_after(cursor))
+            .flat_map(|resource_state| {
+                resource_state
                     .history
                     .after(cursor)
                     .take(max)
                     .map(|entry| Arc::clone(&entry.event))
             })
             .collect();
-        if shelves.len() > 1 {
+        if resource_states.len() > 1 {
             events.sort_unstable_by_key(|event| event.change.revision);
             events.truncate(max);
         }
         Ok(events)
     }
 
-    /// Whether `scope` has changes after `cursor`, known or forgotten.
+    /// Whether `scope` has changes after `cursor`, kept or forgotten.
     pub(crate) fn pending(&self, scope: &Scope, cursor: Revision) -> bool {
         self.start > cursor
-            || self
-                .shelves_of(scope)
-                .iter()
-                .any(|shelf| shelf.history.has_changes_after(cursor) || shelf.history.floor() > cursor)
+            || self.resource_states_of(scope).iter().any(|resource_state| {
+                resource_state.history.has_changes_after(cursor) || resource_state.history.floor() > cursor
+            })
     }
 
     /// Oldest revision after which a watch of `scope` can start.
     pub(crate) fn floor_of(&self, scope: &Scope) -> Revision {
-        self.shelves_of(scope)
+        self.resource_states_of(scope)
             .iter()
-            .map(|shelf| shelf.history.floor())
+            .map(|resource_state| resource_state.history.floor())
             .max()
             .unwrap_or_default()
             .max(self.start)
     }
 
-    fn shelves_of(&self, scope: &Scope) -> Vec<&Shelf> {
+    fn resource_states_of(&self, scope: &Scope) -> Vec<&ResourceState> {
         match scope {
-            Scope::One(resource) => self.shelf(*resource).into_iter().collect(),
+            Scope::One(resource) => self.resource_state(*resource).into_iter().collect(),
             Scope::Many(resources) => resources
                 .iter()
-                .filter_map(|resource| self.shelf(*resource))
+                .filter_map(|resource| self.resource_state(*resource))
                 .collect(),
-            Scope::All => self.shelves.values().map(Arc::as_ref).collect(),
+            Scope::All => self.resource_states.values().map(Arc::as_ref).collect(),
         }
     }
 
-    fn shelf_mut(&mut self, resource: GroupResource) -> &mut Shelf {
+    fn resource_state_mut(&mut self, resource: GroupResource) -> &mut ResourceState {
         let start = self.start;
         Arc::make_mut(
-            self.shelves
+            self.resource_states
                 .entry(resource)
-                .or_insert_with(|| Arc::new(Shelf::new(start))),
+                .or_insert_with(|| Arc::new(ResourceState::new(start))),
         )
     }
 
     fn forget_oldest_of(&mut self, resource: GroupResource) {
-        let freed = self.shelf_mut(resource).history.forget_oldest();
+        let freed = self.resource_state_mut(resource).history.forget_oldest();
         self.history_bytes -= freed.unwrap_or_default();
     }
 }
@@ -362,8 +369,8 @@ mod tests {
     }
 
     fn change_count(state: &State, resource: &'static str) -> usize {
-        let shelf = state.shelf(GroupResource::new("", resource)).unwrap();
-        shelf.history.count_after(Revision(0))
+        let resource_state = state.resource_state(GroupResource::new("", resource)).unwrap();
+        resource_state.history.count_after(Revision(0))
     }
 
     #[test]

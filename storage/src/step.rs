@@ -28,9 +28,9 @@ pub struct Step {
     pub subresource: &'static str,
     /// New object; `None` for a delete.
     pub object: Option<Draft>,
-    /// Condition on the object.
+    /// Condition on the step's own object.
     pub expect: Expect,
-    /// Further conditions.
+    /// Conditions on other objects and on fences.
     pub guards: Vec<Guard>,
 }
 

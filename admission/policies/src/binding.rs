@@ -1,4 +1,5 @@
-//! Bindings: the objects and parameters of a policy, and the consequences of a failure.
+//! Bindings of policies: the writes for which a policy is in force, its parameters, and the consequences of a
+//! failed validation.
 
 use serde_json::Value;
 
@@ -12,7 +13,7 @@ pub struct Binding {
     pub name: String,
     /// Name of the policy.
     pub policy: String,
-    /// Consequences of a failure, as in the binding: `Deny`, `Warn`, `Audit`.
+    /// Consequences of a failed validation (`validationActions`): `Deny`, `Warn`, `Audit`.
     pub actions: Vec<String>,
     pub(crate) constraints: Option<Constraints>,
     pub(crate) params: Option<ParamRef>,
@@ -36,7 +37,7 @@ impl Binding {
         }
     }
 
-    pub(crate) fn does(&self, action: &str) -> bool {
-        self.actions.iter().any(|known| known == action)
+    pub(crate) fn has_action(&self, action: &str) -> bool {
+        self.actions.iter().any(|listed| listed == action)
     }
 }

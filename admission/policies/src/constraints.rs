@@ -1,4 +1,4 @@
-//! `matchConstraints` of a policy and `matchResources` of a binding: the matching writes.
+//! Selection of writes by the `matchConstraints` of a policy and the `matchResources` of a binding.
 
 use berth_admission::client::{Rule, Subject};
 use berth_admission::{NAMESPACES, Request};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::params::compile;
 use crate::surroundings::Surroundings;
 
-/// Matching writes.
+/// Rules and selectors that select writes.
 #[derive(Clone, Debug)]
 pub struct Constraints {
     rules: Vec<NamedRule>,
@@ -47,18 +47,20 @@ impl NamedRule {
     }
 }
 
-/// The version in which policies see `subject`, if any of `rules` concerns it. This is the client's version
-/// if a rule covers it. Otherwise, unless `exact`, this is the first other version that a rule covers.
-fn version<'a>(rules: &[NamedRule], exact: bool, subject: &Subject<'a>) -> Option<&'a str> {
-    let covered = |version: &&str| rules.iter().any(|rule| rule.covers(subject.request, version));
-    if covered(&subject.version) {
+/// Version of the resource that one of `rules` covers: the client's version if possible, otherwise, unless
+/// `exact`, another served version. `None` when no rule covers the write.
+fn covered_version<'a>(rules: &[NamedRule], exact: bool, subject: &Subject<'a>) -> Option<&'a str> {
+    let is_covered = |version: &&str| rules.iter().any(|rule| rule.covers(subject.request, version));
+    if is_covered(&subject.version) {
         return Some(subject.version);
     }
     if exact {
         return None;
     }
     let others = subject.versions.iter().copied();
-    others.filter(|version| *version != subject.version).find(covered)
+    others
+        .filter(|version| *version != subject.version)
+        .find(is_covered)
 }
 
 impl Constraints {
@@ -81,34 +83,34 @@ impl Constraints {
         self.version(subject).is_some()
     }
 
-    /// Returns whether the rules and the namespace selector may concern `subject`. An unknown
-    /// namespace counts as selected, and an invalid selector selects every namespace.
+    /// Whether the rules match `subject`, and the namespace selector may match its namespace: a missing
+    /// namespace and an invalid selector count as a match.
     pub(crate) fn may_concern_in(&self, subject: &Subject<'_>, surroundings: &dyn Surroundings) -> bool {
         let request = subject.request;
-        // The labels of a written Namespace are known later.
+        // The new labels of a written Namespace are not known yet.
         let is_selected = || {
-            request.resource == NAMESPACES || self.is_in_namespace(request, None, surroundings) != Ok(false)
+            request.resource == NAMESPACES || self.selects_namespace(request, None, surroundings) != Ok(false)
         };
         self.may_concern(subject) && is_selected()
     }
 
     fn version<'a>(&self, subject: &Subject<'a>) -> Option<&'a str> {
-        if version(&self.excluded, self.exact, subject).is_some() {
+        if covered_version(&self.excluded, self.exact, subject).is_some() {
             return None;
         }
         if self.rules.is_empty() {
             return Some(subject.version);
         }
-        version(&self.rules, self.exact, subject)
+        covered_version(&self.rules, self.exact, subject)
     }
 
-    /// The version of the resource in which policies judge `subject`; `None` when the constraints exclude
-    /// `subject`.
+    /// Version of the resource in which policies judge the write of `object`; `None` when the constraints do
+    /// not match the write.
     ///
     /// # Errors
-    /// When a selector is invalid, or selects by the labels of a missing namespace, and nothing else excludes
-    /// `subject`.
-    pub fn concerns<'a>(
+    /// When a selector is invalid, or the namespace for the namespace selector does not exist, and neither
+    /// the rules nor the other selector exclude the write.
+    pub fn matching_version<'a>(
         &self,
         subject: &Subject<'a>,
         object: Option<&Value>,
@@ -118,7 +120,7 @@ impl Constraints {
             return Ok(None);
         };
         // A selector that does not match takes precedence over one that cannot be evaluated.
-        let in_namespace = self.is_in_namespace(subject.request, object, surroundings);
+        let in_namespace = self.selects_namespace(subject.request, object, surroundings);
         if in_namespace == Ok(false) {
             return Ok(None);
         }
@@ -134,7 +136,7 @@ impl Constraints {
         Ok(Some(version))
     }
 
-    fn is_in_namespace(
+    fn selects_namespace(
         &self,
         request: &Request<'_>,
         object: Option<&Value>,
@@ -144,14 +146,14 @@ impl Constraints {
         if selector.is_everything() {
             return Ok(true);
         }
-        let own = request.own_namespace(object);
+        let written_namespace = request.own_namespace(object);
         let namespace = request.namespace;
         // Cluster-scoped objects, except for Namespaces, match every namespace selector.
-        if own.is_none() && namespace.is_empty() {
+        if written_namespace.is_none() && namespace.is_empty() {
             return Ok(true);
         }
-        match own {
-            Some(own) => Ok(selects(selector, Some(own))),
+        match written_namespace {
+            Some(written) => Ok(selects(selector, Some(written))),
             None => match surroundings.namespace(namespace) {
                 Some(found) => Ok(selects(selector, Some(&found))),
                 None => Err(format!("namespaces {namespace:?} not found")),

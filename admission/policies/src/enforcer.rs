@@ -15,65 +15,66 @@ use crate::constraints::Constraints;
 use crate::dispatch::Pass;
 use crate::evaluate::{RemainingBudget, WRITE_LIMIT};
 use crate::params::ParamRef;
-use crate::set::{InForce, PolicyInForce};
+use crate::set::{PoliciesInForce, PolicyInForce};
 use crate::stored_set::StoredSet;
 use crate::surroundings::Surroundings;
 
-/// Highest number of evaluations of one write for access reviews. A review costs a third of an expression's
-/// budget, so one expression needs few; a policy can need more only in separate variables, one after the
-/// other.
-const MOST_ROUNDS: usize = 64;
+/// Highest number of evaluations of the policies for one write. After each evaluation that needs access
+/// reviews, the reviews are made and the policies are evaluated again. A review costs a third of the budget
+/// of an expression, so only variables that depend on each other need many evaluations.
+const MAX_EVALUATIONS: usize = 64;
 
-/// Highest cost of an evaluation that may delay the other tasks of the thread. A more expensive evaluation
-/// starts again in [`Surroundings::aside`].
-const AT_ONCE: u64 = 100_000;
+/// Highest cost of an evaluation on the calling thread, where it delays other tasks. A more expensive
+/// evaluation starts again in [`Surroundings::run_blocking`].
+const INLINE_LIMIT: u64 = 100_000;
 
 /// Highest number of parameters that the cost estimate of a policy counts.
-const MOST_PARAMS: usize = 1_000;
+const MAX_PARAMS: usize = 1_000;
 
-/// API groups whose objects no policy judges, as in kube-apiserver: the group of policies and webhook
-/// configurations, so that a wrong configuration can be deleted, and the groups of reviews, which store
-/// nothing and on which other components rely.
-const EXEMPT: [&str; 3] = [
+/// API groups that are exempt from policies, as in kube-apiserver: the group of policies and webhook
+/// configurations, so that a wrong configuration can be deleted, and the groups of access and token reviews,
+/// which store nothing and on which other components rely.
+const EXEMPT_GROUPS: [&str; 3] = [
     "admissionregistration.k8s.io",
     "authentication.k8s.io",
     "authorization.k8s.io",
 ];
 
-/// The policies in force.
+/// Compiles the stored policies and evaluates them for writes.
 pub struct Enforcer {
     surroundings: Arc<dyn Surroundings>,
-    in_force: Mutex<Arc<InForce>>,
-    /// Lock of compiling, so that the policies are compiled once.
+    in_force: Mutex<Arc<PoliciesInForce>>,
+    /// Lock for compilation, so that concurrent writes compile changed policies only once.
     compiling: Mutex<()>,
     /// Highest cost of all policies together for one write.
-    most: u64,
+    limit: u64,
 }
 
 impl Enforcer {
     /// Creates an enforcer of the policies of `surroundings`.
     #[must_use]
     pub fn new(surroundings: Arc<dyn Surroundings>) -> Arc<Self> {
-        Self::costing(surroundings, WRITE_LIMIT)
+        Self::with_limit(surroundings, WRITE_LIMIT)
     }
 
-    /// Creates an enforcer of the policies of `surroundings`. All policies together may cost at most `most`
+    /// Creates an enforcer of the policies of `surroundings`. All policies together may cost at most `limit`
     /// for one write.
-    pub(crate) fn costing(surroundings: Arc<dyn Surroundings>, most: u64) -> Arc<Self> {
+    pub(crate) fn with_limit(surroundings: Arc<dyn Surroundings>, limit: u64) -> Arc<Self> {
         Arc::new(Self {
             surroundings,
             in_force: Mutex::default(),
             compiling: Mutex::default(),
-            most,
+            limit,
         })
     }
 
-    /// Compiles the stored policies, so that their problems are logged now and not only at the next write.
-    pub fn look(&self) {
+    /// Compiles the stored policies, so that problems of expressions are logged before the next write.
+    pub fn compile_stored(&self) {
         drop(self.in_force());
     }
 
-    /// Policies in force with expressions that do not compile, and the number of these expressions.
+    /// Policies in force that have expressions that do not compile: type, name, and number of these
+    /// expressions.
     #[must_use]
     pub fn uncompiled(&self) -> Vec<(PolicyType, String, usize)> {
         let in_force = self.in_force();
@@ -85,7 +86,7 @@ impl Enforcer {
     }
 
     /// Returns the policies in force, compiled again if they changed.
-    fn in_force(&self) -> Arc<InForce> {
+    fn in_force(&self) -> Arc<PoliciesInForce> {
         let stored = self.surroundings.stored();
         let known = Arc::clone(&self.in_force.lock());
         if Arc::ptr_eq(&known.stored, &stored) {
@@ -93,17 +94,17 @@ impl Enforcer {
         }
         let mut now = known;
         self.surroundings
-            .aside(&mut || now = self.compile(Arc::clone(&stored)));
+            .run_blocking(&mut || now = self.compile(Arc::clone(&stored)));
         now
     }
 
-    fn compile(&self, stored: Arc<StoredSet>) -> Arc<InForce> {
+    fn compile(&self, stored: Arc<StoredSet>) -> Arc<PoliciesInForce> {
         let _alone = self.compiling.lock();
         let known = Arc::clone(&self.in_force.lock());
         if Arc::ptr_eq(&known.stored, &stored) {
             return known;
         }
-        let now = Arc::new(InForce::new(stored, &known));
+        let now = Arc::new(PoliciesInForce::new(stored, &known));
         tracing::info!(
             validating = now.validating.len(),
             mutating = now.mutating.len(),
@@ -113,8 +114,8 @@ impl Enforcer {
         now
     }
 
-    /// Runs `work` as one pass within the budget `left`, and subtracts its cost. Cheap work is done at once;
-    /// expensive work is repeated in [`Surroundings::aside`].
+    /// Runs `work` as one pass within the budget `left`, and subtracts the cost of the pass. Cheap work is
+    /// done on the calling thread; expensive work is repeated in [`Surroundings::run_blocking`].
     fn pass<'s, T>(
         &'s self,
         subject: &'s Subject<'s>,
@@ -122,46 +123,47 @@ impl Enforcer {
         left: &mut u64,
         work: impl Fn(&mut Pass<'s, 's>) -> T,
     ) -> (Pass<'s, 's>, T) {
-        let run = |most: u64| {
-            let left = RemainingBudget::new(most);
+        let run = |budget: u64| {
+            let left = RemainingBudget::new(budget);
             let mut pass = Pass::new(&*self.surroundings, subject, Arc::clone(decisions), left);
             let outcome = work(&mut pass);
             (pass, outcome)
         };
-        let little = AT_ONCE.min(*left);
-        let (pass, outcome) = run(little);
-        if !pass.left.is_out() {
-            *left -= little - pass.left.get();
+        let inline_budget = INLINE_LIMIT.min(*left);
+        let (pass, outcome) = run(inline_budget);
+        if !pass.left.is_used_up() {
+            *left -= inline_budget - pass.left.get();
             return (pass, outcome);
         }
         let mut result = (pass, outcome);
-        self.surroundings.aside(&mut || result = run(*left));
+        self.surroundings.run_blocking(&mut || result = run(*left));
         *left = result.0.left.get();
         result
     }
 
-    /// Expected cost of evaluating `bound` for a write of `subject`.
-    fn expected(&self, bound: &PolicyInForce, subject: &Subject<'_>) -> u64 {
+    /// Expected cost of evaluating the policy of `bound` for the write `subject`.
+    fn expected_cost(&self, bound: &PolicyInForce, subject: &Subject<'_>) -> u64 {
         let policy = &bound.policy;
-        let concerns = |constraints: Option<&Constraints>| {
+        let may_match = |constraints: Option<&Constraints>| {
             constraints.is_none_or(|constraints| constraints.may_concern_in(subject, &*self.surroundings))
         };
-        if !concerns(policy.constraints.as_ref()) {
+        if !may_match(policy.constraints.as_ref()) {
             return 0;
         }
         let bindings = bound.bindings.iter();
         let counts = bindings
-            .filter(|binding| concerns(binding.constraints.as_ref()))
+            .filter(|binding| may_match(binding.constraints.as_ref()))
             .map(|binding| {
-                let (kind, by) = (policy.param_kind.as_ref(), binding.params.as_ref());
+                let (kind, param_ref) = (policy.param_kind.as_ref(), binding.params.as_ref());
                 let namespace = subject.request.namespace;
-                ParamRef::count(kind, by, namespace, &*self.surroundings, MOST_PARAMS) as u64
+                ParamRef::count(kind, param_ref, namespace, &*self.surroundings, MAX_PARAMS) as u64
             });
-        policy.expected().saturating_mul(counts.sum())
+        policy.expected_cost().saturating_mul(counts.sum())
     }
 
-    /// Makes the requested reviews. Returns whether there were any.
-    async fn decide(
+    /// Makes the access reviews that `pass` needs, and adds the results to `decisions`. Returns false if it
+    /// needs none.
+    async fn make_reviews(
         &self,
         subject: &Subject<'_>,
         pass: Pass<'_, '_>,
@@ -173,59 +175,59 @@ impl Enforcer {
             .iter()
             .map(|review| self.surroundings.decide(user, review));
         let answers: Vec<_> = join_all(reviews).await;
-        let any = !pending.is_empty();
+        let needs_reviews = !pending.is_empty();
         Arc::make_mut(decisions).extend(pending.into_iter().zip(answers.into_iter().map(Arc::new)));
-        any
+        needs_reviews
     }
 
-    async fn judge(
+    async fn run_validations(
         &self,
         subject: &Subject<'_>,
         object: Option<&Value>,
         notes: &mut PolicyNotes,
     ) -> Result<(), Status> {
         let in_force = self.in_force();
-        let (mut decisions, mut left) = (Arc::default(), self.most);
-        for _ in 0..MOST_ROUNDS {
+        let (mut decisions, mut left) = (Arc::default(), self.limit);
+        for _ in 0..MAX_EVALUATIONS {
             let (pass, (result, mut pass_notes)) = self.pass(subject, &decisions, &mut left, |pass| {
                 let mut pass_notes = PolicyNotes::default();
                 (pass.validate(&in_force, object, &mut pass_notes), pass_notes)
             });
-            if !self.decide(subject, pass, &mut decisions).await {
+            if !self.make_reviews(subject, pass, &mut decisions).await {
                 notes.warnings.append(&mut pass_notes.warnings);
                 notes.annotations.append(&mut pass_notes.annotations);
                 return result;
             }
         }
-        Err(too_many())
+        Err(too_many_evaluations())
     }
 
-    async fn change(
+    async fn run_mutations(
         &self,
         subject: &Subject<'_>,
         object: &mut Value,
         rounds: &mut Rounds,
     ) -> Result<(), Status> {
         let in_force = self.in_force();
-        let (mut decisions, mut left) = (Arc::default(), self.most);
-        for _ in 0..MOST_ROUNDS {
+        let (mut decisions, mut left) = (Arc::default(), self.limit);
+        for _ in 0..MAX_EVALUATIONS {
             let (pass, (result, changed, after)) = self.pass(subject, &decisions, &mut left, |pass| {
                 let (mut changed, mut after) = (object.clone(), rounds.clone());
                 let result = pass.mutate(&in_force, &mut changed, &mut after);
                 (result, changed, after)
             });
-            if !self.decide(subject, pass, &mut decisions).await {
+            if !self.make_reviews(subject, pass, &mut decisions).await {
                 (*object, *rounds) = (changed, after);
                 return result;
             }
         }
-        Err(too_many())
+        Err(too_many_evaluations())
     }
 }
 
-fn too_many() -> Status {
+fn too_many_evaluations() -> Status {
     Status::internal(format!(
-        "admission policies still ask for access reviews after {MOST_ROUNDS} evaluations"
+        "admission policies still need access reviews after {MAX_EVALUATIONS} evaluations"
     ))
 }
 
@@ -235,7 +237,7 @@ impl client::Policies for Enforcer {
     }
 
     fn effort(&self, subject: &Subject<'_>) -> usize {
-        if EXEMPT.contains(&subject.request.resource.group) {
+        if EXEMPT_GROUPS.contains(&subject.request.resource.group) {
             return 0;
         }
         let stored = self.surroundings.stored();
@@ -246,13 +248,13 @@ impl client::Policies for Enforcer {
         }
         let both = in_force.mutating.iter().chain(&in_force.validating);
         let all = both
-            .map(|bound| self.expected(bound, subject))
+            .map(|bound| self.expected_cost(bound, subject))
             .fold(0, u64::saturating_add);
         usize::try_from(all).unwrap_or(usize::MAX)
     }
 
     fn concern(&self, subject: &Subject<'_>) -> bool {
-        if EXEMPT.contains(&subject.request.resource.group) {
+        if EXEMPT_GROUPS.contains(&subject.request.resource.group) {
             return false;
         }
         let in_force = self.in_force();
@@ -276,7 +278,7 @@ impl client::Policies for Enforcer {
         rounds: &'a mut Rounds,
         _notes: &'a mut PolicyNotes,
     ) -> PolicyObjections<'a> {
-        boxed(self.change(subject, object, rounds))
+        boxed(self.run_mutations(subject, object, rounds))
     }
 
     fn validate<'a>(
@@ -285,7 +287,7 @@ impl client::Policies for Enforcer {
         object: Option<&'a Value>,
         notes: &'a mut PolicyNotes,
     ) -> PolicyObjections<'a> {
-        boxed(self.judge(subject, object, notes))
+        boxed(self.run_validations(subject, object, notes))
     }
 }
 

@@ -1,22 +1,22 @@
-//! Evaluation of the expressions of one policy on one write: budgets, variables, and reviews that must be
-//! made first.
+//! Evaluation of the expressions of one policy on one write: cost budgets, variables, and access reviews that
+//! must be made first.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use berth_cel::{
-    Decisions, Error, Lazy, MATCH_CONDITIONS_LIMIT, PER_CALL_LIMIT, POLICY_LIMIT, Review, Value,
+    Decisions, Error, LazyVariables, MATCH_CONDITIONS_LIMIT, PER_CALL_LIMIT, POLICY_LIMIT, Review, Value,
 };
 
 use crate::expressions::Expression;
 use crate::policy::Policy;
 
-/// Message about a used up budget.
+/// Message about a cost budget that is used up, in kube-apiserver's words.
 const OUT_OF_BUDGET: &str =
     "validation failed due to running out of cost budget, no further validation rules will be run";
 
-/// The reviews that an evaluation still needs.
+/// Access reviews that an evaluation needs and that are not made yet.
 #[derive(Debug, Default)]
 pub(crate) struct PendingReviews(RefCell<BTreeSet<Review>>);
 
@@ -26,7 +26,7 @@ impl PendingReviews {
     }
 }
 
-/// Error of an evaluation that exceeds its own budget, or the budget of all policies together.
+/// Error of an evaluation that exceeds the budget of its policy, or of all policies together.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct OutOfBudget;
 
@@ -36,15 +36,14 @@ impl OutOfBudget {
     }
 }
 
-/// Highest cost of all policies together for one write, each with all its parameters: ten times the limit of
-/// one policy. Beyond this limit, the `failurePolicy` of each policy decides, as for a single policy that
-/// costs too much.
+/// Highest cost of all policies together for one write, each with all its parameters. When the budget is used
+/// up, the `failurePolicy` of each further policy decides, as for a single policy that costs too much.
 pub(crate) const WRITE_LIMIT: u64 = 10 * POLICY_LIMIT;
 
-/// Cost of evaluating a policy, in addition to its expressions.
-pub(crate) const EACH: u64 = 500;
+/// Cost of evaluating a policy once, in addition to the cost of its expressions.
+pub(crate) const POLICY_COST: u64 = 500;
 
-/// Remaining budget of all policies together.
+/// Remaining cost budget of all policies together for one write.
 #[derive(Debug)]
 pub(crate) struct RemainingBudget(Cell<u64>);
 
@@ -64,18 +63,18 @@ impl RemainingBudget {
         left.map(drop).ok_or(OutOfBudget)
     }
 
-    pub(crate) fn is_out(&self) -> bool {
+    pub(crate) fn is_used_up(&self) -> bool {
         self.0.get() == 0
     }
 }
 
-/// The expressions of one policy over one write.
+/// Evaluation of the expressions of one policy on one write.
 pub(crate) struct Evaluation<'a, 's> {
     values: &'a [Value<'a>],
-    lazy: Lazy<'a>,
+    lazy: LazyVariables<'a>,
     pending: &'s PendingReviews,
     remaining: u64,
-    all: &'s RemainingBudget,
+    total: &'s RemainingBudget,
 }
 
 impl<'a, 's> Evaluation<'a, 's> {
@@ -84,33 +83,34 @@ impl<'a, 's> Evaluation<'a, 's> {
         values: &'a [Value<'a>],
         decisions: &Arc<Decisions>,
         pending: &'s PendingReviews,
-        all: &'s RemainingBudget,
+        total: &'s RemainingBudget,
     ) -> Self {
-        let most = PER_CALL_LIMIT.min(all.get());
-        let lazy = Lazy::new(&policy.variables, values, Arc::clone(decisions), most);
+        let limit = PER_CALL_LIMIT.min(total.get());
+        let lazy = LazyVariables::new(&policy.variables, values, Arc::clone(decisions), limit);
         Self {
             values,
             lazy,
             pending,
             remaining: POLICY_LIMIT,
-            all,
+            total,
         }
     }
 
     /// Sets the budget to the budget of match conditions.
-    pub(crate) fn of_conditions(self) -> Self {
+    pub(crate) fn for_conditions(self) -> Self {
         Self {
             remaining: MATCH_CONDITIONS_LIMIT,
             ..self
         }
     }
 
-    /// Resets the budget to the budget of one policy.
-    pub(crate) fn renew(&mut self) {
+    /// Resets the budget to the full budget of one policy.
+    pub(crate) fn reset_budget(&mut self) {
         self.remaining = POLICY_LIMIT;
     }
 
-    /// Returns the value of `expression`, or the reason why it has none, in kube-apiserver's words.
+    /// Returns the value of `expression`, or the reason why it cannot be evaluated, in kube-apiserver's
+    /// words.
     pub(crate) fn value(
         &mut self,
         expression: &'a Expression,
@@ -119,15 +119,15 @@ impl<'a, 's> Evaluation<'a, 's> {
             Ok(program) => program,
             Err(problem) => return Ok(Err(format!("compilation error: {problem}"))),
         };
-        let most = PER_CALL_LIMIT.min(self.all.get());
-        let evaluation = program.evaluate_with(self.values, most, &self.lazy);
-        if let Err(Error::Unasked(review)) = &evaluation.value {
-            // This result is dropped: everything is evaluated again once the review is answered.
+        let limit = PER_CALL_LIMIT.min(self.total.get());
+        let evaluation = program.evaluate_with(self.values, limit, &self.lazy);
+        if let Err(Error::PendingReview(review)) = &evaluation.value {
+            // The caller drops this result, and evaluates everything again once the review is made.
             self.pending.0.borrow_mut().insert((**review).clone());
             return Ok(Err("an access review is not made yet".to_owned()));
         }
         let cost = evaluation.cost.saturating_add(self.lazy.take_cost());
-        self.all.spend(cost)?;
+        self.total.spend(cost)?;
         self.remaining = self.remaining.checked_sub(cost).ok_or(OutOfBudget)?;
         Ok(evaluation
             .value
@@ -135,13 +135,16 @@ impl<'a, 's> Evaluation<'a, 's> {
     }
 }
 
-/// Whether the match conditions of a policy hold. An error when a condition cannot be evaluated and no other
-/// excludes the write, or when the budget is used up before one excludes it.
+/// Whether all match conditions of a policy are true.
+///
+/// # Errors
+/// When a condition cannot be evaluated and no other condition is false, or when the budget is used up before
+/// a condition is found to be false.
 pub(crate) fn conditions_hold<'a>(
     policy: &'a Policy,
     evaluation: Evaluation<'a, '_>,
 ) -> Result<bool, String> {
-    let mut evaluation = evaluation.of_conditions();
+    let mut evaluation = evaluation.for_conditions();
     let mut problems: Vec<String> = Vec::new();
     for condition in &policy.conditions {
         match evaluation.value(condition) {

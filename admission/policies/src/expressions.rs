@@ -1,8 +1,8 @@
-//! Expressions of policies: compiled once, with kube-apiserver's error messages.
+//! Compiled expressions of policies, with kube-apiserver's error messages.
 
 use berth_cel::{Environment, Program, Type};
 
-/// An expression's text, and its program.
+/// An expression: its text, and the compiled program or the reason why the text does not compile.
 #[derive(Debug)]
 pub(crate) struct Expression {
     pub(crate) source: String,
@@ -10,11 +10,11 @@ pub(crate) struct Expression {
 }
 
 impl Expression {
-    /// Compiles `source`; its value must be of one of `types`, if any are named.
+    /// Compiles `source`. The value must have one of `types`; an empty list allows every type.
     pub(crate) fn new(environment: &Environment, source: &str, types: &[Type]) -> Self {
         let program = match environment.compile(source) {
             Ok(program) if types.is_empty() || types.contains(program.result()) => Ok(program),
-            Ok(program) => Err(not_of(types, program.result())),
+            Ok(program) => Err(type_error(types, program.result())),
             Err(error) => Err(format!("compilation failed: {error}")),
         };
         Self {
@@ -24,7 +24,7 @@ impl Expression {
     }
 }
 
-fn not_of(types: &[Type], actual: &Type) -> String {
+fn type_error(types: &[Type], actual: &Type) -> String {
     match types {
         [one] => format!("must evaluate to {one} but got {actual}"),
         several => {

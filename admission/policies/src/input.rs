@@ -1,10 +1,10 @@
-//! Variables of expressions about a write.
+//! Variables that expressions read about a write.
 
 use berth_admission::client::{self, Subject};
 use berth_cel::{ReviewSubject, Value};
 use serde_json::{Map, Value as Json};
 
-/// Variables about a write, in a version that policies matched.
+/// Variables about one write, with objects in the version that the constraints of a policy match.
 pub(crate) struct Input {
     object: Option<Json>,
     old: Option<Json>,
@@ -51,27 +51,27 @@ impl Input {
         self.object = Some(object);
     }
 
-    /// The variables of an expression, in the order of [`berth_cel::AdmissionVariable`]. Match conditions see
-    /// no namespace.
+    /// Values of the variables, in the order of [`berth_cel::AdmissionVariable`]. In match conditions
+    /// (`conditions`), `namespaceObject` is null.
     pub(crate) fn values<'a>(&'a self, params: Option<Option<&'a Json>>, conditions: bool) -> Vec<Value<'a>> {
-        let of = |value: Option<&'a Json>| value.map_or(Value::Null, Value::from);
+        let or_null = |value: Option<&'a Json>| value.map_or(Value::Null, Value::from);
         let namespace = Some(&self.namespace).filter(|_| !conditions);
         let mut values = vec![
-            of(self.object.as_ref()),
-            of(self.old.as_ref()),
+            or_null(self.object.as_ref()),
+            or_null(self.old.as_ref()),
             Value::from(&self.request),
-            of(namespace),
+            or_null(namespace),
             Value::authorizer(),
             Value::authorizer_of(self.resource.clone()),
             Value::Unavailable("variables are read one by one"),
         ];
-        values.extend(params.map(of));
+        values.extend(params.map(or_null));
         values
     }
 }
 
-/// The request without its objects and its `uid`. As in kube-apiserver, fields that an AdmissionRequest omits
-/// when they are empty are absent in CEL (`subResource`, `userInfo.uid`).
+/// The variable `request`: an AdmissionRequest without objects and `uid`. As in kube-apiserver, optional
+/// fields that are empty (such as `subResource` and `userInfo.uid`) are absent.
 fn request(subject: &Subject<'_>, version: &str) -> Json {
     let request = client::request("", &Subject { ..*subject }, version, None);
     let Json::Object(mut fields) = request else {

@@ -1,4 +1,4 @@
-//! Policies with their bindings and parameters.
+//! Policies with the bindings and parameters for one write.
 
 use std::sync::Arc;
 
@@ -7,25 +7,28 @@ use serde_json::Value;
 use crate::binding::Binding;
 use crate::set::PolicyInForce;
 
-/// One policy with one binding that concerns the write.
+/// A policy with one of its bindings, both of which match the write.
 pub(crate) struct PolicyMatch<'p> {
     pub(crate) bound: &'p PolicyInForce,
     pub(crate) binding: &'p Binding,
+    /// Version of the resource in which the policy judges the write.
     pub(crate) version: &'p str,
+    /// Parameters of the binding; `None` stands for an evaluation without a parameter.
     pub(crate) params: Vec<Option<Arc<Value>>>,
 }
 
-/// One policy with one of its bindings and one parameter.
+/// A policy with one of its bindings and one parameter.
 pub(crate) struct Invocation<'p> {
     pub(crate) policy_match: &'p PolicyMatch<'p>,
     pub(crate) params: Option<&'p Value>,
 }
 
 impl Invocation<'_> {
-    /// Unique name among policies and webhooks, for users: names of webhook configurations contain no space.
+    /// Key of the invocation in messages, unique among policies and webhook configurations: names of webhook
+    /// configurations contain no space.
     pub(crate) fn key(&self) -> String {
-        let bound = self.policy_match;
-        let (policy, binding) = (&bound.bound.policy.name, &bound.binding.name);
+        let PolicyMatch { bound, binding, .. } = self.policy_match;
+        let (policy, binding) = (&bound.policy.name, &binding.name);
         let key = format!("MutatingAdmissionPolicy {policy} by binding {binding}");
         let Some(params) = self.params else { return key };
         let text = |field: &str| params["metadata"][field].as_str().unwrap_or_default();

@@ -1,12 +1,10 @@
 //! ValidatingAdmissionPolicy and MutatingAdmissionPolicy, evaluated as kube-apiserver evaluates them, for the
 //! kinds that a server stores itself.
 //!
-//! [`Policy`] is one policy, compiled; [`Enforcer`] holds the policies in force and answers the admission
-//! chain. Evaluating is pure: it reads the data of a [`Surroundings`] (policies, bindings, namespaces,
-//! parameters) in place. Access reviews may take time, so they are collected and made, and then everything is
-//! evaluated again with their answers.
-//!
-//! Start reading at [`Policy`].
+//! [`Policy`] is one compiled policy; [`Enforcer`] holds the policies in force, and evaluates them for the
+//! admission chain. An evaluation does no I/O: it reads policies, bindings, namespaces and parameters from
+//! [`Surroundings`]. Access reviews may take time, so an evaluation only collects the reviews that it needs;
+//! they are made, and then everything is evaluated again with the results.
 #![doc = include_str!("../README.md")]
 #![allow(
     clippy::result_large_err,
@@ -44,7 +42,7 @@ pub use policy::Policy;
 pub use policy::Problem;
 pub use stored_set::StoredSet;
 pub use surroundings::{
-    Catalog, Check, Decider, Enforcement, ErrorType, Params, PendingReview, Surroundings,
+    AccessReviewer, Catalog, Check, Enforcement, ErrorType, Params, PendingReview, Surroundings,
 };
 pub use type_check::{ExpressionWarning, Kinds, check_types};
 
@@ -58,7 +56,7 @@ pub enum PolicyType {
 }
 
 impl PolicyType {
-    /// The kind of its policies.
+    /// Kind of the policies of this type.
     #[must_use]
     pub const fn kind(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! Applies one mutation of a MutatingAdmissionPolicy to an object.
+//! Application of one mutation of a MutatingAdmissionPolicy to an object.
 
 use berth_admission::client::{self, Form, PatchError, Subject};
 use berth_apply::Types;
@@ -8,15 +8,16 @@ use serde_json::Value as Json;
 use crate::evaluate::{Evaluation, OutOfBudget};
 use crate::policy::{Mutation, Policy};
 
-/// Fields that identify an object: a mutation must not change which object is written.
-const NAMES: [&str; 4] = ["/apiVersion", "/kind", "/metadata/name", "/metadata/namespace"];
+/// Fields that identify an object, which a mutation must not change.
+const IDENTITY_FIELDS: [&str; 4] = ["/apiVersion", "/kind", "/metadata/name", "/metadata/namespace"];
 
-/// Applies one mutation to `object`, which is in `version`. Returns `None` when a test of a JSON Patch fails:
-/// the object then does not change.
+/// Applies `mutation` to `object`, which is in `version`, and returns the changed object. `None` when a
+/// `test` operation of a JSON Patch fails: the object then does not change.
 ///
 /// # Errors
-/// Reason why the mutation cannot be carried out, in kube-apiserver's words where there are some.
-pub(crate) fn carry_out<'a>(
+/// Reason why the mutation cannot be applied, in kube-apiserver's words where kube-apiserver has the same
+/// error.
+pub(crate) fn apply_mutation<'a>(
     mutation: &'a Mutation,
     evaluation: &mut Evaluation<'a, '_>,
     subject: &Subject<'_>,
@@ -30,7 +31,7 @@ pub(crate) fn carry_out<'a>(
         return Err(problem.clone());
     }
     // Each mutation has a budget of its own.
-    evaluation.renew();
+    evaluation.reset_budget();
     let value = match evaluation.value(expression) {
         Ok(value) => value?,
         Err(OutOfBudget) => return Err(OutOfBudget::text()),
@@ -42,7 +43,7 @@ pub(crate) fn carry_out<'a>(
 }
 
 fn patch(value: &Value<'_>, object: &Json) -> Result<Option<Json>, String> {
-    if let Some(problem) = value.misnamed() {
+    if let Some(problem) = value.type_name_problem() {
         return Err(format!("type mismatch: {problem}"));
     }
     let unwritable = |problem| {
@@ -64,14 +65,14 @@ fn apply(
     version: &str,
     object: &Json,
 ) -> Result<Option<Json>, String> {
-    if let Some(problem) = value.misnamed() {
+    if let Some(problem) = value.type_name_problem() {
         return Err(format!("type mismatch: {problem}"));
     }
     let Form::Own { kind, .. } = subject.form else {
-        let of = subject.kind(version);
+        let kind = subject.kind(version);
         return Err(format!(
-            "{}/{}, Kind={} has no schema here, so that no ApplyConfiguration can be applied to it",
-            of.group, of.version, of.kind
+            "{}/{}, Kind={} has no schema on this server: use a JSONPatch instead of an ApplyConfiguration",
+            kind.group, kind.version, kind.kind
         ));
     };
     let mut config = value.to_json().map_err(|problem| problem.to_string())?;
@@ -99,16 +100,17 @@ fn apply(
         format!("error applying patch: failed to convert original object to typed object: {problem}")
     })?;
     let changed = types.merge(object, &config);
-    match NAMES
+    match IDENTITY_FIELDS
         .iter()
         .find(|path| changed.pointer(path) != object.pointer(path))
     {
-        Some(path) => Err(format!("it changes {path}, and with it which object is written")),
+        Some(path) => Err(format!("must not change {path}, which identifies the object")),
         None => Ok(Some(changed)),
     }
 }
 
-/// Whether `policy` is evaluated again when a later mutation changes the object.
-pub(crate) fn again(policy: &Policy) -> bool {
-    matches!(policy.body, crate::policy::Body::Mutating { again: true, .. })
+/// Whether `policy` is evaluated again when a later mutation changes the object (`reinvocationPolicy:
+/// IfNeeded`).
+pub(crate) fn is_reinvoked(policy: &Policy) -> bool {
+    matches!(policy.body, crate::policy::Body::Mutating { reinvoked: true, .. })
 }

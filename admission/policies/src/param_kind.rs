@@ -1,17 +1,17 @@
-//! The kind of parameters.
+//! The kind of a policy's parameters.
 
 use serde_json::Value;
 
 /// The `paramKind` of a policy.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ParamKind {
-    /// API version: `v1`, or group and version.
+    /// API version of the kind: `v1`, or group and version such as `example.com/v1`.
     pub api_version: String,
-    /// The kind.
+    /// Name of the kind.
     pub kind: String,
 }
 
-/// Reason why objects of a `paramKind` cannot be found, in kube-apiserver's words.
+/// Reason why objects of a `paramKind` cannot be read, in kube-apiserver's words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParamError {
@@ -24,7 +24,7 @@ pub enum ParamError {
 }
 
 impl ParamKind {
-    /// Reads `paramKind`; `None` where it is absent or incomplete.
+    /// Reads the field `paramKind`; `None` where the field is absent or incomplete.
     #[must_use]
     pub fn of(value: &Value) -> Option<Self> {
         let text = |field: &str| value[field].as_str().map(str::to_owned);
@@ -42,16 +42,16 @@ impl ParamKind {
             .unwrap_or(("", &self.api_version))
     }
 
-    /// Error of a kind that is not known.
+    /// Returns the error for a kind that is not served.
     #[must_use]
-    pub fn unknown(&self) -> ParamError {
+    pub fn unknown_error(&self) -> ParamError {
         let (group, version) = self.group_version();
         ParamError::Unknown(format!("{group}/{version}, Kind={}", self.kind))
     }
 
-    /// The kind in kube-apiserver's form for messages.
+    /// The kind as Go prints it, for kube-apiserver's messages.
     #[must_use]
-    pub fn shown(&self) -> String {
+    pub fn to_go_string(&self) -> String {
         format!(
             "&ParamKind{{APIVersion:{},Kind:{},}}",
             self.api_version, self.kind

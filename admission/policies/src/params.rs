@@ -1,4 +1,4 @@
-//! Parameters of policies: the `paramRef` of a binding, and the objects that it finds.
+//! Parameters of policies: the `paramRef` of a binding, and the objects that it selects.
 
 use std::sync::Arc;
 
@@ -14,11 +14,12 @@ pub struct ParamRef {
     name: String,
     namespace: String,
     selector: Option<Result<Selector, String>>,
-    denies_none: bool,
+    /// Whether the binding fails when there is no parameter (`parameterNotFoundAction: Deny`).
+    denies_missing: bool,
 }
 
 impl ParamRef {
-    /// Reads `paramRef`; `None` where it is absent.
+    /// Reads the field `paramRef`; `None` where the field is absent.
     #[must_use]
     pub fn of(value: &Value) -> Option<Self> {
         let value = value.as_object()?;
@@ -34,18 +35,18 @@ impl ParamRef {
             name: text("name"),
             namespace: text("namespace"),
             selector: selector.map(|selector| compile(selector, "selector")),
-            denies_none: text("parameterNotFoundAction") == "Deny",
+            denies_missing: text("parameterNotFoundAction") == "Deny",
         })
     }
 
-    /// Upper bound for the number of parameters of a policy for a write in `namespace`, counted up to `most`:
-    /// the selector is not evaluated.
+    /// Upper bound for the number of parameters of a policy for a write in `namespace`, at most `limit`. The
+    /// selector is not evaluated.
     pub(crate) fn count(
         kind: Option<&ParamKind>,
         param_ref: Option<&Self>,
         namespace: &str,
         surroundings: &dyn Surroundings,
-        most: usize,
+        limit: usize,
     ) -> usize {
         match (kind, param_ref) {
             (Some(kind), Some(param_ref)) if param_ref.name.is_empty() => {
@@ -53,14 +54,14 @@ impl ParamRef {
                     "" => namespace,
                     named => named,
                 };
-                surroundings.count(kind, param_namespace, most)
+                surroundings.count(kind, param_namespace, limit)
             }
             _ => 1,
         }
     }
 
-    /// The parameters for a write in `namespace`. An element `None` stands for an evaluation without a
-    /// parameter.
+    /// The parameters of a policy for a write in `namespace`. `None` as an element stands for an evaluation
+    /// without a parameter.
     ///
     /// # Errors
     /// Reason why the binding cannot be used, in kube-apiserver's words.
@@ -108,14 +109,14 @@ impl ParamRef {
             }
             (None, None) => return Err("one of name or selector must be provided".to_owned()),
         };
-        if chosen.is_empty() && param_ref.denies_none {
+        if chosen.is_empty() && param_ref.denies_missing {
             return Err("no params found for policy binding with `Deny` parameterNotFoundAction".to_owned());
         }
         Ok(chosen.into_iter().map(Some).collect())
     }
 }
 
-/// Compiles a label selector.
+/// Compiles the label selector in `field`; an absent selector matches everything.
 pub(crate) fn compile(value: &Value, field: &str) -> Result<Selector, String> {
     if value.is_null() {
         return Ok(Selector::default());

@@ -1,4 +1,4 @@
-//! A policy, compiled.
+//! Compiled policies.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,7 +11,7 @@ use crate::constraints::Constraints;
 use crate::expressions::Expression;
 use crate::param_kind::ParamKind;
 
-/// A ValidatingAdmissionPolicy or MutatingAdmissionPolicy, compiled.
+/// A compiled ValidatingAdmissionPolicy or MutatingAdmissionPolicy.
 #[derive(Debug)]
 pub struct Policy {
     /// Name of the policy.
@@ -22,19 +22,20 @@ pub struct Policy {
     pub(crate) fails_open: bool,
     pub(crate) conditions: Vec<Expression>,
     pub(crate) variables: Vec<Variable>,
-    sources: Vec<String>,
+    /// Texts of the expressions of `variables`, in the same order.
+    variable_sources: Vec<String>,
     pub(crate) body: Body,
-    /// Last logged problem of the evaluation.
+    /// Problem that was logged last.
     last_problem: Mutex<String>,
-    /// Highest cost of recent evaluations. [`u64::MAX`] before the first, unless a write was excluded: then
-    /// 0.
+    /// Highest cost of recent evaluations. Before the first evaluation it is 0 if a write was excluded, and
+    /// otherwise [`u64::MAX`].
     highest_cost: AtomicU64,
 }
 
-/// Divisor of the highest known cost: each cheaper evaluation lowers this cost by the quotient.
-const FORGET: u64 = 256;
+/// Divisor for lowering the highest cost: each cheaper evaluation lowers it by `1 / COST_DECAY`.
+const COST_DECAY: u64 = 256;
 
-/// Effect of the policy.
+/// Rules of a policy: validations or mutations.
 #[derive(Debug)]
 pub(crate) enum Body {
     Validating {
@@ -43,8 +44,9 @@ pub(crate) enum Body {
     },
     Mutating {
         mutations: Vec<Mutation>,
-        /// Whether the policy is evaluated again when a later mutation changes the object.
-        again: bool,
+        /// Whether the policy is evaluated again when a later mutation changes the object
+        /// (`reinvocationPolicy: IfNeeded`).
+        reinvoked: bool,
     },
 }
 
@@ -54,7 +56,7 @@ pub(crate) struct Validation {
     pub(crate) expression: Expression,
     pub(crate) message: String,
     pub(crate) message_expression: Option<Expression>,
-    /// The reason of the refusal, or the empty string.
+    /// Reason of the refusal for the client; empty if the policy names none.
     pub(crate) reason: String,
 }
 
@@ -85,22 +87,21 @@ fn text(value: &Value) -> &str {
 }
 
 impl Policy {
-    /// Compiles a policy. An expression that does not compile fails when it is evaluated, and
-    /// [`Policy::problems`] reports it.
+    /// Compiles a policy. An expression that does not compile fails when it is evaluated;
+    /// [`Policy::problems`] lists such expressions.
     #[must_use]
     pub fn compile(policy_type: PolicyType, value: &Value) -> Self {
         let spec = &value["spec"];
         let param_kind = ParamKind::of(&spec["paramKind"]);
-        let bare = Environment::policies(param_kind.is_some());
-        let mut environment = bare.clone();
+        let mut environment = Environment::policies(param_kind.is_some());
         let (mut variables, mut sources) = (Vec::new(), Vec::new());
         for variable in list(&spec["variables"]) {
             let (name, source) = (text(&variable["name"]), text(&variable["expression"]));
             let program = Expression::new(&environment, source, &[]).program;
-            let of = program
+            let variable_type = program
                 .as_ref()
                 .map_or(Type::Dyn, |program| program.result().clone());
-            environment = environment.with_variable(format!("variables.{name}"), of);
+            environment = environment.with_variable(format!("variables.{name}"), variable_type);
             let name = name.to_owned();
             variables.push(Variable { name, program });
             sources.push(source.to_owned());
@@ -116,7 +117,7 @@ impl Policy {
             fails_open: spec["failurePolicy"] == "Ignore",
             conditions: conditions.collect(),
             variables,
-            sources,
+            variable_sources: sources,
             body: match policy_type {
                 PolicyType::Validating => validating(spec, &environment),
                 PolicyType::Mutating => mutating(spec, environment),
@@ -127,27 +128,26 @@ impl Policy {
         }
     }
 
-    /// Expected cost of evaluating the policy once, from recent evaluations. Before the first, this is 0 if
-    /// the selectors excluded a write, and otherwise the limit.
-    pub(crate) fn expected(&self) -> u64 {
+    /// Expected cost of evaluating the policy once, from recent evaluations. Before the first evaluation,
+    /// this is 0 if the selectors excluded a write, and otherwise the limit for one policy.
+    pub(crate) fn expected_cost(&self) -> u64 {
         self.highest_cost.load(Ordering::Relaxed).min(POLICY_LIMIT)
     }
 
-    /// Whether the policy has an expected cost: from an evaluation, or from a write that its selectors
-    /// excluded.
+    /// Whether the expected cost comes from an evaluation, or from a write that the selectors excluded.
     pub(crate) fn has_expected_cost(&self) -> bool {
         self.highest_cost.load(Ordering::Relaxed) != u64::MAX
     }
 
-    /// Records a write that the policy's rules name and its selectors exclude, which costs nothing. Until the
-    /// policy is evaluated for a write, other writes are expected to cost nothing either: otherwise a policy
-    /// that selects no object would make every write expensive.
+    /// Records that the policy's rules match a write but its selectors exclude it, which costs nothing. Until
+    /// the first evaluation, every further write is then expected to cost nothing: otherwise a policy whose
+    /// selectors match no object would make every write look expensive.
     pub(crate) fn record_exclusion(&self) {
-        let (never, nothing) = (u64::MAX, 0);
+        let (unknown, free) = (u64::MAX, 0);
         let order = Ordering::Relaxed;
-        // Concurrent evaluations may have recorded their cost.
+        // A cost that a concurrent evaluation has recorded is kept.
         self.highest_cost
-            .compare_exchange(never, nothing, order, order)
+            .compare_exchange(unknown, free, order, order)
             .unwrap_or_default();
     }
 
@@ -155,13 +155,13 @@ impl Policy {
     pub(crate) fn record_cost(&self, cost: u64) {
         let highest_cost = match self.highest_cost.load(Ordering::Relaxed) {
             u64::MAX => cost,
-            before => cost.max(before - before / FORGET),
+            before => cost.max(before - before / COST_DECAY),
         };
         self.highest_cost.store(highest_cost, Ordering::Relaxed);
     }
 
-    /// Logs why the policy could not be evaluated, unless the last logged problem is the same: every write
-    /// may have this problem.
+    /// Logs why the policy could not be evaluated, unless this problem was logged last: otherwise every write
+    /// could log it.
     pub(crate) fn log_problem(&self, policy_type: PolicyType, binding: &str, problem: &str) {
         let mut last_problem = self.last_problem.lock();
         if *last_problem != problem {
@@ -186,20 +186,20 @@ impl Policy {
     #[must_use]
     pub fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
-        let mut look = |field: String, source: &str, problem: Option<&String>| {
+        let mut add = |field: String, source: &str, problem: Option<&String>| {
             problems.extend(problem.map(|text| Problem {
                 field,
                 source: source.to_owned(),
                 text: text.clone(),
             }));
         };
-        for (index, (variable, source)) in self.variables.iter().zip(&self.sources).enumerate() {
+        for (index, (variable, source)) in self.variables.iter().zip(&self.variable_sources).enumerate() {
             let field = format!("spec.variables[{index}].expression");
-            look(field, source, variable.program.as_ref().err());
+            add(field, source, variable.program.as_ref().err());
         }
         for (index, condition) in self.conditions.iter().enumerate() {
             let field = format!("spec.matchConditions[{index}].expression");
-            look(field, &condition.source, condition.program.as_ref().err());
+            add(field, &condition.source, condition.program.as_ref().err());
         }
         match &self.body {
             Body::Validating {
@@ -213,13 +213,13 @@ impl Policy {
                     for (name, expression) in expressions {
                         if let Some(expression) = expression {
                             let field = format!("spec.validations[{index}].{name}");
-                            look(field, &expression.source, expression.program.as_ref().err());
+                            add(field, &expression.source, expression.program.as_ref().err());
                         }
                     }
                 }
                 for (index, (_, expression)) in annotations.iter().enumerate() {
                     let field = format!("spec.auditAnnotations[{index}].valueExpression");
-                    look(field, &expression.source, expression.program.as_ref().err());
+                    add(field, &expression.source, expression.program.as_ref().err());
                 }
             }
             Body::Mutating { mutations, .. } => {
@@ -229,7 +229,7 @@ impl Policy {
                         Mutation::Patch(expression) => ("jsonPatch", expression),
                     };
                     let field = format!("spec.mutations[{index}].{name}.expression");
-                    look(field, &expression.source, expression.program.as_ref().err());
+                    add(field, &expression.source, expression.program.as_ref().err());
                 }
             }
         }
@@ -275,6 +275,6 @@ fn mutating(spec: &Value, environment: Environment) -> Body {
     });
     Body::Mutating {
         mutations: mutations.collect(),
-        again: spec["reinvocationPolicy"] == "IfNeeded",
+        reinvoked: spec["reinvocationPolicy"] == "IfNeeded",
     }
 }

@@ -1,12 +1,13 @@
-//! Refusals in kube-apiserver's words.
+//! Refusals by policies, in kube-apiserver's words.
 
 use berth_admission::Request;
 use berth_apimachinery::Status;
 
-/// Reason of a refusal by a validation that names none, or by an evaluated MutatingAdmissionPolicy.
+/// Reason of a refusal by a validation without a `reason`, and by a MutatingAdmissionPolicy whose evaluation
+/// failed.
 pub(crate) const INVALID: &str = "Invalid";
 
-/// The refusal of a ValidatingAdmissionPolicy.
+/// Refusal of a write by a ValidatingAdmissionPolicy.
 pub(crate) fn denied(
     request: &Request<'_>,
     policy: &str,
@@ -29,21 +30,21 @@ pub(crate) fn denied(
     status
 }
 
-/// Message about a MutatingAdmissionPolicy that cannot be carried out.
-pub(crate) fn not_mutated(policy: &str, binding: Option<&str>, problem: &str) -> String {
+/// Message about a MutatingAdmissionPolicy that cannot be configured or evaluated.
+pub(crate) fn mutation_failure_text(policy: &str, binding: Option<&str>, problem: &str) -> String {
     match binding {
         Some(binding) => format!("policy '{policy}' with binding '{binding}' denied request: {problem}"),
         None => format!("policy {policy:?} denied request: {problem}"),
     }
 }
 
-/// The refusal by MutatingAdmissionPolicies, from their messages; `None` without messages. The flag of a
-/// message tells whether the policy was evaluated.
-pub(crate) fn not_mutated_by(request: &Request<'_>, texts: &[(String, bool)]) -> Option<Status> {
-    let (first, evaluated) = texts.first()?;
+/// Refusal of a write by MutatingAdmissionPolicies, from the messages about failed policies; `None` without
+/// messages. The flag of a message is true if the evaluation failed, and false if the configuration failed.
+pub(crate) fn mutation_refusal(request: &Request<'_>, texts: &[(String, bool)]) -> Option<Status> {
+    let (first, is_evaluation_failure) = texts.first()?;
     let mut status = Status::forbidden(request.resource, request.name, first);
     status.message.clone_from(first);
-    if *evaluated {
+    if *is_evaluation_failure {
         status.reason = INVALID.to_owned();
     }
     Some(texts.iter().fold(status, |status, (text, _)| {

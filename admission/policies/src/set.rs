@@ -1,4 +1,4 @@
-//! The policies in force, each compiled once for its content.
+//! The policies in force. A policy is compiled again only when its `spec` changes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,30 +17,29 @@ pub(crate) struct PolicyInForce {
     pub(crate) bindings: Vec<Binding>,
     /// Number of expressions of the policy that do not compile.
     pub(crate) uncompiled: usize,
-    /// Object from which the policy was compiled.
+    /// Stored object of the policy.
     object: Arc<Value>,
 }
 
-/// Policies in force.
+/// The policies in force: those with at least one binding.
 #[derive(Debug, Default)]
-pub(crate) struct InForce {
+pub(crate) struct PoliciesInForce {
     pub(crate) stored: Arc<StoredSet>,
     pub(crate) mutating: Vec<PolicyInForce>,
     pub(crate) validating: Vec<PolicyInForce>,
 }
 
-impl InForce {
-    /// Compiles the policies of `stored`, except unchanged ones, which are reused from `before`. A policy
-    /// without a binding does nothing.
+impl PoliciesInForce {
+    /// Compiles the policies of `stored` that have a binding. Unchanged policies are reused from `before`.
     pub(crate) fn new(stored: Arc<StoredSet>, before: &Self) -> Self {
         Self {
-            mutating: bound(
+            mutating: compile_bound(
                 PolicyType::Mutating,
                 &stored.mutating,
                 &stored.mutating_bindings,
                 &before.mutating,
             ),
-            validating: bound(
+            validating: compile_bound(
                 PolicyType::Validating,
                 &stored.validating,
                 &stored.validating_bindings,
@@ -62,7 +61,8 @@ impl InForce {
     }
 }
 
-fn bound(
+/// Compiles the `policies` that have a binding. Unchanged policies are reused from `before`.
+fn compile_bound(
     policy_type: PolicyType,
     policies: &[Arc<Value>],
     bindings: &[Arc<Value>],
@@ -72,7 +72,7 @@ fn bound(
     for binding in bindings.iter().map(|value| Binding::of(value)) {
         by_policy.entry(binding.policy.clone()).or_default().push(binding);
     }
-    let known: BTreeMap<&str, &PolicyInForce> =
+    let old_policies: BTreeMap<&str, &PolicyInForce> =
         before.iter().map(|one| (one.policy.name.as_str(), one)).collect();
     let mut all = Vec::new();
     for object in policies {
@@ -80,10 +80,8 @@ fn bound(
         let Some(bindings) = by_policy.remove(name) else {
             continue;
         };
-        let (policy, uncompiled) = match known.get(name) {
-            Some(known) if known.object["spec"] == object["spec"] => {
-                (Arc::clone(&known.policy), known.uncompiled)
-            }
+        let (policy, uncompiled) = match old_policies.get(name) {
+            Some(old) if old.object["spec"] == object["spec"] => (Arc::clone(&old.policy), old.uncompiled),
             _ => compile_policy(policy_type, object),
         };
         all.push(PolicyInForce {
@@ -96,7 +94,7 @@ fn bound(
     all
 }
 
-/// Compiles a policy, and counts its expressions that do not compile.
+/// Compiles a policy. Logs the expressions that do not compile, and returns their number.
 fn compile_policy(policy_type: PolicyType, object: &Value) -> (Arc<Policy>, usize) {
     let policy = Policy::compile(policy_type, object);
     let problems = policy.problems();

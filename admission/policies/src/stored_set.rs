@@ -1,4 +1,4 @@
-//! The set of stored policies and bindings.
+//! The stored policies and bindings, before compilation.
 
 use std::sync::Arc;
 

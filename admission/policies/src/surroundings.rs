@@ -1,4 +1,5 @@
-//! Interfaces to the data that an evaluation reads.
+//! Interfaces of the server to the evaluation of policies: policies, parameters, namespaces, access reviews
+//! and metrics.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,7 +14,7 @@ use crate::PolicyType;
 use crate::param_kind::{ParamError, ParamKind};
 use crate::stored_set::StoredSet;
 
-/// An access review under way.
+/// Future result of an access review.
 pub type PendingReview<'a> = Pin<Box<dyn Future<Output = Decision> + Send + 'a>>;
 
 /// The objects of a kind that policies use as parameters.
@@ -21,58 +22,59 @@ pub type PendingReview<'a> = Pin<Box<dyn Future<Output = Decision> + Send + 'a>>
 pub struct Params {
     /// Whether the kind is namespaced.
     pub namespaced: bool,
-    /// Existing objects that match the lookup, sorted by namespace and name.
+    /// Objects that the lookup found, sorted by namespace and name.
     pub objects: Vec<Arc<Value>>,
 }
 
-/// Access reviewer.
-pub trait Decider: Send + Sync + 'static {
-    /// Makes `review` for `user`, or for the service account that the review names.
+/// Reviewer of the rights that expressions check with `authorizer`.
+pub trait AccessReviewer: Send + Sync + 'static {
+    /// Decides `review` for `user`, or for the service account that the review names.
     fn decide<'a>(&'a self, user: &'a UserInfo, review: &'a Review) -> PendingReview<'a>;
 }
 
 /// Catalog of policies and their parameters.
 pub trait Catalog: Send + Sync + 'static {
-    /// Stored policies and bindings; the same `Arc` as long as nothing changes.
+    /// Returns the stored policies and bindings, in the same `Arc` as long as nothing changes.
     fn stored(&self) -> Arc<StoredSet>;
 
-    /// Checks that objects of `kind` can be found.
+    /// Checks that `kind` is served.
     ///
     /// # Errors
     /// [`ParamError::Unknown`] when no served kind matches.
     fn find(&self, kind: &ParamKind) -> Result<(), ParamError>;
 
-    /// Objects of `kind`, in `namespace` if the kind is namespaced; only the object `name` if a name is
-    /// given.
+    /// Returns the objects of `kind`, in `namespace` if the kind is namespaced; only the object `name` if a
+    /// name is given.
     ///
     /// # Errors
-    /// Reason why the objects are not known.
+    /// When the kind is not served, or its objects are not listed yet.
     fn params(&self, kind: &ParamKind, namespace: &str, name: Option<&str>) -> Result<Params, ParamError>;
 
-    /// Number of objects that [`Catalog::params`] would find without a name, up to `most`.
-    fn count(&self, kind: &ParamKind, namespace: &str, most: usize) -> usize;
+    /// Returns the number of objects that [`Catalog::params`] would find without a name, at most `limit`.
+    fn count(&self, kind: &ParamKind, namespace: &str, limit: usize) -> usize;
 }
 
-/// Everything that an evaluation reads.
-pub trait Surroundings: Decider + Catalog {
-    /// The namespace `name`, if it exists.
+/// Data and services of the server that an evaluation uses.
+pub trait Surroundings: AccessReviewer + Catalog {
+    /// Returns the Namespace `name`, if it exists.
     fn namespace(&self, name: &str) -> Option<Arc<Value>>;
 
-    /// Records the result of a policy, for metrics.
+    /// Called with the result of each policy, for metrics.
     fn checked(&self, check: &Check<'_>);
 
-    /// Runs `work`, if possible in a way that does not delay other users of the thread.
-    fn aside(&self, work: &mut dyn FnMut()) {
+    /// Runs `work`, which may block the thread for long. An implementation may move other tasks of the thread
+    /// to another thread first.
+    fn run_blocking(&self, work: &mut dyn FnMut()) {
         work();
     }
 }
 
-/// Reason why a policy could not be evaluated, as in the label of kube-apiserver's metrics.
+/// Type of the error in the evaluation of a policy, as in kube-apiserver's metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorType {
-    /// The policy was evaluated.
+    /// The policy was evaluated without an error.
     None,
-    /// The policy does not compile.
+    /// An expression of the policy does not compile.
     Compile,
     /// The evaluation failed, or the policy's configuration is wrong.
     Invalid,
@@ -81,7 +83,7 @@ pub enum ErrorType {
 }
 
 impl ErrorType {
-    /// The label's value.
+    /// Value of the metrics label `error_type`.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -93,22 +95,21 @@ impl ErrorType {
     }
 }
 
-/// Effect of a policy on a write, as in the label of kube-apiserver's metrics.
+/// Effect of a policy on a write, as in kube-apiserver's metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Enforcement {
-    /// The write goes on: the policy could not be evaluated and its failure is ignored, or its mutation was
-    /// carried out.
+    /// The policy allowed the write: its failure is ignored, or its mutation was applied.
     Allow,
     /// The policy refused the write.
     Deny,
     /// The policy added a warning.
     Warn,
-    /// The policy's failure is recorded in the audit log.
+    /// The policy added a failed validation to the audit log.
     Audit,
 }
 
 impl Enforcement {
-    /// The label's value.
+    /// Value of the metrics label `enforcement_action`.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -120,18 +121,18 @@ impl Enforcement {
     }
 }
 
-/// Verdict of a policy about one write.
+/// Result of a policy for one write, for metrics.
 #[derive(Clone, Copy, Debug)]
 pub struct Check<'a> {
-    /// Kind of policy.
+    /// Type of the policy.
     pub policy_type: PolicyType,
     /// Name of the policy.
     pub policy: &'a str,
-    /// The binding, or the empty string.
+    /// Name of the binding; empty if the policy itself is wrong.
     pub binding: &'a str,
-    /// Reason why the policy could not be evaluated.
+    /// Type of the error, if the policy could not be evaluated.
     pub error: ErrorType,
-    /// Consequence of the verdict.
+    /// Effect on the write.
     pub enforcement: Enforcement,
     /// Duration of a validation or of a successful mutation; otherwise zero.
     pub took: Duration,

@@ -1,6 +1,6 @@
-//! Type checking of ValidatingAdmissionPolicies: the problems of their expressions, for the known kinds of
-//! their rules. A warning names an expression that will fail when an object of one of these kinds is written;
-//! the policy stays in force.
+//! Type checking of ValidatingAdmissionPolicies: checks the expressions of a policy against the schemas of
+//! the kinds that its rules name. An expression that does not fit a kind would fail when an object of that
+//! kind is written; it gets a warning, and the policy stays in force.
 
 mod schema;
 
@@ -11,31 +11,31 @@ use serde_json::Value;
 
 use crate::param_kind::ParamKind;
 
-/// Number of kinds of one rule that ends the search for kinds, as in kube-apiserver.
-const MOST_KINDS: usize = 10;
+/// Highest number of kinds of one rule: the search for kinds ends there, as in kube-apiserver.
+const MAX_KINDS: usize = 10;
 
-/// Catalog of the served kinds.
+/// Catalog of the served kinds and their schemas.
 pub trait Kinds {
-    /// The kind of the objects of a resource, by group, version and plural.
+    /// Returns the kind of the objects of a resource.
     fn kind(&self, group: &str, version: &str, resource: &str) -> Option<String>;
 
-    /// The structural schema of a kind, by group, version and kind, as OpenAPI has it.
+    /// Returns the structural schema of a kind, in the form of OpenAPI.
     fn schema(&self, group: &str, version: &str, kind: &str) -> Option<&Value>;
 }
 
-/// Problem of one expression.
+/// Warning about one expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpressionWarning {
     /// Path of the field, such as `spec.validations[0].expression`.
     pub field: String,
-    /// Problem for each kind, in kube-apiserver's words.
+    /// The problem for each kind that the expression does not fit, in kube-apiserver's words.
     pub text: String,
 }
 
-/// The name of a kind: group, version, kind.
-type Name = (String, String, String);
+/// Group, version and name of a kind.
+type GroupVersionKind = (String, String, String);
 
-/// A kind with the environment for checking expressions about it.
+/// A kind, and the environment that checks expressions against its schema.
 struct KindEnvironment {
     description: String,
     environment: Environment,
@@ -48,7 +48,7 @@ pub fn check_types(policy: &Value, kinds: &dyn Kinds) -> Vec<ExpressionWarning> 
     let params = params(spec, kinds);
     let checked: Vec<KindEnvironment> = named_kinds(spec, kinds)
         .iter()
-        .filter_map(|name| KindEnvironment::new(name, params.as_ref(), spec, kinds))
+        .filter_map(|kind| KindEnvironment::new(kind, params.as_ref(), spec, kinds))
         .collect();
     let mut warnings = Vec::new();
     for (index, one) in list(&spec["validations"]).enumerate() {
@@ -70,18 +70,19 @@ pub fn check_types(policy: &Value, kinds: &dyn Kinds) -> Vec<ExpressionWarning> 
 }
 
 impl KindEnvironment {
-    /// Creates the environment; `None` where the kind is not known.
-    fn new(name: &Name, params: Option<&Type>, spec: &Value, kinds: &dyn Kinds) -> Option<Self> {
-        let object = schema::declared(kinds.schema(&name.0, &name.1, &name.2)?, &name.2);
+    /// Creates the environment; `None` where `kind` is not served.
+    fn new(kind: &GroupVersionKind, params: Option<&Type>, spec: &Value, kinds: &dyn Kinds) -> Option<Self> {
+        let object = schema::object_type(kinds.schema(&kind.0, &kind.1, &kind.2)?, &kind.2);
         let mut environment = Environment::checking_policies(&object, params);
         for variable in list(&spec["variables"]) {
-            // A variable that does not compile may have any type: its own problem is not reported.
+            // A variable that does not compile counts as a variable of any type; it gets no warning of its own.
             let program = environment.compile(text(&variable["expression"]));
-            let of = program.map_or(Type::Dyn, |program| program.result().clone());
-            environment = environment.with_variable(format!("variables.{}", text(&variable["name"])), of);
+            let variable_type = program.map_or(Type::Dyn, |program| program.result().clone());
+            environment =
+                environment.with_variable(format!("variables.{}", text(&variable["name"])), variable_type);
         }
         Some(Self {
-            description: format!("{}/{}, Kind={}", name.0, name.1, name.2),
+            description: format!("{}/{}, Kind={}", kind.0, kind.1, kind.2),
             environment,
         })
     }
@@ -92,22 +93,22 @@ impl KindEnvironment {
     }
 }
 
-/// Type of `params`, if the policy has a `paramKind`: any type if this kind is not known.
+/// Type of the variable `params`, if the policy has a `paramKind`; `Dyn` if that kind is not served.
 fn params(spec: &Value, kinds: &dyn Kinds) -> Option<Type> {
     let kind = ParamKind::of(&spec["paramKind"])?;
     let (group, version) = kind.group_version();
     let schema = kinds.schema(group, version, &kind.kind);
-    Some(schema.map_or(Type::Dyn, |schema| schema::declared(schema, &kind.kind)))
+    Some(schema.map_or(Type::Dyn, |schema| schema::object_type(schema, &kind.kind)))
 }
 
-/// The kinds that the rules of a policy name individually, in order. A rule with a `*` in its groups or
-/// versions names no kind. Resources with a `*` and subresources are ignored.
-fn named_kinds(spec: &Value, kinds: &dyn Kinds) -> BTreeSet<Name> {
+/// The served kinds that the rules of a policy name. Rules with a `*` in their groups or versions, resources
+/// with a `*`, and subresources are ignored.
+fn named_kinds(spec: &Value, kinds: &dyn Kinds) -> BTreeSet<GroupVersionKind> {
     let mut found = BTreeSet::new();
     for rule in list(&spec["matchConstraints"]["resourceRules"]) {
         let (groups, versions) = (texts(&rule["apiGroups"]), texts(&rule["apiVersions"]));
-        let wild = |texts: &BTreeSet<&str>| texts.iter().any(|text| text.contains('*'));
-        if wild(&groups) || wild(&versions) {
+        let has_wildcard = |texts: &BTreeSet<&str>| texts.iter().any(|text| text.contains('*'));
+        if has_wildcard(&groups) || has_wildcard(&versions) {
             continue;
         }
         let mut resources = texts(&rule["resources"]);
@@ -121,7 +122,7 @@ fn named_kinds(spec: &Value, kinds: &dyn Kinds) -> BTreeSet<Name> {
                     };
                     found.insert(((*group).to_owned(), (*version).to_owned(), kind));
                     count += 1;
-                    if count == MOST_KINDS {
+                    if count == MAX_KINDS {
                         return found;
                     }
                 }

@@ -8,36 +8,36 @@ use crate::evaluate::{Evaluation, OutOfBudget};
 use crate::policy::{Body, Policy, Validation};
 use crate::surroundings::ErrorType;
 
-/// Highest length of a message from an expression, in bytes.
-const LONGEST_MESSAGE: usize = 5 * 1024;
-/// Highest number of bytes of an audit annotation that are published.
-const LONGEST_ANNOTATION: usize = 10 * 1024;
+/// Highest length in bytes of a message from a `messageExpression`; longer messages are ignored.
+const MAX_MESSAGE_BYTES: usize = 5 * 1024;
+/// Highest length in bytes of an audit annotation; longer texts are cut.
+const MAX_ANNOTATION_BYTES: usize = 10 * 1024;
 
 /// Result of one validation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Decision {
+pub(crate) enum ValidationResult {
     Admitted,
     /// The validation could not be evaluated, and its failure is ignored.
     Ignored {
-        /// The reason.
+        /// Reason why the validation could not be evaluated.
         problem: String,
         error: ErrorType,
     },
     Denied {
         message: String,
-        /// The reason of the refusal, or the empty string.
+        /// Reason of the refusal for the client; empty if the policy names none.
         reason: String,
         error: ErrorType,
     },
 }
 
-/// Result of one evaluation.
+/// Results of the validations and audit annotations of one policy.
 #[derive(Debug, Default)]
 pub(crate) struct ValidationFindings {
     /// Result of each validation, and the duration of evaluating its expression; a single result if the
     /// policy could not be evaluated.
-    pub(crate) decisions: Vec<(Decision, Duration)>,
-    /// Audit annotations, by key; an error refuses the write.
+    pub(crate) results: Vec<(ValidationResult, Duration)>,
+    /// Audit annotations, as keys with texts; an error refuses the write.
     pub(crate) annotations: Vec<(String, Result<String, String>)>,
 }
 
@@ -49,21 +49,22 @@ impl ValidationFindings {
             false => ErrorType::Invalid,
         };
         Self {
-            decisions: vec![(failed(policy, problem, error), Duration::ZERO)],
+            results: vec![(failed(policy, problem, error), Duration::ZERO)],
             annotations: Vec::new(),
         }
     }
 }
 
-fn failed(policy: &Policy, message: String, error: ErrorType) -> Decision {
+/// Result of a validation that could not be evaluated, by the `failurePolicy`.
+fn failed(policy: &Policy, message: String, error: ErrorType) -> ValidationResult {
     if policy.fails_open {
-        return Decision::Ignored {
+        return ValidationResult::Ignored {
             problem: message,
             error,
         };
     }
     let reason = String::new();
-    Decision::Denied {
+    ValidationResult::Denied {
         message,
         reason,
         error,
@@ -87,10 +88,10 @@ pub(crate) fn evaluate<'a>(policy: &'a Policy, evaluation: &mut Evaluation<'a, '
             Err(OutOfBudget) => return ValidationFindings::failure(policy, OutOfBudget::text()),
         }
     }
-    let messages = messages(validations, evaluation);
+    let messages = evaluated_messages(validations, evaluation);
     let mut findings = ValidationFindings::default();
     for (index, (validation, (result, took))) in validations.iter().zip(results).enumerate() {
-        let decision = match (result, &messages) {
+        let outcome = match (result, &messages) {
             (Err(problem), _) => {
                 let error = match validation.expression.program {
                     Ok(_) => ErrorType::Invalid,
@@ -102,16 +103,16 @@ pub(crate) fn evaluate<'a>(policy: &'a Policy, evaluation: &mut Evaluation<'a, '
                 let problem = format!("failed messageExpression: {}", OutOfBudget::text());
                 failed(policy, problem, ErrorType::Invalid)
             }
-            (Ok(Value::Bool(true)), _) => Decision::Admitted,
-            (Ok(_), Ok(messages)) => Decision::Denied {
+            (Ok(Value::Bool(true)), _) => ValidationResult::Admitted,
+            (Ok(_), Ok(messages)) => ValidationResult::Denied {
                 message: message(validation, messages.get(index).and_then(Option::as_ref)),
                 reason: validation.reason.clone(),
                 error: ErrorType::None,
             },
         };
-        findings.decisions.push((decision, took));
+        findings.results.push((outcome, took));
     }
-    evaluation.renew();
+    evaluation.reset_budget();
     for (key, expression) in annotations {
         match evaluation.value(expression) {
             Err(OutOfBudget) => return ValidationFindings::failure(policy, OutOfBudget::text()),
@@ -127,9 +128,10 @@ pub(crate) fn evaluate<'a>(policy: &'a Policy, evaluation: &mut Evaluation<'a, '
     findings
 }
 
-/// Texts of the message expressions; absent where there is no expression, or no value that can be shown. As
-/// in kube-apiserver, all of them are evaluated, and share one budget with the validations.
-fn messages<'a>(
+/// Messages from the message expressions, one for each validation; `None` where there is no expression, or
+/// its value is not a usable message. As in kube-apiserver, the expressions are evaluated for all
+/// validations, and share one budget with the validations.
+fn evaluated_messages<'a>(
     validations: &'a [Validation],
     evaluation: &mut Evaluation<'a, '_>,
 ) -> Result<Vec<Option<String>>, OutOfBudget> {
@@ -140,7 +142,7 @@ fn messages<'a>(
             continue;
         };
         messages.push(match evaluation.value(expression)? {
-            Ok(Value::String(text)) => Some(text.trim().to_owned()).filter(|text| is_printable(text)),
+            Ok(Value::String(text)) => Some(text.trim().to_owned()).filter(|text| is_usable_message(text)),
             Ok(_) => None,
             Err(problem) => {
                 tracing::debug!(problem, "a messageExpression has no value");
@@ -151,8 +153,8 @@ fn messages<'a>(
     Ok(messages)
 }
 
-fn is_printable(text: &str) -> bool {
-    !text.is_empty() && text.len() <= LONGEST_MESSAGE && !text.contains('\n')
+fn is_usable_message(text: &str) -> bool {
+    !text.is_empty() && text.len() <= MAX_MESSAGE_BYTES && !text.contains('\n')
 }
 
 fn message(validation: &Validation, evaluated: Option<&String>) -> String {
@@ -164,5 +166,5 @@ fn message(validation: &Validation, evaluated: Option<&String>) -> String {
 }
 
 fn truncate_annotation(text: &str) -> &str {
-    &text[..text.floor_char_boundary(LONGEST_ANNOTATION)]
+    &text[..text.floor_char_boundary(MAX_ANNOTATION_BYTES)]
 }

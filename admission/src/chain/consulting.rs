@@ -1,4 +1,4 @@
-//! Consultation of external rules after Berth's own: admission policies, and the hub's webhooks.
+//! Consultation of admission policies and of the hub's webhooks, after the plugins.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,14 +10,14 @@ use super::{Chain, Phase};
 use crate::client::{Policies, PolicyNotes, Rounds, Subject};
 
 impl Chain {
-    /// Adds `policies`, which are consulted after the plugins of each pass and after earlier added policies.
+    /// Adds `policies`, which are consulted after the plugins and after the policies that were added before.
     #[must_use]
     pub fn with_policies(mut self, policies: Arc<dyn Policies>) -> Self {
         self.policies.push(policies);
         self
     }
 
-    /// Whether policies or webhooks may concern `subject`.
+    /// Whether a policy or webhook may match `subject`.
     #[must_use]
     pub fn consults(&self, subject: &Subject<'_>) -> bool {
         self.matching(subject).next().is_some()
@@ -35,10 +35,10 @@ impl Chain {
         all.filter(|policies| policies.concern(subject))
     }
 
-    /// Lets policies and webhooks change `object`, after the plugins; `object` is null on delete. The plugins
-    /// run again over these changes, and then the earlier policies and webhooks with `reinvocationPolicy:
-    /// IfNeeded`. Returns the names of the webhook configurations, and the keys of the policies, that changed
-    /// the object.
+    /// Lets policies and webhooks change `object`, which is null on delete. If one changes it, the plugins
+    /// run again, and then the policies and webhooks with `reinvocationPolicy: IfNeeded` whose result a later
+    /// change may affect. Returns the names of the webhook configurations, and the keys of the policies, that
+    /// changed the object.
     ///
     /// # Errors
     /// The first refusal, as the client sees it.
@@ -56,19 +56,21 @@ impl Chain {
         if !object.is_null() {
             subject.default(object);
         }
-        self.round(&matching, subject, object, &mut rounds, notes).await?;
+        self.run_round(&matching, subject, object, &mut rounds, notes)
+            .await?;
         if !rounds.changed() {
             return Ok(Vec::new());
         }
         self.mutate(subject.request, object, &mut notes.warnings)?;
-        if rounds.again(object) {
-            self.round(&matching, subject, object, &mut rounds, notes).await?;
+        if rounds.begin_second_round(object) {
+            self.run_round(&matching, subject, object, &mut rounds, notes)
+                .await?;
         }
         Ok(rounds.into_changers())
     }
 
-    /// Runs one round of all policies and webhooks.
-    async fn round(
+    /// Runs one round of the matching policies and webhooks.
+    async fn run_round(
         &self,
         matching: &[&dyn Policies],
         subject: &Subject<'_>,
@@ -83,12 +85,12 @@ impl Chain {
             self.report_pass(Some(name), Phase::Mutate, subject.request, result.is_err(), took);
             result?;
         }
-        rounds.ended(object);
+        rounds.end_round(object);
         Ok(())
     }
 
-    /// Lets policies and webhooks judge the final object, which all plugins allow; `object` is `None` on
-    /// delete.
+    /// Lets policies and webhooks validate the final object, after all plugins have allowed it; `object` is
+    /// `None` on delete.
     ///
     /// # Errors
     /// The first refusal, as the client sees it.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::request::UserInfo;
-use crate::rights::{Answer, Right, Unknown};
+use crate::rights::{Right, RightCheck, RightCheckError};
 
 struct Stamp(&'static str);
 
@@ -165,10 +165,10 @@ impl Plugin for Doorman {
 /// Allows everyone to read, and ada to enter; fails for bob.
 struct Registry;
 
-impl Authority for Registry {
-    fn has<'a>(&'a self, user: &'a UserInfo, right: &'a Right) -> Answer<'a> {
+impl RightChecker for Registry {
+    fn has<'a>(&'a self, user: &'a UserInfo, right: &'a Right) -> RightCheck<'a> {
         let answer = match user.name.as_str() {
-            "bob" => Err(Unknown("who is bob?".to_owned())),
+            "bob" => Err(RightCheckError("who is bob?".to_owned())),
             name => Ok(right.verb == "read" || name == "ada"),
         };
         Box::pin(async { answer })
@@ -187,14 +187,14 @@ fn at_once<T>(future: impl Future<Output = T>) -> T {
 fn a_write_that_needs_a_right_passes_with_it_only() {
     let notes = Arc::new(Notes::default());
     let chain = Chain::new(vec![Arc::new(Doorman)])
-        .with_authority(Arc::new(Registry))
+        .with_right_checker(Arc::new(Registry))
         .observed_by(Arc::clone(&notes) as Arc<_>);
     let ask = |chain: &Chain, name: &str| {
         let user = UserInfo {
             name: name.to_owned(),
             ..UserInfo::default()
         };
-        at_once(chain.entitled(&request(&user), None)).map_err(|status| (status.code, status.message))
+        at_once(chain.check_rights(&request(&user), None)).map_err(|status| (status.code, status.message))
     };
     assert_eq!(ask(&chain, "ada"), Ok(()));
     assert_eq!(

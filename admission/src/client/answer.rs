@@ -1,4 +1,5 @@
-//! Validated answers of webhooks (docs/admission.md, "Policies and webhooks of the hub").
+//! Answers of webhooks to an AdmissionReview, and their validation (docs/admission.md, "Policies and webhooks
+//! of the hub").
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -8,15 +9,15 @@ use serde_json::Value;
 use super::WebhookType;
 use crate::wire::{API_VERSION, KIND};
 
-/// The only type of patch.
+/// The only supported `patchType`.
 const JSON_PATCH: &str = "JSONPatch";
 
-/// A valid answer.
+/// A valid answer of a webhook.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     /// Whether the write is allowed.
     pub allowed: bool,
-    /// Status that explains a refusal; any of its fields may be empty.
+    /// Status that explains a refusal; fields of the status may be empty.
     pub status: Option<Status>,
     /// JSON Patch of a mutating webhook.
     pub patch: Option<Vec<u8>>,
@@ -26,15 +27,15 @@ pub struct Answer {
     pub annotations: Vec<(String, String)>,
 }
 
-/// Rule that an answer breaks.
+/// Reason why an answer is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct BadAnswer(String);
 
-/// Reads the body of an answer to the review `uid`.
+/// Reads the body of the answer to the AdmissionReview with `uid`.
 ///
 /// # Errors
-/// The rule that the answer breaks.
+/// When the answer is invalid: the first problem.
 pub fn read(webhook_type: WebhookType, uid: &str, body: &[u8]) -> Result<Answer, BadAnswer> {
     parse(webhook_type, uid, body).map_err(BadAnswer)
 }
@@ -74,14 +75,18 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// Reads the patch. A patch and its type come together, and only from mutating webhooks.
+/// Reads the patch. Only a mutating webhook may send one, together with its type.
 fn patch(webhook_type: WebhookType, response: &Value) -> Result<Option<Vec<u8>>, String> {
     let (patch, r#type) = (&response["patch"], &response["patchType"]);
     if webhook_type == WebhookType::Validating {
         return match (patch.is_null(), r#type.is_null()) {
             (true, true) => Ok(None),
-            (false, _) => Err("it has a response.patch, but a validating webhook changes nothing".to_owned()),
-            _ => Err("it has a response.patchType, but a validating webhook changes nothing".to_owned()),
+            (false, _) => {
+                Err("it has a response.patch, but a validating webhook must not change the object".to_owned())
+            }
+            _ => Err(
+                "it has a response.patchType, but a validating webhook must not change the object".to_owned(),
+            ),
         };
     }
     let encoded = match patch {
@@ -130,21 +135,21 @@ fn warnings(value: &Value) -> Result<Vec<String>, String> {
     let list = match value {
         Value::Null => return Ok(Vec::new()),
         Value::Array(list) => list,
-        _ => return Err("response.warnings is not a list".to_owned()),
+        _ => return Err("response.warnings must be a list of strings".to_owned()),
     };
     let texts: Option<Vec<String>> = list.iter().map(|one| one.as_str().map(str::to_owned)).collect();
-    texts.ok_or_else(|| "response.warnings has something else than texts".to_owned())
+    texts.ok_or_else(|| "response.warnings must be a list of strings".to_owned())
 }
 
 fn annotations(value: &Value) -> Result<Vec<(String, String)>, String> {
     let fields = match value {
         Value::Null => return Ok(Vec::new()),
         Value::Object(fields) => fields,
-        _ => return Err("response.auditAnnotations is not a map".to_owned()),
+        _ => return Err("response.auditAnnotations must be a map of strings".to_owned()),
     };
     let pairs = fields
         .iter()
         .map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())));
     let pairs: Option<Vec<_>> = pairs.collect();
-    pairs.ok_or_else(|| "response.auditAnnotations has something else than texts".to_owned())
+    pairs.ok_or_else(|| "response.auditAnnotations must be a map of strings".to_owned())
 }

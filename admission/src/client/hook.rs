@@ -1,4 +1,4 @@
-//! One webhook of a configuration, in parsed form.
+//! A webhook of a webhook configuration, in parsed form.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,32 +14,32 @@ use super::rules::{self, Rule, texts};
 use super::subject::Subject;
 use crate::request::{NAMESPACES, Request};
 
-/// Timeout of a webhook without `timeoutSeconds`, in seconds.
-const TIMEOUT: u64 = 10;
-/// Port of a Service reference that names no port.
-const PORT: u16 = 443;
+/// Timeout in seconds of a webhook without `timeoutSeconds`.
+const DEFAULT_TIMEOUT: u64 = 10;
+/// Port of a Service reference without `port`.
+const DEFAULT_PORT: u16 = 443;
 /// Supported version of AdmissionReview, as in `admissionReviewVersions`.
 const REVIEW_VERSION: &str = "v1";
 
 /// Address of a webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Endpoint {
-    /// Address of a webhook with a URL.
+    /// A URL.
     Url(String),
-    /// Address of a webhook behind a Service of the hub.
+    /// A Service of the hub.
     Service {
         /// Namespace of the Service.
         namespace: String,
         /// Name of the Service.
         name: String,
-        /// The path, `/` when there is none.
+        /// Path of the URL; `/` if the configuration has none.
         path: String,
         /// Port of the Service.
         port: u16,
     },
 }
 
-/// A condition: an element of `matchConditions`.
+/// A match condition: an element of `matchConditions`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
     /// Name of the condition.
@@ -48,12 +48,12 @@ pub struct Condition {
     pub expression: String,
 }
 
-/// One webhook.
+/// One webhook of a MutatingWebhookConfiguration or ValidatingWebhookConfiguration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hook {
     /// Name of the webhook configuration.
     pub configuration: Arc<str>,
-    /// Index of the webhook in its configuration.
+    /// Index of the webhook in the configuration.
     pub index: usize,
     /// Name of the webhook.
     pub name: Arc<str>,
@@ -63,16 +63,16 @@ pub struct Hook {
     pub ca_bundle: Vec<u8>,
     /// Whether a write is admitted when the webhook cannot be called (`failurePolicy: Ignore`).
     pub fails_open: bool,
-    /// Whether the webhook may be called for a dry run.
-    pub dry_runs: bool,
+    /// Whether the webhook may be called for a dry run: its calls have no side effects then.
+    pub supports_dry_run: bool,
     /// Time limit of one call.
     pub timeout: Duration,
     /// Whether the webhook is called again when a later one changes the object (`reinvocationPolicy:
     /// IfNeeded`).
-    pub again: bool,
-    /// Conditions of a call, which are evaluated after rules and selectors match.
+    pub reinvoked: bool,
+    /// Match conditions, which are evaluated after rules and selectors match.
     pub conditions: Vec<Condition>,
-    /// Reason why the webhook cannot be called about any subject.
+    /// Reason why the webhook can never be called; `None` if its configuration is valid.
     pub problem: Option<String>,
     rules: Vec<Rule>,
     exact: bool,
@@ -81,9 +81,9 @@ pub struct Hook {
 }
 
 impl Hook {
-    /// The webhooks of `configuration`, a `MutatingWebhookConfiguration` or a
-    /// `ValidatingWebhookConfiguration`, in the order of the configuration. A webhook that cannot be parsed
-    /// has a [problem](Hook::problem), so that it is treated like one that cannot be reached.
+    /// Reads the webhooks of `configuration`, a MutatingWebhookConfiguration or a
+    /// ValidatingWebhookConfiguration, in order. An invalid webhook has a [problem](Hook::problem): calling
+    /// it fails, like calling an unreachable webhook.
     #[must_use]
     pub fn all(configuration: &Value) -> Vec<Self> {
         let name: Arc<str> = configuration["metadata"]["name"]
@@ -93,13 +93,13 @@ impl Hook {
         let hooks = configuration["webhooks"].as_array().into_iter().flatten();
         hooks
             .enumerate()
-            .map(|(index, hook)| Self::one(&name, index, hook))
+            .map(|(index, hook)| Self::new(&name, index, hook))
             .collect()
     }
 
-    fn one(configuration: &Arc<str>, index: usize, value: &Value) -> Self {
+    fn new(configuration: &Arc<str>, index: usize, value: &Value) -> Self {
         let mut problems = Vec::new();
-        let mut selector = |field: &str| match select(&value[field], field) {
+        let mut selector = |field: &str| match compile_selector(&value[field], field) {
             Ok(selector) => selector,
             Err(problem) => {
                 problems.push(problem);
@@ -122,7 +122,7 @@ impl Hook {
             .any(|version| version == REVIEW_VERSION)
         {
             problems.push(format!(
-                "admissionReviewVersions of the webhook do not contain {REVIEW_VERSION:?}, the only version that this server \
+                "admissionReviewVersions does not contain {REVIEW_VERSION:?}, the only version that this server \
                  supports"
             ));
         }
@@ -132,7 +132,7 @@ impl Hook {
             .flatten()
             .map(Rule::of)
             .collect();
-        let is = |field: &str, wanted: &str| value[field] == wanted;
+        let is = |field: &str, expected: &str| value[field] == expected;
         Self {
             configuration: Arc::clone(configuration),
             index,
@@ -140,9 +140,9 @@ impl Hook {
             endpoint,
             ca_bundle,
             fails_open: is("failurePolicy", "Ignore"),
-            dry_runs: is("sideEffects", "None") || is("sideEffects", "NoneOnDryRun"),
-            timeout: Duration::from_secs(value["timeoutSeconds"].as_u64().unwrap_or(TIMEOUT)),
-            again: is("reinvocationPolicy", "IfNeeded"),
+            supports_dry_run: is("sideEffects", "None") || is("sideEffects", "NoneOnDryRun"),
+            timeout: Duration::from_secs(value["timeoutSeconds"].as_u64().unwrap_or(DEFAULT_TIMEOUT)),
+            reinvoked: is("reinvocationPolicy", "IfNeeded"),
             conditions: conditions(&value["matchConditions"]),
             problem: (!problems.is_empty()).then(|| problems.join("; ")),
             rules,
@@ -152,19 +152,19 @@ impl Hook {
         }
     }
 
-    /// Identity of the webhook among all.
+    /// Returns the identity of the webhook among all webhooks of the hub.
     #[must_use]
     pub fn id(&self) -> HookId {
         (Arc::clone(&self.configuration), self.index)
     }
 
-    /// The version of the resource in which the webhook receives `subject`; `None` when the webhook is not
-    /// called about `subject`. The webhook's [conditions](Hook::conditions) are not considered. `labels`
-    /// returns the labels of a namespace.
+    /// Version of the resource in which the webhook receives the write of `object`; `None` when the rules or
+    /// selectors do not match the write. The [conditions](Hook::conditions) are not considered. `labels`
+    /// returns the labels of a namespace, if the namespace exists.
     ///
     /// # Errors
-    /// 404 when the webhook selects by labels of the write's namespace, and there is no such namespace.
-    pub fn concerns<'a>(
+    /// 404 when the namespace selector needs the namespace of the write, and this namespace does not exist.
+    pub fn matching_version<'a>(
         &self,
         subject: &Subject<'a>,
         object: Option<&Value>,
@@ -174,17 +174,18 @@ impl Hook {
             return Ok(None);
         };
         let request = subject.request;
-        let selected = self.selects(object) || self.selects(request.old);
-        Ok((selected && self.is_in_namespace(request, object, labels)?).then_some(version))
+        let selected = self.selects_object(object) || self.selects_object(request.old);
+        Ok((selected && self.selects_namespace(request, object, labels)?).then_some(version))
     }
 
-    /// The version in which the webhook receives `subject` according to the rules alone, without selectors.
+    /// Version in which the webhook receives `subject`, by the rules alone, without the selectors; `None`
+    /// when no rule matches.
     #[must_use]
     pub fn version<'a>(&self, subject: &Subject<'a>) -> Option<&'a str> {
         rules::version(&self.rules, self.exact, subject)
     }
 
-    fn is_in_namespace(
+    fn selects_namespace(
         &self,
         request: &Request<'_>,
         object: Option<&Value>,
@@ -197,7 +198,7 @@ impl Hook {
             return Ok(has_labels(namespace, &self.namespaces));
         }
         let namespace = request.namespace;
-        // Other cluster-scoped objects match every namespace selector.
+        // Cluster-scoped objects, except for Namespaces, match every namespace selector.
         if namespace.is_empty() {
             return Ok(true);
         }
@@ -207,14 +208,15 @@ impl Hook {
         }
     }
 
-    /// Whether the webhook's object selector matches the labels of `object`. Without an object, only the
-    /// empty selector matches.
-    fn selects(&self, object: Option<&Value>) -> bool {
+    /// Whether the object selector matches the labels of `object`. Without an object, only an empty selector
+    /// matches.
+    fn selects_object(&self, object: Option<&Value>) -> bool {
         self.objects.is_everything() || object.is_some_and(|object| has_labels(object, &self.objects))
     }
 }
 
-fn select(value: &Value, field: &str) -> Result<Selector, String> {
+/// Compiles the label selector in `field`; an absent selector matches everything.
+fn compile_selector(value: &Value, field: &str) -> Result<Selector, String> {
     if value.is_null() {
         return Ok(Selector::default());
     }
@@ -226,7 +228,7 @@ fn select(value: &Value, field: &str) -> Result<Selector, String> {
     })
 }
 
-/// The address in a webhook's `clientConfig`: its `url`, or otherwise its `service`.
+/// Address in the `clientConfig` of a webhook: the `url`, or otherwise the `service`.
 ///
 /// # Errors
 /// When the port of the Service is not a number from 1 to 65535.
@@ -239,7 +241,7 @@ fn endpoint(client: &Value) -> Result<Endpoint, String> {
     let path = text("path");
     let slash = if path.starts_with('/') { "" } else { "/" };
     let port = match &service["port"] {
-        Value::Null => PORT,
+        Value::Null => DEFAULT_PORT,
         port => {
             let number = port.as_u64().and_then(|port| u16::try_from(port).ok());
             let number = number.filter(|port| *port != 0);

@@ -1,4 +1,4 @@
-//! Interface between the chain and external policies: admission policies and webhooks.
+//! Interface between the admission chain and external policies: admission policies and webhooks.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -9,10 +9,10 @@ use serde_json::Value;
 use super::rounds::Rounds;
 use super::subject::Subject;
 
-/// Future result of consulting external policies about a write.
+/// Future result of consulting policies about a write: a refusal is an error.
 pub type PolicyObjections<'a> = Pin<Box<dyn Future<Output = Result<(), Status>> + Send + 'a>>;
 
-/// Additions to an answer.
+/// Warnings and audit annotations that policies add to an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PolicyNotes {
     /// Warnings for the client.
@@ -21,26 +21,26 @@ pub struct PolicyNotes {
     pub annotations: Vec<(String, String)>,
 }
 
-/// Policies that are consulted about writes after Berth's own rules: admission policies, and the webhooks of
+/// Policies that a [`Chain`](crate::Chain) consults after the plugins: admission policies, or the webhooks of
 /// a hub.
 pub trait Policies: Send + Sync + 'static {
-    /// Names of kube-apiserver's plugins for these policies, for mutation and for validation.
+    /// Names of the admission plugins of kube-apiserver that these policies correspond to: for mutation, and
+    /// for validation.
     fn names(&self) -> (&'static str, &'static str) {
         ("MutatingAdmissionWebhook", "ValidatingAdmissionWebhook")
     }
 
-    /// Whether any policy or webhook may concern writes of this subject. The check is cheap; true may be a
-    /// false positive.
+    /// Whether a policy or webhook may match `subject`. The check is cheap, and may return true although
+    /// nothing matches.
     fn concern(&self, subject: &Subject<'_>) -> bool;
 
-    /// Cost to this server of consulting these policies about a write of this subject, before its object is
-    /// known. The unit is the number of bytes that could be parsed in the same time. The estimate is cheap.
+    /// Estimated time that this server needs to evaluate the policies for `subject`, before the object is
+    /// known, as the number of bytes that could be parsed in that time. The estimate is cheap.
     fn effort(&self, _subject: &Subject<'_>) -> usize {
         0
     }
 
-    /// Lets policies change `object`, in its stored form; `object` is null on delete, which policies can only
-    /// refuse.
+    /// Lets policies change `object`, in its stored form, or refuse the write; `object` is null on delete.
     fn mutate<'a>(
         &'a self,
         subject: &'a Subject<'a>,
@@ -49,7 +49,7 @@ pub trait Policies: Send + Sync + 'static {
         notes: &'a mut PolicyNotes,
     ) -> PolicyObjections<'a>;
 
-    /// Lets policies judge the final object, in its stored form; `object` is `None` on delete.
+    /// Lets policies validate the final object, in its stored form; `object` is `None` on delete.
     fn validate<'a>(
         &'a self,
         subject: &'a Subject<'a>,

@@ -1,4 +1,5 @@
-//! Refusals, most of them in kube-apiserver's words, since users search for these, and programs compare them.
+//! Refusals of writes because of webhooks. Most have kube-apiserver's words, because users search for these
+//! words and programs compare them.
 
 use berth_apimachinery::Status;
 
@@ -12,39 +13,40 @@ pub fn denied(name: &str, answer: &Answer) -> Status {
         .status
         .clone()
         .unwrap_or_else(|| Status::failure(0, "", ""));
-    // A refusal is an error, so its code is raised or lowered to the codes of errors.
+    // As in kube-apiserver, the code of a refusal is forced into the range of errors.
     status.code = status.code.clamp(400, 599);
-    let why = match (status.message.as_str(), status.reason.as_str()) {
+    let explanation = match (status.message.as_str(), status.reason.as_str()) {
         ("", "") => " without explanation".to_owned(),
         ("", reason) => format!(": {reason}"),
         (message, _) => format!(": {message}"),
     };
-    status.message = format!("admission webhook \"{name}\" denied the request{why}");
+    status.message = format!("admission webhook \"{name}\" denied the request{explanation}");
     status
 }
 
-/// Refusal because the webhook `name` could not be called, and its failure policy is Fail.
+/// Refusal because calling the webhook `name` failed, and its `failurePolicy` is `Fail`.
 #[must_use]
 pub fn failed(name: &str, problem: &str) -> Status {
     let text = format!("failed calling webhook \"{name}\": {problem}");
     Status::internal(text.clone()).with_cause("", text, "")
 }
 
-/// Refusal because the answer of the webhook `name` is well-formed, but its patch cannot be applied.
+/// Refusal because the patch in the answer of the webhook `name` cannot be applied.
 #[must_use]
-pub fn unusable(name: &str, problem: &str) -> Status {
+pub fn patch_failed(name: &str, problem: &str) -> Status {
     Status::internal(format!(
         "the patch of admission webhook \"{name}\" cannot be applied: {problem}"
     ))
 }
 
-/// Refusal because the webhook `name` may have side effects, which a dry run must not have.
+/// Refusal of a dry run because a call of the webhook `name` may have side effects.
 #[must_use]
-pub fn no_dry_run(name: &str) -> Status {
+pub fn dry_run_unsupported(name: &str) -> Status {
     Status::bad_request(format!("admission webhook \"{name}\" does not support dry run"))
 }
 
-/// Refusal because the match conditions of a webhook could not be evaluated.
+/// Refusal because the match conditions of a webhook could not be evaluated, and its `failurePolicy` is
+/// `Fail`.
 #[must_use]
 pub fn condition_failed(request: &Request<'_>, problem: &str) -> Status {
     Status::forbidden(request.resource, request.name, problem)

@@ -1,4 +1,4 @@
-//! The body of a call: an AdmissionReview with a request.
+//! The body of a call of a webhook: an AdmissionReview with a request.
 
 use serde_json::{Map, Value, json};
 
@@ -6,14 +6,14 @@ use super::subject::Subject;
 use crate::request::{Operation, Request};
 use crate::wire::{API_VERSION, GroupVersionKind, GroupVersionResource, KIND};
 
-/// The AdmissionReview around `request`.
+/// Returns the AdmissionReview with `request`.
 #[must_use]
 pub fn review(request: &Value) -> Value {
     json!({"apiVersion": API_VERSION, "kind": KIND, "request": request})
 }
 
-/// The `request` of an AdmissionReview about `subject`, converted to `version`. `object` and the subject's
-/// old object are in their stored form.
+/// Returns the `request` of an AdmissionReview about `subject`, with objects in `version`. `object`, and the
+/// old object of `subject`, are given in their stored form.
 #[must_use]
 pub fn request(uid: &str, subject: &Subject<'_>, version: &str, object: Option<&Value>) -> Value {
     let write = subject.request;
@@ -68,7 +68,7 @@ fn user(request: &Request<'_>) -> Value {
     Value::Object(info)
 }
 
-/// CreateOptions, UpdateOptions or DeleteOptions, with the fields that this server knows.
+/// CreateOptions, UpdateOptions or DeleteOptions, with the fields that this server keeps; null on connect.
 fn options(request: &Request<'_>) -> Value {
     let kind = match request.operation {
         Operation::Create => "CreateOptions",

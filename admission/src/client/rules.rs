@@ -1,4 +1,4 @@
-//! `rules` of a webhook: the matching writes.
+//! The `rules` of a webhook, which select writes by operation and resource.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::request::Request;
 
 const ANY: &str = "*";
 
-/// A rule: an element of `rules`.
+/// One element of the `rules` of a webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     groups: Vec<String>,
@@ -15,12 +15,12 @@ pub struct Rule {
     /// Resources and subresources: `pods`, `pods/status`, `*`, `*/*`, `pods/*`, `*/scale`.
     resources: Vec<String>,
     operations: Vec<String>,
-    /// Scope: `Namespaced`, `Cluster`, or `*`.
+    /// Scope of the resources: `Namespaced`, `Cluster`, or `*`.
     scope: String,
 }
 
 impl Rule {
-    /// Reads one element of `rules`; a missing list matches nothing, and a missing scope matches any.
+    /// Reads one element of `rules`. A missing list matches nothing; a missing scope matches every scope.
     #[must_use]
     pub fn of(value: &Value) -> Self {
         Self {
@@ -32,21 +32,21 @@ impl Rule {
         }
     }
 
-    /// Whether the rule is about `request`, in `version` of its resource.
+    /// Whether the rule matches `request` with the resource in `version`.
     #[must_use]
     pub fn covers(&self, request: &Request<'_>, version: &str) -> bool {
         self.in_scope(request)
             && has(&self.operations, request.operation.as_str())
             && has(&self.groups, request.resource.group)
             && has(&self.versions, version)
-            && self.names(request.resource.resource, request.subresource)
+            && self.has_resource(request.resource.resource, request.subresource)
     }
 
-    /// Whether the rule names a resource and subresource.
-    fn names(&self, resource: &str, subresource: &str) -> bool {
+    /// Whether the rule matches `resource` and `subresource`, which is empty for the resource itself.
+    fn has_resource(&self, resource: &str, subresource: &str) -> bool {
         self.resources.iter().any(|named| {
-            let (named, part) = named.split_once('/').unwrap_or((named, ""));
-            (named == ANY || named == resource) && (part == ANY || part == subresource)
+            let (name, part) = named.split_once('/').unwrap_or((named, ""));
+            (name == ANY || name == resource) && (part == ANY || part == subresource)
         })
     }
 
@@ -59,26 +59,29 @@ impl Rule {
     }
 }
 
-/// The version of `subject` for a call, if any of `rules` concerns it. This is the client's version where a
-/// rule names it. Otherwise, unless `exact`, this is the first other version that a rule names.
+/// Version of the resource that one of `rules` covers: the client's version if possible, otherwise, unless
+/// `exact`, another served version. `None` when no rule covers the write.
 #[must_use]
 pub(super) fn version<'a>(rules: &[Rule], exact: bool, subject: &Subject<'a>) -> Option<&'a str> {
-    let covered = |version: &&str| rules.iter().any(|rule| rule.covers(subject.request, version));
-    if covered(&subject.version) {
+    let is_covered = |version: &&str| rules.iter().any(|rule| rule.covers(subject.request, version));
+    if is_covered(&subject.version) {
         return Some(subject.version);
     }
     if exact {
         return None;
     }
     let others = subject.versions.iter().copied();
-    others.filter(|version| *version != subject.version).find(covered)
+    others
+        .filter(|version| *version != subject.version)
+        .find(is_covered)
 }
 
-fn has(list: &[String], wanted: &str) -> bool {
-    list.iter().any(|entry| entry == ANY || entry == wanted)
+/// Whether `list` has `text` or `*`.
+fn has(list: &[String], text: &str) -> bool {
+    list.iter().any(|entry| entry == ANY || entry == text)
 }
 
-/// The strings of a list.
+/// Strings of a list; other entries are ignored.
 pub(super) fn texts(value: &Value) -> Vec<String> {
     let entries = value.as_array().into_iter().flatten();
     entries

@@ -1,4 +1,4 @@
-//! Subjects of writes, as webhooks see them.
+//! Writes, as policies and webhooks see them.
 
 use berth_apimachinery::{Kind, Object, Revision};
 use serde_json::Value;
@@ -6,32 +6,32 @@ use serde_json::Value;
 use crate::request::Request;
 use crate::wire::{GroupVersionKind, GroupVersionResource};
 
-/// One write that webhooks may concern.
+/// One write for policies and webhooks: the request, and the versions in which they can receive its objects.
 #[derive(Clone, Copy)]
 pub struct Subject<'a> {
-    /// The write as plugins see it.
+    /// The request as plugins see it.
     pub request: &'a Request<'a>,
-    /// The version of the resource that the client named.
+    /// Version of the resource in the client's request.
     pub version: &'a str,
-    /// Every served version of the resource: a webhook registered for one of them is called for all
-    /// (`matchPolicy: Equivalent`).
+    /// All served versions of the resource: with `matchPolicy: Equivalent`, a webhook for one version is
+    /// called for requests in every version.
     pub versions: &'a [&'a str],
-    /// Form of the object.
+    /// Kind and version of the object.
     pub form: Form<'a>,
 }
 
-/// Forms of the object of a write.
+/// Kind and version of the object of a write.
 #[derive(Clone, Copy)]
 pub enum Form<'a> {
-    /// An object of the resource's own kind, in its stored version `held`.
+    /// An object of the resource's own kind, which can be converted between its versions.
     Own {
         /// Kind of the object.
         kind: &'a dyn Kind,
-        /// The stored version.
-        held: &'a str,
+        /// Version of the object, mostly the storage version.
+        object_version: &'a str,
     },
     /// A body of another kind, which is never converted.
-    Other {
+    Unconverted {
         /// API group of the body.
         group: &'a str,
         /// API version of the body.
@@ -42,7 +42,7 @@ pub enum Form<'a> {
 }
 
 impl Subject<'_> {
-    /// The resource in `version`.
+    /// Returns the resource in `version`.
     #[must_use]
     pub fn resource(&self, version: &str) -> GroupVersionResource {
         GroupVersionResource {
@@ -52,12 +52,12 @@ impl Subject<'_> {
         }
     }
 
-    /// Kind of the object in `version` of the resource.
+    /// Returns the kind of the object in `version` of the resource.
     #[must_use]
     pub fn kind(&self, version: &str) -> GroupVersionKind {
         let (group, version, kind) = match self.form {
             Form::Own { kind, .. } => (kind.info().group, version, kind.info().kind),
-            Form::Other { group, version, kind } => (group, version, kind),
+            Form::Unconverted { group, version, kind } => (group, version, kind),
         };
         GroupVersionKind {
             group: group.to_owned(),
@@ -66,13 +66,13 @@ impl Subject<'_> {
         }
     }
 
-    /// Converts `value` from the stored form to `version`.
+    /// Converts `value` from the version of the object to `version`.
     #[must_use]
     pub fn in_version(&self, version: &str, value: &Value) -> Value {
-        let Form::Own { kind, held } = self.form else {
+        let Form::Own { kind, object_version } = self.form else {
             return value.clone();
         };
-        if version == held {
+        if version == object_version {
             return value.clone();
         }
         // An object with malformed metadata is not converted: it is refused later, with a better message
@@ -82,8 +82,7 @@ impl Subject<'_> {
             .and_then(|object| kind.to_served(version, &object));
         let mut converted = converted.unwrap_or_else(|| value.clone());
         converted["apiVersion"] = kind.info().api_version(version).into();
-        // The conversion is made for stored objects and sets a resourceVersion, so the resourceVersion of
-        // `value` is restored.
+        // The conversion sets the resourceVersion of a stored object, so the one of `value` is restored.
         if let Some(metadata) = converted.get_mut("metadata").and_then(Value::as_object_mut) {
             match value["metadata"].get("resourceVersion") {
                 Some(resource_version) => {
@@ -95,22 +94,22 @@ impl Subject<'_> {
         converted
     }
 
-    /// Converts `value`, which a webhook changed in `version`, to its stored form.
+    /// Converts `value` from `version`, in which a webhook changed it, to the version of the object.
     #[must_use]
-    pub fn as_held(&self, version: &str, mut value: Value) -> Value {
-        if let Form::Own { kind, held } = self.form
-            && version != held
+    pub fn in_object_version(&self, version: &str, mut value: Value) -> Value {
+        if let Form::Own { kind, object_version } = self.form
+            && version != object_version
         {
             kind.to_stored(version, &mut value);
-            value["apiVersion"] = kind.info().api_version(held).into();
+            value["apiVersion"] = kind.info().api_version(object_version).into();
         }
         value
     }
 
-    /// Fills in the defaults of the schema, so that webhooks see the object as any client would.
+    /// Fills in the defaults of the schema in `value`, so that webhooks see the object as clients do.
     pub fn default(&self, value: &mut Value) {
-        if let Form::Own { kind, held } = self.form {
-            kind.schema(held).default(value);
+        if let Form::Own { kind, object_version } = self.form {
+            kind.schema(object_version).default(value);
         }
     }
 }

@@ -87,6 +87,9 @@ fn about<'a>(request: &'a Request<'a>, kind: &'a Foo, version: &'a str) -> Subje
         request,
         version,
         versions: kind.info.versions,
-        form: Form::Own { kind, held: "v1" },
+        form: Form::Own {
+            kind,
+            object_version: "v1",
+        },
     }
 }

@@ -1,4 +1,4 @@
-//! Answers to an AdmissionReview.
+//! Answers to AdmissionReviews.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,24 +9,24 @@ use super::{API_VERSION, KIND, Review};
 use crate::chain::Chain;
 use crate::request::Request;
 
-/// Verdict about a write.
+/// Verdict of the plugins about a write.
 struct Verdict {
     result: Result<(), Status>,
-    /// RFC 6902 operations, when the object has to change.
+    /// JSON Patch (RFC 6902), if the plugins changed the object.
     patch: Option<Vec<u8>>,
     warnings: Vec<String>,
     annotations: Vec<(&'static str, String)>,
 }
 
 impl Review {
-    /// The answer of a mutating webhook: the plugins' changes as a JSON Patch. Operations without an object
-    /// of their own to store (delete, connect) are allowed.
+    /// Returns the answer of a mutating webhook: the changes of the plugins as a JSON Patch. Operations that
+    /// store no object (delete and connect) are allowed.
     ///
     /// # Errors
-    /// 500 when the patch cannot be serialized, which is not known to happen.
+    /// 500 when the patch cannot be serialized, which should not happen.
     pub fn mutate(&self, chain: &Chain, resource: GroupResource) -> Result<Value, Status> {
         let request = self.request(resource);
-        if !self.stores() {
+        if !self.stores_object() {
             return Ok(self.answer(Verdict::of(Ok(()))));
         }
         let mut object = self.object.clone();
@@ -43,7 +43,7 @@ impl Review {
         }))
     }
 
-    /// The answer of a validating webhook.
+    /// Returns the answer of a validating webhook.
     #[must_use]
     pub fn validate(&self, chain: &Chain, resource: GroupResource) -> Value {
         let request = self.request(resource);
@@ -58,19 +58,19 @@ impl Review {
         })
     }
 
-    /// The answer when no plugin handles the write.
+    /// Returns the answer that allows the write, for a write that no plugin handles.
     #[must_use]
     pub fn allow(&self) -> Value {
         self.answer(Verdict::of(Ok(())))
     }
 
-    /// The answer when the review could not be judged.
+    /// Returns the answer that refuses the write with `status`, when the plugins could not run.
     #[must_use]
     pub fn refuse(&self, status: Status) -> Value {
         self.answer(Verdict::of(Err(status)))
     }
 
-    fn stores(&self) -> bool {
+    fn stores_object(&self) -> bool {
         use crate::request::Operation::{Create, Update};
         matches!(self.operation, Create | Update)
     }
@@ -82,8 +82,7 @@ impl Review {
         if let Err(status) = verdict.result {
             response.insert("status".to_owned(), json!(status));
         }
-        // A patch and its type come together: a patch without a type, or in a validating answer, fails the
-        // call.
+        // kube-apiserver rejects an answer that has only one of patch and patchType.
         if let Some(patch) = verdict.patch {
             response.insert("patchType".to_owned(), "JSONPatch".into());
             response.insert("patch".to_owned(), STANDARD.encode(patch).into());
@@ -126,7 +125,7 @@ fn annotations(
     }
 }
 
-/// The operations from `before` to `after`; `None` when they are equal.
+/// Returns the JSON Patch that changes `before` to `after`; `None` when they are equal.
 fn patch(before: &Value, after: &Value) -> Result<Option<Vec<u8>>, Status> {
     let patch = json_patch::diff(before, after);
     if patch.is_empty() {
@@ -137,11 +136,12 @@ fn patch(before: &Value, after: &Value) -> Result<Option<Vec<u8>>, Status> {
         .map_err(|problem| Status::internal(problem.to_string()))
 }
 
-/// The answer to a review of an unsupported version, in that version, so that the sender can parse it.
+/// Returns the refusal of a review in an unsupported version. The answer has that version, so that the sender
+/// can parse it.
 #[must_use]
 pub fn refused_version(api_version: &str, uid: &str) -> Value {
     let text = format!(
-        "AdmissionReviews of {api_version} are not understood here: admissionReviewVersions of the webhook must be [v1]"
+        "AdmissionReviews of {api_version} are not supported: set admissionReviewVersions of the webhook to [v1]"
     );
     json!({
         "apiVersion": api_version,

@@ -1,4 +1,5 @@
-//! Parser of an AdmissionReview. It is written by hand, so that every mistake is found, with its path.
+//! Parser of AdmissionReviews. It is written by hand, so that it reports all mistakes of a review, with their
+//! paths.
 
 use std::collections::BTreeMap;
 
@@ -8,30 +9,30 @@ use serde_json::{Map, Value};
 use super::{API_VERSION, Body, GroupVersionKind, GroupVersionResource, KIND, Review};
 use crate::request::{Operation, UserInfo};
 
-/// Parses the body of a request.
+/// Parses the body of a request with an AdmissionReview.
 ///
 /// # Errors
-/// 400 with all reasons why the body is no AdmissionReview.
+/// 400 with all mistakes in the body.
 pub fn read(body: &[u8]) -> Result<Body, Status> {
     let review: Value = serde_json::from_slice(body)
         .map_err(|problem| Status::bad_request(format!("the body is not JSON: {problem}")))?;
     let text = |field: &str| review.get(field).and_then(Value::as_str).unwrap_or_default();
     let (api_version, kind) = (text("apiVersion"), text("kind"));
-    let foreign = || {
+    let not_a_review = || {
         Status::bad_request(format!(
             "the body is not an AdmissionReview: apiVersion {API_VERSION} and kind {KIND} are expected, not {api_version:?} \
              and {kind:?}"
         ))
     };
     if kind != KIND {
-        return Err(foreign());
+        return Err(not_a_review());
     }
     if api_version != API_VERSION {
         if !api_version.starts_with("admission.k8s.io/") {
-            return Err(foreign());
+            return Err(not_a_review());
         }
         let uid = review["request"]["uid"].as_str().unwrap_or_default();
-        return Ok(Body::Other {
+        return Ok(Body::OtherVersion {
             api_version: api_version.to_owned(),
             uid: uid.to_owned(),
         });
@@ -44,7 +45,7 @@ fn v1(mut review: Value) -> Result<Review, Status> {
     let request = match review.get_mut("request").map(Value::take) {
         Some(Value::Object(fields)) => reader.request(fields),
         Some(Value::Null) | None => {
-            reader.missing("request", "a review asks about a request");
+            reader.missing("request", "an AdmissionReview must have a request");
             None
         }
         Some(other) => {
@@ -59,22 +60,19 @@ fn v1(mut review: Value) -> Result<Review, Status> {
 }
 
 fn malformed(errors: &[FieldError]) -> Status {
-    let text = format!(
-        "the AdmissionReview cannot be understood: {}",
-        field::aggregate(errors)
-    );
+    let text = format!("the AdmissionReview is invalid: {}", field::aggregate(errors));
     errors.iter().fold(Status::bad_request(text), |status, error| {
         status.with_cause(error.kind.reason(), error.message(), &error.path)
     })
 }
 
-/// Collector of problems.
+/// Reader of the fields of a review, which collects all mistakes.
 #[derive(Default)]
 struct Reader(Vec<FieldError>);
 
 impl Reader {
-    fn missing(&mut self, path: &str, why: &str) {
-        self.0.push(FieldError::required(path, why));
+    fn missing(&mut self, path: &str, detail: &str) {
+        self.0.push(FieldError::required(path, detail));
     }
 
     fn wrong(&mut self, path: &str, value: Value, expected: &str) {
@@ -113,26 +111,26 @@ impl Reader {
             options: self.object(&mut from, "options"),
             operation: operation?,
         };
-        self.objects(&review);
+        self.check_objects(&review);
         Some(review)
     }
 
-    /// Checks that the review has the objects that its operation requires, and no new object on delete.
-    fn objects(&mut self, review: &Review) {
+    /// Checks that `review` has the objects that its operation requires, and no new object on delete.
+    fn check_objects(&mut self, review: &Review) {
         let operation = review.operation;
         let needs_new = matches!(operation, Operation::Create | Operation::Update);
         let needs_old = matches!(operation, Operation::Update | Operation::Delete);
-        let why = format!("comes with operation {}", operation.as_str());
+        let detail = format!("must be set for operation {}", operation.as_str());
         if needs_new && review.object.is_null() {
-            self.missing("request.object", &why);
+            self.missing("request.object", &detail);
         }
         if needs_old && review.old_object.is_null() {
-            self.missing("request.oldObject", &why);
+            self.missing("request.oldObject", &detail);
         }
         if operation == Operation::Delete && !review.object.is_null() {
             self.0.push(FieldError::forbidden(
                 "request.object",
-                "does not come with operation DELETE",
+                "must not be set for operation DELETE",
             ));
         }
     }
@@ -150,19 +148,19 @@ impl Reader {
         known
     }
 
-    /// Reads the group, the version and the third part of a kind or a resource.
+    /// Reads the fields `group`, `version` and `third` of the kind or resource in the field `name`.
     fn group_version(
         &mut self,
         from: &mut Map<String, Value>,
         name: &str,
         third: &str,
-        needed: bool,
+        required: bool,
     ) -> Option<[String; 3]> {
         let path = format!("request.{name}");
         let mut parts = match from.remove(name) {
             Some(Value::Object(fields)) => fields,
             None | Some(Value::Null) => {
-                if needed {
+                if required {
                     self.missing(&path, "");
                 }
                 return None;

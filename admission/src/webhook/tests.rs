@@ -80,7 +80,7 @@ fn sent(operation: &str, object: Value, old: Value) -> Value {
 fn review(value: &Value) -> Review {
     match read(value.to_string().as_bytes()).unwrap() {
         Body::V1(review) => *review,
-        Body::Other { api_version, .. } => panic!("{api_version}"),
+        Body::OtherVersion { api_version, .. } => panic!("{api_version}"),
     }
 }
 
@@ -199,7 +199,7 @@ fn a_delete_is_judged_by_the_old_object_and_never_patched() {
 fn other_versions_get_a_readable_refusal_of_their_own_version() {
     let mut value = sent("CREATE", json!({}), Value::Null);
     value["apiVersion"] = "admission.k8s.io/v1beta1".into();
-    let Body::Other { api_version, uid } = read(value.to_string().as_bytes()).unwrap() else {
+    let Body::OtherVersion { api_version, uid } = read(value.to_string().as_bytes()).unwrap() else {
         panic!("v1beta1 was taken for v1");
     };
     let answer = refused_version(&api_version, &uid);
@@ -249,7 +249,7 @@ fn every_mistake_in_a_request_is_told() {
         "request.userInfo.groups[1]: Invalid value: 7: a string is expected",
         "request.kind.kind: Required value",
         "request.dryRun: Invalid value: \"yes\": true or false is expected",
-        "request.object: Required value: comes with operation CREATE",
+        "request.object: Required value: must be set for operation CREATE",
     ] {
         assert!(
             status.message.contains(text),
@@ -264,7 +264,7 @@ fn every_mistake_in_a_request_is_told() {
     assert!(
         refusal(&delete)
             .message
-            .contains("request.object: Forbidden: does not come with operation DELETE")
+            .contains("request.object: Forbidden: must not be set for operation DELETE")
     );
     let update = sent("UPDATE", json!({}), Value::Null);
     assert!(refusal(&update).message.contains("request.oldObject"));
@@ -334,7 +334,7 @@ proptest! {
     fn every_near_review_is_answered_with_its_uid_or_refused_with_400(value in near_reviews()) {
         match read(value.to_string().as_bytes()) {
             Err(status) => prop_assert_eq!(status.code, 400),
-            Ok(Body::Other { .. }) => prop_assert!(false, "the version was not touched"),
+            Ok(Body::OtherVersion { .. }) => prop_assert!(false, "the version was not touched"),
             Ok(Body::V1(review)) => {
                 let chain = chain();
                 for answer in [review.mutate(&chain, FOOS).unwrap(), review.validate(&chain, FOOS)] {

@@ -6,11 +6,11 @@ use kube::{Client, Config};
 
 use crate::error::HubError;
 
-/// The kubeconfig files of a hub's clients. Without one, the Pod's service account is used.
+/// Kubeconfig files for the clients of a hub. Without any file, the clients use the Pod's service account.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Kubeconfigs {
-    /// File for objects, and for requests without a separate file.
+    /// File for objects, and for all requests without a file of their own.
     pub objects: Option<PathBuf>,
     /// File for TokenReviews and the ConfigMap extension-apiserver-authentication.
     pub authentication: Option<PathBuf>,
@@ -19,7 +19,7 @@ pub struct Kubeconfigs {
 }
 
 impl Kubeconfigs {
-    /// Uses the file at `path` for all requests.
+    /// Returns kubeconfig files with the file at `path` for all requests.
     #[must_use]
     pub fn one(path: PathBuf) -> Self {
         Self {
@@ -29,7 +29,7 @@ impl Kubeconfigs {
     }
 }
 
-/// Clients of a hub. Their identities may differ.
+/// Clients of a hub, which may have different identities.
 #[derive(Clone)]
 pub struct Clients {
     /// Client for objects.
@@ -41,19 +41,19 @@ pub struct Clients {
 }
 
 impl Clients {
-    /// Creates the clients. They send nothing yet.
+    /// Creates the clients without sending a request.
     ///
     /// # Errors
-    /// When the kubeconfig is invalid, or when there is none and the process does not run in a Pod.
+    /// When a kubeconfig is invalid, or when there is none and the process does not run in a Pod.
     pub async fn connect(files: &Kubeconfigs) -> Result<Self, HubError> {
         let objects = client(files.objects.as_deref()).await?;
-        let other = async |file: Option<&Path>| match file {
+        let separate = async |file: Option<&Path>| match file {
             Some(file) => client(Some(file)).await,
             None => Ok(objects.clone()),
         };
         Ok(Self {
-            authentication: other(files.authentication.as_deref()).await?,
-            authorization: other(files.authorization.as_deref()).await?,
+            authentication: separate(files.authentication.as_deref()).await?,
+            authorization: separate(files.authorization.as_deref()).await?,
             objects,
         })
     }

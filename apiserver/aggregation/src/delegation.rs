@@ -1,5 +1,5 @@
-//! Authentication and authorization by the hub, as k8s.io/apiserver's DelegatingAuthenticationOptions and
-//! DelegatingAuthorizationOptions do it.
+//! Authentication and authorization by the hub, like DelegatingAuthenticationOptions and
+//! DelegatingAuthorizationOptions of k8s.io/apiserver.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,20 +17,20 @@ use crate::error::HubError;
 use crate::published::{PublishedTrust, StaticTrust};
 use crate::reviewer::HubReviewer;
 
-/// Durations of caching the hub's answers.
+/// Times for which answers of the hub are cached.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct CacheTimes {
-    /// Duration for TokenReviews.
+    /// Time for TokenReviews.
     pub token: Duration,
-    /// Duration for SubjectAccessReviews that allowed the request.
+    /// Time for SubjectAccessReviews that allowed the request.
     pub authorized: Duration,
-    /// Duration for SubjectAccessReviews that did not allow the request.
+    /// Time for SubjectAccessReviews that did not allow the request.
     pub unauthorized: Duration,
 }
 
 impl Default for CacheTimes {
-    /// Ten seconds each, as in k8s.io/apiserver.
+    /// Ten seconds for each kind of review, as in k8s.io/apiserver.
     fn default() -> Self {
         let ten = Duration::from_secs(10);
         Self {
@@ -41,13 +41,13 @@ impl Default for CacheTimes {
     }
 }
 
-/// Handling of the ConfigMap kube-system/extension-apiserver-authentication.
+/// Whether the ConfigMap kube-system/extension-apiserver-authentication is read, and must exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lookup {
-    /// The ConfigMap is read, and must exist at the start.
+    /// The ConfigMap is read; the server does not start without it.
     #[default]
     Required,
-    /// The ConfigMap is read; until that succeeds, requests through the aggregator get 401.
+    /// The ConfigMap is read; until it can be read, requests through the aggregator get 401.
     Tolerated,
     /// The ConfigMap is not read: only CAs and headers from flags are used.
     Skipped,
@@ -62,10 +62,11 @@ pub struct Delegation {
 }
 
 impl Delegation {
-    /// Accepts the users that the hub accepts, with the default cache durations of k8s.io/apiserver.
+    /// Reads the client CAs and front proxies that the hub trusts, and uses the default cache times of
+    /// k8s.io/apiserver.
     ///
     /// # Errors
-    /// As [`Delegation::new`].
+    /// When the ConfigMap with the trusted CAs cannot be used.
     pub async fn to(clients: Clients) -> Result<Self, HubError> {
         Self::new(
             clients,
@@ -76,8 +77,8 @@ impl Delegation {
         .await
     }
 
-    /// Reads the client CAs and front proxies that the hub trusts. The CAs and front proxies of
-    /// `static_trust` take precedence.
+    /// Reads the client CAs and front proxies that the hub trusts, unless `lookup` is [`Lookup::Skipped`].
+    /// CAs and front proxies of `static_trust` take precedence.
     ///
     /// # Errors
     /// When the ConfigMap is required but cannot be used, or when `static_trust` trusts one CA both for users
@@ -95,7 +96,7 @@ impl Delegation {
             ))
         });
         if let (Some(client), Some(request_header)) = (&static_trust.client, &static_trust.request_header) {
-            request_header.check_beside(client)?;
+            request_header.check_separate_from(client)?;
         }
         let trust = Arc::new(Trust::new(
             static_trust.client.unwrap_or_default(),
@@ -120,13 +121,14 @@ impl Delegation {
         })
     }
 
-    /// The client for objects.
+    /// Returns the client for objects.
     #[must_use]
     pub fn client(&self) -> &Client {
         &self.clients.objects
     }
 
-    /// The authenticator: client certificates, front proxies, bearer tokens by TokenReview.
+    /// Returns the authentication of users by client certificates, front proxies, and TokenReviews of bearer
+    /// tokens.
     #[must_use]
     pub fn authentication(&self, anonymous: bool, clock: &Arc<dyn Clock>) -> Authentication {
         let reviewer = Arc::new(HubReviewer(self.clients.authentication.clone()));
@@ -138,7 +140,7 @@ impl Delegation {
         }
     }
 
-    /// The authorizer, which sends SubjectAccessReviews.
+    /// Returns the authorizer, which sends SubjectAccessReviews.
     #[must_use]
     pub fn authorizer(&self, clock: &Arc<dyn Clock>) -> Arc<dyn Authorizer> {
         Arc::new(SubjectAccessReviews::new(
@@ -149,8 +151,8 @@ impl Delegation {
         ))
     }
 
-    /// Watches the ConfigMap until the task is aborted: a rotated CA needs no restart. `None` where the
-    /// ConfigMap is not read.
+    /// Starts a task that watches the ConfigMap until the task is aborted, so that a rotated CA needs no
+    /// restart. `None` where the ConfigMap is not read.
     #[must_use]
     pub fn follow(&self) -> Option<JoinHandle<()>> {
         let published = Arc::clone(self.published.as_ref()?);

@@ -1,4 +1,4 @@
-//! Errors between a server and its hub.
+//! Errors of the connection between an aggregated server and its hub.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use berth_apiserver::authn::TrustError;
 use berth_certs::CertsError;
 
-/// Reason why a hub could not be reached, or its answer not be trusted.
+/// Reason why a hub cannot be used for authentication, authorization or admission.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HubError {
@@ -16,13 +16,13 @@ pub enum HubError {
     /// No kubeconfig is given, and the process does not run in a Pod.
     #[error("no kubeconfig: pass --kubeconfig, or run in a Pod with a service account: {0}")]
     NoKubeconfig(String),
-    /// The ConfigMap with the CAs that the hub trusts was not read: the hub's reason.
+    /// The ConfigMap with the CAs that the hub trusts cannot be read: the reason of the hub.
     #[error("reading extension-apiserver-authentication: {0}")]
     Unread(String),
-    /// The ConfigMap was read, and has no valid content: every problem, joined by `; `.
+    /// The ConfigMap with the CAs that the hub trusts has invalid content: all problems, joined by `; `.
     #[error("reading extension-apiserver-authentication: {0}")]
     Malformed(String),
-    /// One CA would be trusted for users, and for front proxies of any name.
+    /// One CA would be trusted both for users and for front proxies of any name.
     #[error(transparent)]
     Trust(#[from] TrustError),
     /// The hub did not list a resource in time.
@@ -35,30 +35,30 @@ pub enum HubError {
     },
 }
 
-/// Reason why a server's registration could not be read or written, or its CA not be used.
+/// Reason why the registration of a server on a hub failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegistrationError {
     /// The hub refused the request, or could not be reached.
     #[error("{doing} {object}: {cause}")]
     Hub {
-        /// Action in words, such as `reading`.
+        /// Failed action, such as `reading`.
         doing: &'static str,
-        /// The object, by kind and name.
+        /// Kind and name of the object.
         object: String,
-        /// The hub's reason; about the Secret of a shared CA also the source of a missing right.
+        /// Reason of the hub; for the Secret of a shared CA also the source of a missing right.
         cause: String,
     },
-    /// An object does not have the form of its kind.
+    /// An object is malformed.
     #[error("{object}: {cause}")]
     Malformed {
-        /// The object, by kind and name.
+        /// Kind and name of the object.
         object: String,
         /// Problem of the object.
         cause: String,
     },
-    /// Other clients changed the Secret before each attempt to update it.
-    #[error("too many conflicts on {0}")]
+    /// Every attempt to write the Secret failed because another client had changed it.
+    #[error("too many conflicts on {0}: other clients change it at the same time")]
     Conflicts(String),
     /// The CA is damaged, or certificates cannot be issued.
     #[error(transparent)]

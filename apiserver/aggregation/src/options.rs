@@ -1,4 +1,4 @@
-//! Flags of every aggregated server, named as in k8s.io/apiserver where it has such flags, and a server that
+//! Flags of an aggregated server, named as in k8s.io/apiserver where that has such flags, and the server that
 //! they configure (feature `options`).
 //!
 //! A program flattens [`Options`] into its own arguments, and describes itself with a [`Program`]:
@@ -44,30 +44,31 @@ pub use program::Program;
 pub use registration::RegistrationArgs;
 pub use run::{RunError, RunningServer};
 pub use serving::ServingArgs;
-pub use trust::{GivenError, TrustArgs};
+pub use trust::{TrustArgs, TrustArgsError};
 
 use clap::Parser;
 
-/// Flags of an aggregated server, parsed alone (`Options::parse()`) or flattened into those of a program.
+/// Flags of an aggregated server, parsed alone (`Options::parse()`) or flattened into the arguments of a
+/// program.
 #[derive(Clone, Debug, Parser)]
 pub struct Options {
     /// Serve without a hub: users authenticate with certificates of the server's own CA. The kubeconfig of
-    /// its administrator is admin.kubeconfig in --cert-dir.
+    /// the administrator is admin.kubeconfig in --cert-dir.
     #[arg(long, conflicts_with_all = ["kubeconfig", "authentication_kubeconfig", "authorization_kubeconfig"])]
     pub standalone: bool,
-    /// The port, its certificate, and limits on requests.
+    /// Flags about the port, the serving certificate, and limits on requests.
     #[command(flatten)]
     pub serving: ServingArgs,
-    /// The hub, which authenticates and authorizes users.
+    /// Flags about the hub, which authenticates and authorizes users.
     #[command(flatten)]
     pub delegation: DelegationArgs,
-    /// Trust in client certificates and front proxies.
+    /// Flags about trusted client certificates and front proxies.
     #[command(flatten)]
     pub trust: TrustArgs,
-    /// The Service through which the hub reaches the server.
+    /// Flags about the registration of the server on the hub.
     #[command(flatten)]
     pub registration: RegistrationArgs,
-    /// Auditing.
+    /// Flags about auditing.
     #[command(flatten)]
     pub audit: AuditArgs,
 }

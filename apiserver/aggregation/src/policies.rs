@@ -1,11 +1,10 @@
-//! Consultation of the hub's admission webhooks and policies about the objects that this server stores.
-//! kube-apiserver proxies requests for these objects before its own admission (docs/admission.md, "Policies
-//! and webhooks of the hub"), so this server has to consult the hub's webhooks and policies; otherwise they
-//! would not apply to these objects.
+//! The hub's admission webhooks and policies, for the objects that this server stores. kube-apiserver proxies
+//! requests for these objects before its own admission (docs/admission.md, "Policies and webhooks of the
+//! hub"), so this server has to apply the hub's webhooks and policies.
 //!
-//! Configurations are watched and compiled when they change; the known ones stay in force while the watch is
-//! lost. [`berth_admission::client`], which is pure, selects the webhooks of a write and checks their
-//! answers. The crate `berth-policies` evaluates policies; [`HubPolicies`] provides them.
+//! [`HubWebhooks`] watches the webhook configurations and calls the webhooks; [`berth_admission::client`]
+//! selects the webhooks for a write and validates their answers. [`HubPolicies`] watches the policies; the
+//! crate `berth-policies` evaluates them. While a watch is interrupted, the last known objects stay in force.
 
 mod call;
 mod catalog;
@@ -26,26 +25,26 @@ use std::time::Duration;
 use berth_admission::client::WebhookType;
 use berth_apimachinery::{GroupResource, Labels};
 use berth_apiserver::metrics::WebhookMetrics;
-use berth_policies::Decider;
+use berth_policies::AccessReviewer;
 use berth_storage::Store;
 pub use catalog::HubPolicies;
 use kube::Client;
 pub use own::OwnAddresses;
 use parking_lot::RwLock;
-use prepared::{Maker, PreparedWebhook};
+use prepared::{PreparedWebhook, WebhookPreparer};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::error::HubError;
 
-/// The resource of namespaces, for namespace selectors.
+/// Resource of Namespaces, whose labels namespace selectors read.
 const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
 
 /// The API group of webhook configurations and policies.
 const GROUP: &str = "admissionregistration.k8s.io";
 
-/// Watched resources: group and resource.
+/// Groups and resources that are watched on the hub.
 pub const WATCHED: [(&str, &str); 6] = [
     (GROUP, "mutatingwebhookconfigurations"),
     (GROUP, "validatingwebhookconfigurations"),
@@ -55,34 +54,34 @@ pub const WATCHED: [(&str, &str); 6] = [
     (GROUP, catalog::KINDS[3].1),
 ];
 
-/// The label of cluster roles whose rules allow further kinds of parameters for policies, in addition
-/// to ConfigMaps.
-pub const PARAMETERS: &str = "rbac.berth.dev/aggregate-to-policy-params";
+/// Label of ClusterRoles that grant the right to watch kinds of policy parameters, in addition to ConfigMaps.
+pub const PARAMETERS_LABEL: &str = "rbac.berth.dev/aggregate-to-policy-params";
 
-/// Resource of the reads that find a webhook's Service.
-pub const READ: (&str, &str) = ("", "services");
+/// Group and resource of Services, which are read to find the address of a webhook.
+pub const SERVICES: (&str, &str) = ("", "services");
 
-/// Rights on the hub that consulting its policies and webhooks needs: rules of a cluster role.
+/// Returns the rules of a ClusterRole with the rights that this server needs on the hub to apply policies and
+/// webhooks.
 #[must_use]
 pub fn rights() -> Vec<Value> {
     let rule = |(group, resource): (&str, &str), verbs: &[&str]| json!({"apiGroups": [group], "resources": [resource], "verbs": verbs});
     let watched = WATCHED.map(|watched| rule(watched, &["list", "watch"]));
     let mut rules: Vec<Value> = watched.into_iter().collect();
-    rules.push(rule(READ, &["get"]));
+    rules.push(rule(SERVICES, &["get"]));
     rules
 }
 
-/// Time limit of the first list of each watched resource.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// Time limit for the first list of each watched resource.
+const LIST_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// The webhooks in force.
+/// Webhooks in force, by type.
 #[derive(Clone, Default)]
-struct Hooks {
+struct PreparedWebhooks {
     mutating: Arc<[Arc<PreparedWebhook>]>,
     validating: Arc<[Arc<PreparedWebhook>]>,
 }
 
-impl Hooks {
+impl PreparedWebhooks {
     fn of(&self, webhook_type: WebhookType) -> &Arc<[Arc<PreparedWebhook>]> {
         match webhook_type {
             WebhookType::Mutating => &self.mutating,
@@ -91,32 +90,33 @@ impl Hooks {
     }
 }
 
-/// The hub's webhooks.
-pub struct Policies {
-    hooks: RwLock<Hooks>,
-    /// Store with the copies of the hub's namespaces.
+/// The hub's admission webhooks.
+pub struct HubWebhooks {
+    hooks: RwLock<PreparedWebhooks>,
+    /// Store with copies of the hub's Namespaces.
     store: Arc<dyn Store>,
-    maker: Maker,
-    /// Reviewer of the access reviews that match conditions need.
-    decider: Arc<dyn Decider>,
+    preparer: WebhookPreparer,
+    /// Reviewer of the rights that match conditions check.
+    access_reviewer: Arc<dyn AccessReviewer>,
     metrics: Arc<WebhookMetrics>,
 }
 
-impl Policies {
-    /// Creates policies without configurations. `client` finds the Services of webhooks, `store` has the
-    /// copies of the hub's namespaces, `own` recognises this server's webhooks, and `decider` checks rights.
+impl HubWebhooks {
+    /// Creates an empty set of webhooks. `client` reads the Services of webhooks, `store` has copies of the
+    /// hub's Namespaces, `own` identifies this server's own webhooks, and `access_reviewer` checks rights for
+    /// match conditions.
     #[must_use]
     pub fn new(
         client: Client,
         store: &Arc<dyn Store>,
         own: OwnAddresses,
-        decider: Arc<dyn Decider>,
+        access_reviewer: Arc<dyn AccessReviewer>,
     ) -> Arc<Self> {
         Arc::new(Self {
             hooks: RwLock::default(),
             store: Arc::clone(store),
-            maker: Maker { client, own },
-            decider,
+            preparer: WebhookPreparer { client, own },
+            access_reviewer,
             metrics: WebhookMetrics::new(),
         })
     }
@@ -127,34 +127,34 @@ impl Policies {
         &self.metrics
     }
 
-    /// Starts to watch the configurations, and waits until all existing ones are in force.
+    /// Starts to watch the webhook configurations, and waits until all existing configurations are in force.
     ///
     /// # Errors
-    /// When the hub does not list the configurations of one kind within a minute.
+    /// When the hub does not list the configurations of a kind within a minute.
     pub async fn follow(self: &Arc<Self>) -> Result<Vec<JoinHandle<()>>, HubError> {
         let mut tasks = Vec::new();
-        let client = &self.maker.client;
+        let client = &self.preparer.client;
         for webhook_type in [WebhookType::Mutating, WebhookType::Validating] {
             let (report, mut complete) = watch::channel(false);
             let reflector = follow::follow(client.clone(), webhook_type, Arc::clone(self), report);
             tasks.push(tokio::spawn(reflector));
-            let listed = tokio::time::timeout(PATIENCE, complete.wait_for(|complete| *complete)).await;
+            let listed = tokio::time::timeout(LIST_TIMEOUT, complete.wait_for(|complete| *complete)).await;
             if !matches!(listed, Ok(Ok(_))) {
                 tasks.iter().for_each(JoinHandle::abort);
                 return Err(HubError::NotListed {
                     resource: follow::resource(webhook_type).plural,
-                    limit: PATIENCE,
+                    limit: LIST_TIMEOUT,
                 });
             }
         }
         Ok(tasks)
     }
 
-    /// Puts the webhooks of `configurations`, which are keyed by name, in force. Unchanged webhooks keep
-    /// their connections.
+    /// Replaces the webhooks of `webhook_type` by the webhooks of `configurations`, which are keyed by name.
+    /// Unchanged webhooks keep their connections.
     fn replace(&self, webhook_type: WebhookType, configurations: &BTreeMap<String, Arc<Value>>) {
         let before = Arc::clone(self.hooks.read().of(webhook_type));
-        let now: Arc<[_]> = self.maker.all(configurations, &before).into();
+        let now: Arc<[_]> = self.preparer.prepare_all(configurations, &before).into();
         tracing::info!(
             r#type = webhook_type.label(),
             webhooks = now.len(),
@@ -167,8 +167,7 @@ impl Policies {
         }
     }
 
-    /// Configurations with match conditions that do not compile, by kind and name, with the number of these
-    /// conditions.
+    /// Returns the number of match conditions that do not compile, by kind and name of the configuration.
     #[must_use]
     pub fn uncompiled(&self) -> BTreeMap<(&'static str, String), usize> {
         let mut found = BTreeMap::new();
@@ -176,11 +175,11 @@ impl Policies {
             for prepared in self.hooks(webhook_type).iter() {
                 let problems = prepared.conditions.problems().count();
                 if problems > 0 {
-                    let place = (
+                    let configuration = (
                         follow::kind(webhook_type),
                         prepared.hook.configuration.to_string(),
                     );
-                    *found.entry(place).or_default() += problems;
+                    *found.entry(configuration).or_default() += problems;
                 }
             }
         }
@@ -191,7 +190,7 @@ impl Policies {
         Arc::clone(self.hooks.read().of(webhook_type))
     }
 
-    /// Returns the labels of a namespace of the hub.
+    /// Returns the labels of the Namespace `name` of the hub, if it exists.
     fn labels(&self, name: &str) -> Option<Labels> {
         let copies = self.store.cached(NAMESPACES);
         let copy = copies.get("", name)?;

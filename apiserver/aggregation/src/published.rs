@@ -1,6 +1,6 @@
-//! Trust that the hub publishes: the ConfigMap kube-system/extension-apiserver-authentication is watched, and
-//! read every minute in case the watch loses events. A rotation needs no restart and does not end open
-//! watches.
+//! Client CAs and front proxies that the hub publishes in the ConfigMap
+//! kube-system/extension-apiserver-authentication. The ConfigMap is watched, and also read every minute in
+//! case the watch loses events, so that a rotation needs no restart.
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -17,31 +17,31 @@ use parking_lot::Mutex;
 
 use crate::error::HubError;
 
-/// Interval at which the ConfigMap is read independently of the watch.
-const LOOK_EVERY: Duration = Duration::from_mins(1);
-/// Pause before the next watch; doubled after a failed one.
+/// Interval of the reads that do not depend on the watch.
+const READ_INTERVAL: Duration = Duration::from_mins(1);
+/// Delay before the next watch; twice as long after a failed watch.
 const PAUSE: Duration = Duration::from_secs(2);
-/// Resource version of a watch that begins with the present objects.
+/// Resource version of a watch that begins with the existing objects, in any version.
 const ANY: &str = "0";
 
-/// Trust from the command line. Its CAs and front proxies override those of the hub's ConfigMap.
+/// Client CAs and front proxies from flags, which override those of the hub's ConfigMap.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct StaticTrust {
-    /// The CAs of client certificates.
+    /// CAs of client certificates.
     pub client: Option<CaPool>,
     /// Trusted front proxies, which name users in headers.
     pub request_header: Option<RequestHeaderTrust>,
-    /// Allowed names of front proxies, for a hub that publishes none.
+    /// Allowed names of front proxies, if the hub publishes no names.
     pub allowed_names: Vec<String>,
 }
 
-/// Trust that a hub publishes; the trust of the command line takes precedence.
+/// Client CAs and front proxies that a hub publishes. Those from flags take precedence.
 pub(super) struct PublishedTrust {
     maps: Api<ConfigMap>,
     static_trust: StaticTrust,
-    /// Data in force.
-    last: Mutex<Option<BTreeMap<String, String>>>,
+    /// Data of the ConfigMap that is in force; `None` before the first read.
+    data: Mutex<Option<BTreeMap<String, String>>>,
 }
 
 impl PublishedTrust {
@@ -49,7 +49,7 @@ impl PublishedTrust {
         Self {
             maps: Api::namespaced(client, NAMESPACE),
             static_trust,
-            last: Mutex::new(None),
+            data: Mutex::new(None),
         }
     }
 
@@ -60,7 +60,7 @@ impl PublishedTrust {
             .get(NAME)
             .await
             .map_err(|problem| HubError::Unread(berth_client::root_cause(&problem)))?;
-        self.take(trust, map)
+        self.apply(trust, map)
     }
 
     /// Watches the ConfigMap until the task is dropped.
@@ -82,40 +82,39 @@ impl PublishedTrust {
     }
 
     async fn read_periodically(&self, trust: &Trust) {
-        let mut clock = tokio::time::interval(LOOK_EVERY);
+        let mut clock = tokio::time::interval(READ_INTERVAL);
         loop {
             clock.tick().await;
             log(self.load(trust).await);
         }
     }
 
-    /// Applies every change until the watch ends, as every watch does after some minutes.
+    /// Applies every change of the ConfigMap until the watch ends, as every watch does after some minutes.
     async fn watch(&self, trust: &Trust) -> kube::Result<()> {
         let only = WatchParams::default().fields(&format!("metadata.name={NAME}"));
         let changes = self.maps.watch(&only, ANY).await?;
         let mut changes = pin!(changes);
         while let Some(change) = changes.next().await {
             match change? {
-                WatchEvent::Added(map) | WatchEvent::Modified(map) => log(self.take(trust, map)),
+                WatchEvent::Added(map) | WatchEvent::Modified(map) => log(self.apply(trust, map)),
                 WatchEvent::Error(status) => return Err(kube::Error::Api(status)),
-                // The former trust stays: a hub must not lose its users while the ConfigMap is
-                // recreated.
+                // The last trust stays in force: users must not be refused while the ConfigMap is recreated.
                 WatchEvent::Deleted(_) | WatchEvent::Bookmark(_) => {}
             }
         }
         Ok(())
     }
 
-    /// Puts the ConfigMap in force, unless it is in force already.
-    fn take(&self, trust: &Trust, map: ConfigMap) -> Result<(), HubError> {
+    /// Replaces `trust` by the content of the ConfigMap, if it changed.
+    fn apply(&self, trust: &Trust, map: ConfigMap) -> Result<(), HubError> {
         let data = map.data.unwrap_or_default();
-        let mut last = self.last.lock();
-        if last.as_ref() == Some(&data) {
+        let mut current = self.data.lock();
+        if current.as_ref() == Some(&data) {
             return Ok(());
         }
         let (client, request_header) = merge_trust(&self.static_trust, &data)?;
         trust.replace(&client, request_header.as_ref());
-        if last.replace(data).is_some() {
+        if current.replace(data).is_some() {
             tracing::info!(
                 "extension-apiserver-authentication has changed; using its client CAs from now on"
             );
@@ -124,15 +123,15 @@ impl PublishedTrust {
     }
 }
 
-/// Logs the problem.
+/// Logs the problem of a failed read.
 fn log(result: Result<(), HubError>) {
     if let Err(problem) = result {
         tracing::error!(%problem, "cannot use extension-apiserver-authentication; keeping the previous client CAs and front proxies");
     }
 }
 
-/// Merges the trust in certificates: `static_trust` from the command line takes precedence over the trust of
-/// the ConfigMap's `data`.
+/// Merges the client CAs and front proxies of flags (`static_trust`) with those of the ConfigMap (`data`).
+/// Those of flags take precedence.
 fn merge_trust(
     static_trust: &StaticTrust,
     data: &BTreeMap<String, String>,
@@ -150,7 +149,7 @@ fn merge_trust(
     });
     let request_header = static_trust.request_header.clone().or(published);
     if let Some(request_header) = &request_header {
-        request_header.check_beside(&client)?;
+        request_header.check_separate_from(&client)?;
     }
     Ok((client, request_header))
 }
@@ -162,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hub_with_one_ca_for_users_and_front_proxies_must_name_these() {
+    fn a_hub_with_one_ca_for_users_and_front_proxies_must_name_the_front_proxies() {
         let folder = tempfile::tempdir().unwrap();
         let folder = Folder::open(folder.path(), "2026-11-21T12:00:00Z".parse().unwrap()).unwrap();
         let one = folder.ca().certificate_pem().to_owned();

@@ -1,9 +1,9 @@
-//! A server's registration on a hub: the caBundles of its APIServices and webhook configurations, filled in
-//! and kept current when the CA of the serving certificate changes. The server needs the rights to get and
-//! patch these objects by name; with [`Options::create`] it also creates missing ones.
+//! Registration of a server on a hub: its APIServices and webhook configurations, whose caBundles are kept up
+//! to date when the CA of the serving certificate changes. The server needs the rights to get and patch these
+//! objects by name; with [`Options::create`] it also creates missing objects.
 //!
-//! Servers behind one Service may share one CA ([`SharedCaOptions`]). During a rotation, the old and the new
-//! CA are in every caBundle before any server signs with the new one.
+//! Servers behind one Service may share one CA ([`SharedCaOptions`]). During a rotation, every caBundle has
+//! the old and the new CA before any server signs with the new CA.
 
 mod objects;
 mod shared_ca;
@@ -23,7 +23,7 @@ use crate::error::RegistrationError;
 use objects::{ObjectState, RegisteredObject};
 use shared_ca::SharedCa;
 
-pub use objects::whose;
+pub use objects::service_text;
 pub use shared_ca::SharedCaOptions;
 
 /// The Service through which a hub reaches a server.
@@ -38,42 +38,42 @@ pub struct Service {
 }
 
 impl Service {
-    /// The host name that a hub expects in the certificate.
+    /// Returns the host name that the hub expects in the serving certificate.
     #[must_use]
     pub fn host(&self) -> String {
         format!("{}.{}.svc", self.name, self.namespace)
     }
 }
 
-/// Sentences that name the source of a missing object or right, for logs and readiness.
+/// Sentences about how to create a missing object or grant a missing right, for logs and readiness.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
-    /// Source of APIServices.
+    /// Sentence about missing APIServices.
     pub api_services: String,
-    /// Source of webhook configurations.
+    /// Sentence about missing webhook configurations.
     pub webhooks: String,
-    /// Source of the Secret of a shared CA.
+    /// Sentence about the missing right to use the Secret of a shared CA.
     pub ca_secret: String,
 }
 
 /// Issuer of the serving certificate.
 #[derive(Clone, Debug)]
 pub enum Issuer {
-    /// The CA of the server's own data folder, which never changes.
+    /// CA of the server's own data folder, which never changes.
     Own,
-    /// The CA that all servers behind the Service share.
+    /// CA that all servers behind the Service share.
     Shared(SharedCaOptions),
-    /// The CA in a file, which every check reads.
+    /// CA in a file, which is read at every check.
     File(PathBuf),
-    /// Another program, which also fills in the caBundles (such as cert-manager).
+    /// Another program, such as cert-manager, which also sets the caBundles.
     External,
 }
 
-/// Objects to register, and the way of registering them.
+/// Options of a registration: the objects, and how they are created and updated.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// The Service.
+    /// Service through which the hub reaches the server.
     pub service: Service,
     /// The APIServices and webhook configurations, in their desired form; objects of other kinds are ignored.
     pub objects: Vec<Value>,
@@ -83,13 +83,13 @@ pub struct Options {
     pub issuer: Issuer,
     /// Field manager of the writes.
     pub manager: String,
-    /// Sources of missing objects.
+    /// Sentences about missing objects and rights.
     pub sources: Sources,
 }
 
 impl Options {
-    /// Options for `service` that create missing `objects` as the field manager `manager`; the serving
-    /// certificate is issued by the data folder's own CA.
+    /// Returns options for `service` that create missing `objects` as the field manager `manager`. The issuer
+    /// of the serving certificate is the CA of the data folder.
     #[must_use]
     pub fn own(service: Service, objects: Vec<Value>, manager: impl Into<String>) -> Self {
         Self {
@@ -103,12 +103,12 @@ impl Options {
     }
 }
 
-/// Longest interval of the checks.
-const LOOK_EVERY: Duration = Duration::from_mins(1);
-/// Longest interval of the checks while the registration is unsettled.
-const LOOK_SOON: Duration = Duration::from_secs(10);
+/// Interval of the checks while the registration is settled, at most.
+const CHECK_INTERVAL: Duration = Duration::from_mins(1);
+/// Interval of the checks while the registration is not settled, at most.
+const UNSETTLED_INTERVAL: Duration = Duration::from_secs(10);
 
-/// A server's registration on a hub.
+/// Registration of a server on a hub.
 pub struct Registration {
     client: Client,
     service: Service,
@@ -118,7 +118,7 @@ pub struct Registration {
     /// Interval of the checks while the registration is settled.
     interval: Duration,
     clock: Arc<dyn Clock>,
-    /// Result of the last check: an error is the reason why the hub does not find or trust this server.
+    /// Result of the last check; an error is the reason why the hub does not find or trust this server.
     /// `None` before the first check.
     state: Mutex<Option<Result<(), String>>>,
 }
@@ -129,46 +129,47 @@ pub struct Registration {
 pub enum NotRegistered {
     /// The registration is not checked yet.
     #[error("the registration has not been checked yet")]
-    Unknown,
-    /// Missing objects and problems, in sentences joined by `; `.
+    Unchecked,
+    /// The check found problems or missing objects: sentences joined by `; `.
     #[error("{0}")]
-    Wrong(String),
+    Problems(String),
 }
 
 /// Issuer of the serving certificate, with its CA.
 enum CertificateIssuer {
-    /// The data folder's CA, which never changes.
+    /// CA of the data folder, as PEM.
     Own(String),
-    /// The CA that all servers share.
+    /// CA that all servers behind the Service share.
     Shared(Box<SharedCa>),
-    /// The CA in a file.
+    /// CA in a file.
     File(PathBuf),
-    /// Another program, which also fills in the caBundles.
+    /// Another program, which also sets the caBundles.
     External,
 }
 
-/// Observations of one check.
-struct Observations {
-    standing: RegistrationState,
-    /// Problems.
+/// Findings of one check.
+struct Findings {
+    state: RegistrationState,
+    /// Problems, in sentences.
     problems: Vec<String>,
-    /// Objects that are missing, just created, for another Service, or without a caBundle, in sentences.
+    /// Objects that do not exist, were created just now, are for another Service, or lack a caBundle, in
+    /// sentences.
     missing: Vec<String>,
 }
 
 /// State of the registration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RegistrationState {
-    /// No object is missing. A shared CA does not rotate, and is in every caBundle that this server sets.
+    /// All objects exist. A shared CA is not being rotated, and is in every caBundle that this server sets.
     Settled,
-    /// An object is missing, a shared CA rotates or may not be in every caBundle, or the check failed: the
-    /// next check is soon.
+    /// An object is missing, a shared CA is being rotated or may not be in every caBundle, or the check
+    /// failed. The next check is soon.
     Unsettled,
 }
 
 impl Registration {
-    /// Creates a registration without sending anything yet: [`follow`](Self::follow) registers. `folder` has
-    /// the server's own CA.
+    /// Creates a registration without sending a request; [`follow`](Self::follow) registers. `folder` has the
+    /// server's own CA.
     #[must_use]
     pub fn new(client: &Client, options: Options, folder: &Folder, clock: &Arc<dyn Clock>) -> Self {
         let Options {
@@ -179,11 +180,11 @@ impl Registration {
             manager,
             sources,
         } = options;
-        let mut interval = LOOK_EVERY;
+        let mut interval = CHECK_INTERVAL;
         let issuer = match issuer {
             Issuer::Own => CertificateIssuer::Own(folder.ca().certificate_pem().to_owned()),
             Issuer::Shared(options) => {
-                // Four checks per step, so that each server has seen a step before the next step begins.
+                // Four checks in each step, so that every server sees a step before the next step begins.
                 interval = interval.min(options.step.unsigned_abs() / 4);
                 let ca = SharedCa::new(client.clone(), &service.namespace, options, &sources.ca_secret);
                 CertificateIssuer::Shared(Box::new(ca))
@@ -206,7 +207,7 @@ impl Registration {
         }
     }
 
-    /// The serving certificate from the shared CA; `None` without a shared CA.
+    /// Issues a serving certificate for `names` from the shared CA; `None` without a shared CA.
     ///
     /// # Errors
     /// When the Secret cannot be read or written, or is damaged.
@@ -224,47 +225,47 @@ impl Registration {
         Ok(Some(certificate))
     }
 
-    /// Keeps the registration current until the task is aborted.
+    /// Starts a task that keeps the registration up to date until the task is aborted.
     #[must_use]
     pub fn follow(self: Arc<Self>, certificate: Arc<ServingCertificate>) -> JoinHandle<()> {
         tokio::spawn(async move {
             loop {
-                let standing = match self.check(&certificate).await {
-                    Ok(observations) => {
-                        let all = [observations.problems, observations.missing].concat();
+                let state = match self.check(&certificate).await {
+                    Ok(findings) => {
+                        let all = [findings.problems, findings.missing].concat();
                         self.record(if all.is_empty() {
                             Ok(())
                         } else {
                             Err(all.join("; "))
                         });
-                        observations.standing
+                        findings.state
                     }
                     Err(problem) => {
                         self.record(Err(problem.to_string()));
                         RegistrationState::Unsettled
                     }
                 };
-                let pause = match standing {
+                let pause = match state {
                     RegistrationState::Settled => self.interval,
-                    RegistrationState::Unsettled => self.interval.min(LOOK_SOON),
+                    RegistrationState::Unsettled => self.interval.min(UNSETTLED_INTERVAL),
                 };
                 tokio::time::sleep(pause).await;
             }
         })
     }
 
-    /// Whether the hub finds this server and trusts its certificate, by the last check.
+    /// Checks that the hub finds this server and trusts its certificate, by the result of the last check.
     ///
     /// # Errors
-    /// The missing objects and the problems.
+    /// When there was no check yet, or the check found missing objects or problems.
     pub fn state(&self) -> Result<(), NotRegistered> {
         match &*self.state.lock() {
-            None => Err(NotRegistered::Unknown),
-            Some(result) => result.clone().map_err(NotRegistered::Wrong),
+            None => Err(NotRegistered::Unchecked),
+            Some(result) => result.clone().map_err(NotRegistered::Problems),
         }
     }
 
-    /// Records the result of a check, and logs changes.
+    /// Records the result of a check, and logs a change of the result.
     fn record(&self, state: Result<(), String>) {
         let mut last = self.state.lock();
         if last.as_ref() == Some(&state) {
@@ -279,13 +280,13 @@ impl Registration {
         *last = Some(state);
     }
 
-    /// Checks everything once: creates missing objects, advances a rotation, and sets the caBundles.
-    /// Objects are read before the CA, and patched only at the read version, so that a server with the
-    /// newer CA wins.
-    async fn check(&self, certificate: &ServingCertificate) -> Result<Observations, RegistrationError> {
+    /// Checks the registration once: creates missing objects, advances a rotation, and sets the caBundles.
+    /// Objects are read before the CA and patched only at the version that was read, so that a server with an
+    /// older CA cannot overwrite a newer caBundle.
+    async fn check(&self, certificate: &ServingCertificate) -> Result<Findings, RegistrationError> {
         let service = &self.service;
-        let mut observations = Observations {
-            standing: RegistrationState::Settled,
+        let mut findings = Findings {
+            state: RegistrationState::Settled,
             problems: Vec::new(),
             missing: Vec::new(),
         };
@@ -294,59 +295,54 @@ impl Registration {
             match registered.find(&self.client, service).await {
                 Ok(ObjectState::Ours(object)) => registered_objects.push((registered, object)),
                 Ok(ObjectState::Missing) => {
-                    observations.standing = RegistrationState::Unsettled;
+                    findings.state = RegistrationState::Unsettled;
                     if !self.create {
-                        observations.missing.push(registered.absent());
+                        findings.missing.push(registered.missing_message());
                     } else if let Err(problem) = registered.create(&self.client).await {
-                        observations.problems.push(problem.to_string());
+                        findings.problems.push(problem.to_string());
                     } else {
-                        observations
+                        findings
                             .missing
                             .push(format!("{registered} was created just now"));
                     }
                 }
-                Ok(ObjectState::Foreign(why)) => observations.missing.extend(why),
-                Err(problem) => observations.problems.push(problem.to_string()),
+                Ok(ObjectState::Foreign(problem)) => findings.missing.extend(problem),
+                Err(problem) => findings.problems.push(problem.to_string()),
             }
         }
-        // An object that cannot be read may have any caBundle.
-        let all_known = observations.problems.is_empty();
+        // An object that cannot be read may lack the CA.
+        let all_known = findings.problems.is_empty();
         let bundle = self
-            .bundle(
-                certificate,
-                &registered_objects,
-                all_known,
-                &mut observations.standing,
-            )
+            .bundle(certificate, &registered_objects, all_known, &mut findings.state)
             .await?;
         for (registered, object) in &registered_objects {
             let Some(bundle) = &bundle else {
-                // Another program fills in the caBundle.
-                observations
+                // Another program sets the caBundle.
+                findings
                     .missing
-                    .extend(registered.untrusting(object, service));
+                    .extend(registered.missing_bundles(object, service));
                 continue;
             };
-            if let Err(problem) = registered.fill(&self.client, object, service, bundle).await {
-                observations.problems.push(problem.to_string());
+            if let Err(problem) = registered.set_bundle(&self.client, object, service, bundle).await {
+                findings.problems.push(problem.to_string());
             }
         }
-        Ok(observations)
+        Ok(findings)
     }
 
-    /// Advances a rotation of a shared CA, and returns the current CA bundle; `None` where another program
-    /// fills in the caBundles. `all_known` is false when an object could not be read or created.
+    /// Advances the rotation of a shared CA, and returns the current CA bundle; `None` where another program
+    /// sets the caBundles. `all_known` is false if an object could not be read or created.
     async fn bundle(
         &self,
         certificate: &ServingCertificate,
         registered_objects: &[(&RegisteredObject, Value)],
         all_known: bool,
-        standing: &mut RegistrationState,
+        state: &mut RegistrationState,
     ) -> Result<Option<String>, RegistrationError> {
         let ca = match &self.issuer {
             CertificateIssuer::External => return Ok(None),
             CertificateIssuer::Own(pem) => return Ok(Some(pem.clone())),
-            CertificateIssuer::File(file) => return shared_ca::bundle_of(file).map(Some),
+            CertificateIssuer::File(file) => return shared_ca::read_bundle(file).map(Some),
             CertificateIssuer::Shared(ca) => ca,
         };
         let now = self.clock.now();
@@ -362,7 +358,7 @@ impl Registration {
             tracing::info!("the serving certificate was issued by the new CA");
         }
         if snapshot.shared.is_rotating() || !announced {
-            *standing = RegistrationState::Unsettled;
+            *state = RegistrationState::Unsettled;
         }
         let bundle = snapshot.shared.bundle();
         ca.publish(&bundle).await?;

@@ -1,4 +1,4 @@
-//! Access reviews and token reviews that are sent to the hub.
+//! Creation of SubjectAccessReviews and TokenReviews on the hub.
 
 use async_trait::async_trait;
 use berth_apimachinery::Status;
@@ -9,7 +9,7 @@ use kube::Client;
 use kube::client::Body;
 use serde_json::Value;
 
-/// Reviewer that creates reviews with a client.
+/// Reviewer that creates reviews on the hub with a client.
 pub struct HubReviewer(pub Client);
 
 #[async_trait]
@@ -19,35 +19,35 @@ impl Reviewer for HubReviewer {
     }
 }
 
-/// Creates `object` at `path` and returns the answer.
+/// Creates the review `object` with a POST to `path`, and returns the review with its status.
 ///
 /// # Errors
-/// When the hub refuses the review or cannot be reached.
+/// When the hub refuses the review, cannot be reached, or answers without JSON.
 pub async fn create(client: &Client, path: &str, object: &Value) -> Result<Value, ReviewError> {
-    let passing = |message: String| ReviewError {
+    let temporary = |message: String| ReviewError {
         message,
-        passing: true,
+        temporary: true,
     };
-    let lasting = |message: String| ReviewError {
+    let permanent = |message: String| ReviewError {
         message,
-        passing: false,
+        temporary: false,
     };
-    let body = serde_json::to_vec(object).map_err(|problem| lasting(problem.to_string()))?;
+    let body = serde_json::to_vec(object).map_err(|problem| permanent(problem.to_string()))?;
     let request = Request::builder()
         .method(Method::POST)
         .uri(path)
         .header(header::CONTENT_TYPE, "application/json")
         .header(header::ACCEPT, "application/json")
         .body(Body::from(body))
-        .map_err(|problem| lasting(problem.to_string()))?;
+        .map_err(|problem| permanent(problem.to_string()))?;
     let unreachable =
-        |problem: kube::Error| passing(format!("the hub could not be reached: {}", root_cause(&problem)));
+        |problem: kube::Error| temporary(format!("the hub could not be reached: {}", root_cause(&problem)));
     let response = client.send(request).await.map_err(unreachable)?;
     let code = response.status();
     let body = response.into_body().collect_bytes().await.map_err(unreachable)?;
     if code.is_success() {
         return serde_json::from_slice(&body)
-            .map_err(|problem| lasting(format!("the hub's response is not JSON: {problem}")));
+            .map_err(|problem| permanent(format!("the hub's response is not JSON: {problem}")));
     }
     let message = match serde_json::from_slice::<Status>(&body) {
         Ok(status) => status.message,
@@ -55,6 +55,6 @@ pub async fn create(client: &Client, path: &str, object: &Value) -> Result<Value
     };
     Err(ReviewError {
         message: format!("the hub answered {code}: {message}"),
-        passing: code.is_server_error() || code.as_u16() == 429,
+        temporary: code.is_server_error() || code.as_u16() == 429,
     })
 }

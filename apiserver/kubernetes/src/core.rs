@@ -27,7 +27,7 @@ use berth_apimachinery::{GroupResource, Kind};
 use berth_apiserver::{Backing, Group, Registry, Resource, Subresource};
 use berth_storage::Store;
 
-/// Namespaced resources of Kubernetes' own kinds.
+/// Returns the namespaced resources of Kubernetes' own kinds.
 #[must_use]
 pub fn namespaced() -> Vec<GroupResource> {
     let all = kinds().into_iter();
@@ -36,7 +36,7 @@ pub fn namespaced() -> Vec<GroupResource> {
         .collect()
 }
 
-/// Kubernetes' own stored kinds, grouped by API group.
+/// Returns Kubernetes' own stored kinds. Kinds of one API group follow each other.
 #[must_use]
 pub fn kinds() -> Vec<Arc<dyn Kind>> {
     vec![
@@ -63,14 +63,14 @@ pub fn kinds() -> Vec<Arc<dyn Kind>> {
     ]
 }
 
-/// API groups of Kubernetes' own kinds, all in `store`.
+/// Returns the API groups of Kubernetes' own kinds, whose objects are in `store`.
 #[must_use]
 pub fn groups(store: &Arc<dyn Store>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for kind in kinds() {
         let name = kind.info().group;
         let more = subresources(kind.info().kind, store);
-        let resource = Resource::new(kind, Backing::Stored(Arc::clone(store))).with_all(more);
+        let resource = Resource::new(kind, Backing::Stored(Arc::clone(store))).with_subresources(more);
         match groups.last_mut() {
             Some(group) if group.name == name => group.resources.push(resource),
             _ => groups.push(Group {
@@ -82,8 +82,8 @@ pub fn groups(store: &Arc<dyn Store>) -> Vec<Group> {
     groups
 }
 
-/// Adds the subresources whose writes use `registry`.
-pub fn write_through(groups: &mut [Group], registry: &Arc<Registry>) {
+/// Adds the subresources that write through `registry` to `groups`.
+pub fn add_registry_subresources(groups: &mut [Group], registry: &Arc<Registry>) {
     let resources = groups.iter_mut().flat_map(|group| &mut group.resources);
     for resource in resources.filter(|resource| resource.kind.info().resource() == deployment::RESOURCE) {
         resource
@@ -93,20 +93,18 @@ pub fn write_through(groups: &mut [Group], registry: &Arc<Registry>) {
 }
 
 fn subresources(kind: &str, store: &Arc<dyn Store>) -> Vec<Subresource> {
-    let finalize = || Subresource {
+    if kind != "Namespace" {
+        return Vec::new();
+    }
+    vec![Subresource {
         name: "finalize",
         group: "",
         version: "",
         kind: "Namespace",
         verbs: &["update"],
         schema: None,
-        handler: Arc::new(namespace::Finalize::new(Arc::clone(store))),
-    };
-    if kind == "Namespace" {
-        vec![finalize()]
-    } else {
-        Vec::new()
-    }
+        handler: Arc::new(namespace::FinalizeHandler::new(Arc::clone(store))),
+    }]
 }
 
 #[cfg(test)]
@@ -131,7 +129,7 @@ mod tests {
             ("ResourceQuota", written),
             ("Service", written),
             ("StatefulSet", written),
-            ("ValidatingAdmissionPolicy", StatusMetadata::Stay),
+            ("ValidatingAdmissionPolicy", StatusMetadata::Ignored),
         ];
         assert_eq!(rules, expected);
     }
@@ -143,7 +141,7 @@ mod tests {
             let info = kind.info();
             let versions = info.versions.iter().map(|version| info.api_version(version));
             let without: Vec<_> = versions
-                .filter(|version| !berth_apiserver::Codec::writes(&codec, version, info.kind))
+                .filter(|version| !berth_apiserver::Codec::has_message(&codec, version, info.kind))
                 .collect();
             assert_eq!(without, [""; 0], "{}", info.kind);
         }

@@ -1,9 +1,10 @@
 //! The garbage collector: objects are deleted with their owner.
 //!
-//! It follows every change of the store and does the work of kube-controller-manager's garbage collector
-//! (Background, Foreground with blockOwnerDeletion, Orphan). Nothing is polled; a timer only repeats writes
-//! that the store could not do, and deletions of objects in use. The collector's writes skip admission, since
-//! they only clean up; but like other users, the collector does not delete objects in use ([`Protection`]).
+//! The collector follows every change of the store and does the work of kube-controller-manager's garbage
+//! collector (Background, Foreground with blockOwnerDeletion, Orphan). Nothing is polled; a timer only
+//! repeats writes that the store could not do, and deletions of objects in use. The collector's writes skip
+//! admission, which must not prevent a cleanup. Like other users, the collector does not delete objects in
+//! use ([`Protection`]).
 
 mod graph;
 mod kinds;
@@ -25,12 +26,12 @@ use graph::Graph;
 pub use kinds::Kinds;
 pub use removal::Protection;
 use removal::{FOREGROUND, ORPHAN};
-pub(crate) use removal::{NotRemoved, Propagation, Removal};
+pub(crate) use removal::{ObjectWriter, Propagation, RemovalError};
 
-/// Number of objects that are processed concurrently, so that their writes share commits.
-const AT_ONCE: usize = 64;
-/// Number of turns of the retry queue after which an object in use is tried again.
-const TURNS_IN_USE: u32 = 5;
+/// Highest number of objects that are processed concurrently, so that their writes share commits.
+const MAX_CONCURRENT_VISITS: usize = 64;
+/// Number of turns of the retry queue between two attempts to delete an object in use.
+const IN_USE_RETRY_TURNS: u32 = 5;
 
 /// Runs the collector over `store` until `stop` is cancelled.
 pub fn spawn(
@@ -43,67 +44,67 @@ pub fn spawn(
     let source = Arc::clone(&store);
     let state = CollectorState {
         collector: Collector {
-            removal: Removal::new(Arc::clone(&store), Arc::clone(&kinds), clock, protection),
+            writer: ObjectWriter::new(Arc::clone(&store), Arc::clone(&kinds), clock, protection),
             store,
             kinds,
         },
         graph: Graph::default(),
         queue: Queue::default(),
-        waiting: RetryQueue::default(),
+        retries: RetryQueue::default(),
     };
     tokio::spawn(informer::run(source, Scope::All, state, stop.cancelled_owned()))
 }
 
-/// The collector with its graph of owners and its queues.
+/// The collector, the graph of owners, and the queues.
 struct CollectorState {
     collector: Collector,
     graph: Graph,
     queue: Queue,
-    waiting: RetryQueue,
+    retries: RetryQueue,
 }
 
 struct Collector {
     store: Arc<dyn Store>,
     kinds: Arc<Kinds>,
-    removal: Removal,
+    writer: ObjectWriter,
 }
 
 /// State of the owners of an object.
 #[derive(Default)]
 struct Owners {
-    /// Whether an owner exists and does not wait for its dependents, or has an unserved kind.
+    /// Whether some owner exists and does not wait for its dependents, or has a kind that is not served.
     has_lasting_owner: bool,
     /// UIDs of owners that do not exist, or that are being deleted and wait for their dependents.
-    leaving: Vec<String>,
-    /// Whether an owner in `leaving` waits for this object.
-    waiting: bool,
+    leaving_uids: Vec<String>,
+    /// Whether an owner that is being deleted waits for this object.
+    is_awaited: bool,
 }
 
 impl Handler for CollectorState {
     async fn list(&mut self) -> Result<(), StoreError> {
         self.graph = Graph::default();
         self.queue = Queue::default();
-        self.waiting = RetryQueue::default();
+        self.retries = RetryQueue::default();
         for resource in self.collector.kinds.stored() {
             let list = self.collector.store.list(resource, At::Latest).await?;
             for (name, object) in list.iter(None, None) {
                 let key = Key::new(resource, &name.namespace, &name.name);
-                self.learn(&Change::added(key, Arc::clone(object)));
+                self.handle_change(&Change::added(key, Arc::clone(object)));
             }
         }
         Ok(())
     }
 
     async fn handle(&mut self, events: &[Arc<Event>]) {
-        events.iter().for_each(|event| self.learn(&event.change));
+        events.iter().for_each(|event| self.handle_change(&event.change));
     }
 
     async fn work(&mut self) -> bool {
-        self.queue.extend(self.waiting.due());
+        self.queue.extend(self.retries.next_turn());
         self.collector
-            .work(&self.graph, &mut self.queue, &mut self.waiting)
+            .work(&self.graph, &mut self.queue, &mut self.retries)
             .await;
-        self.waiting.is_empty()
+        self.retries.is_empty()
     }
 
     fn ended(&self, problem: &StoreError) -> Duration {
@@ -113,8 +114,8 @@ impl Handler for CollectorState {
 }
 
 impl CollectorState {
-    /// Records one change, and queues the objects that it may affect.
-    fn learn(&mut self, change: &Change) {
+    /// Updates the graph by one change, and queues the objects that the change may affect.
+    fn handle_change(&mut self, change: &Change) {
         let (old, new) = (change.old.as_deref(), change.new.as_deref());
         self.graph.fold(change);
         match new {
@@ -124,7 +125,7 @@ impl CollectorState {
                         .extend(self.graph.dependents(old.meta().uid()).cloned());
                 }
             }
-            Some(object) if is_of_interest(object) => self.queue.push(change.key.clone()),
+            Some(object) if needs_visit(object) => self.queue.push(change.key.clone()),
             Some(_) => {}
         }
         let [before, after] =
@@ -140,84 +141,91 @@ impl CollectorState {
 
 impl Collector {
     /// Processes the queue; failed objects wait for a retry.
-    async fn work(&self, graph: &Graph, queue: &mut Queue, waiting: &mut RetryQueue) {
+    async fn work(&self, graph: &Graph, queue: &mut Queue, retries: &mut RetryQueue) {
         while !queue.is_empty() {
             let visits = stream::iter(queue.take()).map(|key| async move {
                 let result = self.visit(graph, &key).await;
                 (key, result)
             });
-            let mut results = visits.buffer_unordered(AT_ONCE);
+            let mut results = visits.buffer_unordered(MAX_CONCURRENT_VISITS);
             while let Some((key, result)) = results.next().await {
                 match result {
                     Ok(more) => {
-                        waiting.in_use.remove(&key);
+                        retries.in_use.remove(&key);
                         queue.extend(more);
                     }
-                    Err(problem) => waiting.take(key, &problem),
+                    Err(problem) => retries.add(key, &problem),
                 }
             }
         }
     }
 
-    /// Processes one object. Returns the next objects.
-    async fn visit(&self, graph: &Graph, key: &Key) -> Result<Vec<Key>, NotRemoved> {
+    /// Processes one object. Returns further objects to process.
+    async fn visit(&self, graph: &Graph, key: &Key) -> Result<Vec<Key>, RemovalError> {
         let Some(object) = self.find(key) else {
             return Ok(Vec::new());
         };
         let meta = object.meta();
         if meta.deletion_timestamp().is_some() {
             if has_finalizer(&object, ORPHAN) {
-                self.orphan(graph, key, &object).await?;
+                self.orphan_dependents(graph, key, &object).await?;
             } else if has_finalizer(&object, FOREGROUND) {
-                return Ok(self.foreground(graph, key, &object).await?);
+                return Ok(self.advance_foreground_deletion(graph, key, &object).await?);
             }
             return Ok(Vec::new());
         }
         if meta.owner_references().is_empty() {
             return Ok(Vec::new());
         }
-        let owners = self.owners(key, &object);
-        if owners.leaving.is_empty() {
+        let owners = self.owners_of(key, &object);
+        if owners.leaving_uids.is_empty() {
             return Ok(Vec::new());
         }
         if owners.has_lasting_owner {
-            self.removal
-                .edit(key, meta.uid(), |value| release(value, &owners.leaving))
+            self.writer
+                .edit(key, meta.uid(), |value| {
+                    remove_owner_references(value, &owners.leaving_uids)
+                })
                 .await?;
             return Ok(Vec::new());
         }
-        self.collect(graph, key, &object, owners.waiting).await
+        self.collect(graph, key, &object, owners.is_awaited).await
     }
 
-    /// Deletes an object without a lasting owner.
+    /// Deletes an object without a lasting owner. `is_awaited` tells whether an owner waits for the deletion.
     async fn collect(
         &self,
         graph: &Graph,
         key: &Key,
         object: &Object,
-        owner_waits: bool,
-    ) -> Result<Vec<Key>, NotRemoved> {
+        is_awaited: bool,
+    ) -> Result<Vec<Key>, RemovalError> {
         let uid = object.meta().uid();
         let dependents: Vec<Key> = graph.dependents(uid).cloned().collect();
         let propagation = if has_finalizer(object, ORPHAN) {
             Propagation::Orphan
-        } else if has_finalizer(object, FOREGROUND) || (owner_waits && !dependents.is_empty()) {
+        } else if has_finalizer(object, FOREGROUND) || (is_awaited && !dependents.is_empty()) {
             Propagation::Foreground
         } else {
             Propagation::Background
         };
         if propagation == Propagation::Foreground && dependents.iter().any(|key| self.waits(key)) {
-            // A dependent waits for its own dependents, and this object may be one of them: neither may wait
-            // for the other.
-            self.removal.edit(key, uid, unblock).await?;
+            // A dependent waits for its own dependents, and this object may be one of them: then each would
+            // wait for the other.
+            self.writer.edit(key, uid, clear_block_owner_deletion).await?;
         }
-        self.removal.delete(key, uid, propagation).await?;
+        self.writer.delete(key, uid, propagation).await?;
         Ok(Vec::new())
     }
 
-    /// Returns the dependents that block the owner and are to be deleted. Removes the owner's finalizer when
-    /// no dependent blocks the owner any more.
-    async fn foreground(&self, graph: &Graph, key: &Key, object: &Object) -> Result<Vec<Key>, StoreError> {
+    /// Returns the dependents that block the deletion of `object` and are not being deleted yet. If none
+    /// blocks it any more, removes the finalizer of the foreground deletion from `object`.
+    async fn advance_foreground_deletion(
+        &self,
+        graph: &Graph,
+        key: &Key,
+        object: &Object,
+    ) -> Result<Vec<Key>, StoreError> {
         let uid = object.meta().uid();
         let blocking: Vec<Key> = graph
             .dependents(uid)
@@ -225,7 +233,7 @@ impl Collector {
             .cloned()
             .collect();
         if blocking.is_empty() {
-            self.removal
+            self.writer
                 .edit(key, uid, |value| remove_finalizer(value, FOREGROUND))
                 .await?;
             return Ok(Vec::new());
@@ -236,25 +244,27 @@ impl Collector {
             .collect())
     }
 
-    /// Removes the reference to the owner from the dependents, then the finalizer from the owner.
-    async fn orphan(&self, graph: &Graph, key: &Key, object: &Object) -> Result<(), StoreError> {
+    /// Removes the reference to `object` from its dependents, then the finalizer from `object`.
+    async fn orphan_dependents(&self, graph: &Graph, key: &Key, object: &Object) -> Result<(), StoreError> {
         let uid = object.meta().uid();
         for dependent in graph.dependents(uid) {
             let Some(current) = self.find(dependent) else {
                 continue;
             };
             let uids = [uid.to_owned()];
-            self.removal
-                .edit(dependent, current.meta().uid(), |value| release(value, &uids))
+            self.writer
+                .edit(dependent, current.meta().uid(), |value| {
+                    remove_owner_references(value, &uids)
+                })
                 .await?;
         }
-        self.removal
+        self.writer
             .edit(key, uid, |value| remove_finalizer(value, ORPHAN))
             .await
             .map(|_| ())
     }
 
-    fn owners(&self, key: &Key, object: &Object) -> Owners {
+    fn owners_of(&self, key: &Key, object: &Object) -> Owners {
         let mut owners = Owners::default();
         for reference in object.meta().owner_references() {
             // Whether an owner of an unserved kind exists is unknown, so it counts as existing.
@@ -266,10 +276,10 @@ impl Collector {
                 .find(&owner)
                 .filter(|owner| owner.meta().uid() == reference.uid)
             {
-                None => owners.leaving.push(reference.uid.clone()),
+                None => owners.leaving_uids.push(reference.uid.clone()),
                 Some(owner) if is_waiting(&owner) => {
-                    owners.leaving.push(reference.uid.clone());
-                    owners.waiting |= reference.block_owner_deletion == Some(true);
+                    owners.leaving_uids.push(reference.uid.clone());
+                    owners.is_awaited |= reference.block_owner_deletion == Some(true);
                 }
                 Some(_) => owners.has_lasting_owner = true,
             }
@@ -308,33 +318,34 @@ impl RetryQueue {
         self.failed.is_empty() && self.in_use.is_empty()
     }
 
-    fn take(&mut self, key: Key, problem: &NotRemoved) {
+    /// Adds an object, and logs the problem; an object in use is logged once.
+    fn add(&mut self, key: Key, problem: &RemovalError) {
         match problem {
-            NotRemoved::Store(problem) => {
+            RemovalError::Store(problem) => {
                 tracing::warn!(object = %key, %problem, "garbage collector cannot delete or orphan an object; retrying");
                 self.failed.push(key);
             }
-            NotRemoved::Protected(problem) => {
+            RemovalError::Protected(problem) => {
                 let first = !self.in_use.contains_key(&key);
                 if first {
                     tracing::warn!(object = %key, %problem, "object is not garbage collected while it is in use; its owners are gone");
                 }
-                self.in_use.insert(key, TURNS_IN_USE);
+                self.in_use.insert(key, IN_USE_RETRY_TURNS);
             }
         }
     }
 
-    /// Returns the objects to retry now, and counts one turn.
-    fn due(&mut self) -> Vec<Key> {
-        let mut due = std::mem::take(&mut self.failed);
+    /// Counts one turn, and returns the objects to retry in it.
+    fn next_turn(&mut self) -> Vec<Key> {
+        let mut retried = std::mem::take(&mut self.failed);
         for (key, turns) in &mut self.in_use {
-            // The object stays in the queue until it is deleted, so that it is reported once.
+            // The object stays in the queue until it is deleted, so that it is logged once.
             *turns = turns.saturating_sub(1);
             if *turns == 0 {
-                due.push(key.clone());
+                retried.push(key.clone());
             }
         }
-        due
+        retried
     }
 }
 
@@ -361,7 +372,7 @@ impl Queue {
     }
 
     fn take(&mut self) -> Vec<Key> {
-        // A start or a burst fills the set, so its memory is freed.
+        // At a start or in a burst the set becomes large; a new one frees the memory.
         self.queued = HashSet::new();
         std::mem::take(&mut self.order).into()
     }
@@ -380,8 +391,9 @@ fn is_waiting(object: &Object) -> bool {
     object.meta().deletion_timestamp().is_some() && has_finalizer(object, FOREGROUND)
 }
 
-/// Whether the collector may have to process the object itself.
-fn is_of_interest(object: &Object) -> bool {
+/// Whether the collector may have to change or delete the object: its owners may be gone, or its dependents
+/// must be deleted or orphaned.
+fn needs_visit(object: &Object) -> bool {
     let meta = object.meta();
     match meta.deletion_timestamp() {
         Some(_) => has_finalizer(object, FOREGROUND) || has_finalizer(object, ORPHAN),
@@ -389,14 +401,15 @@ fn is_of_interest(object: &Object) -> bool {
     }
 }
 
+/// Whether the object blocks the deletion of the owner with the UID `owner`.
 fn blocks(object: &Object, owner: &str) -> bool {
     let blocks =
         |reference: &OwnerReference| reference.uid == owner && reference.block_owner_deletion == Some(true);
     object.meta().owner_references().iter().any(blocks)
 }
 
-/// Removes the references to `owners`. Returns whether there were any.
-fn release(value: &mut Value, owners: &[String]) -> bool {
+/// Removes the references to the owners with the UIDs `owners`. Returns whether there were any.
+fn remove_owner_references(value: &mut Value, owners: &[String]) -> bool {
     let Some(references) = value["metadata"]["ownerReferences"].as_array_mut() else {
         return false;
     };
@@ -411,8 +424,8 @@ fn release(value: &mut Value, owners: &[String]) -> bool {
     changed
 }
 
-/// Sets blockOwnerDeletion to false in all owner references of the object.
-fn unblock(value: &mut Value) -> bool {
+/// Sets blockOwnerDeletion to false in all owner references of the object. Returns whether any was true.
+fn clear_block_owner_deletion(value: &mut Value) -> bool {
     let references = value["metadata"]["ownerReferences"].as_array_mut();
     let mut changed = false;
     for reference in references.into_iter().flatten() {

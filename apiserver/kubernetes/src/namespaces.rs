@@ -1,5 +1,5 @@
-//! Lifecycle of namespaces: the default ones, the writes that are allowed in each, and the deletion of their
-//! content.
+//! Lifecycle of namespaces: creation of the default namespaces, admission of writes in namespaces, and
+//! deletion of the content of terminating namespaces.
 
 mod deleter;
 mod lifecycle;

@@ -1,10 +1,9 @@
 //! Kubernetes' protobuf encoding of the served kinds: whole objects, in request and response bodies.
 //!
-//! A body is the four bytes `k8s\0` and an envelope (runtime.Unknown) that names apiVersion and kind and
-//! holds the message. The messages are defined in `messages.txt`, which
-//! `tests/conformance/kubernetes/messages` generates from the tags of the Go types; so every field of a kind
-//! is encoded and decoded, and a field that this release of Kubernetes does not know is dropped, as in
-//! kube-apiserver.
+//! A body is the four bytes `k8s\0` and an envelope (runtime.Unknown) with apiVersion, kind and the message.
+//! The messages are defined in `messages.txt`, which `tests/conformance/kubernetes/messages` generates from
+//! the tags of the Go types. So every field of a kind is encoded and decoded; a field that is not in these
+//! types is dropped, as in kube-apiserver.
 //!
 //! Go writes every field that is not a pointer, even if it is zero, so such zeros are decoded as absent. A
 //! zero behind a pointer is a set value, and stays.
@@ -16,7 +15,7 @@ mod unknown;
 mod wire;
 mod write;
 
-use berth_apimachinery::Unknown;
+use berth_apimachinery::UnknownFields;
 use berth_apiserver::Codec;
 use serde_json::{Map, Value};
 
@@ -48,7 +47,7 @@ impl Codec for Protobuf {
         };
         let message = TABLE.root(api_version, kind)?;
         let mut fields = Map::new();
-        if let Err(problem) = read::object(message, raw, &mut fields) {
+        if let Err(problem) = read::read_object(message, raw, &mut fields) {
             return Some(Err(format!("reading protobuf {api_version} {kind}: {problem}")));
         }
         fields.insert("apiVersion".to_owned(), api_version.into());
@@ -56,7 +55,7 @@ impl Codec for Protobuf {
         Some(Ok(Value::Object(fields)))
     }
 
-    fn writes(&self, api_version: &str, kind: &str) -> bool {
+    fn has_message(&self, api_version: &str, kind: &str) -> bool {
         TABLE.root(api_version, kind).is_some()
     }
 
@@ -66,24 +65,23 @@ impl Codec for Protobuf {
         kind: &str,
         object: &Value,
         before: &Value,
-        most: usize,
-    ) -> Option<Unknown> {
+        limit: usize,
+    ) -> Option<UnknownFields> {
         let message = TABLE.root(api_version, kind)?;
-        Some(unknown::fields(message, object, before, most))
+        Some(unknown::find(message, object, before, limit))
     }
 
     fn message(&self, api_version: &str, kind: &str, object: &Value) -> Option<Vec<u8>> {
         let message = TABLE.root(api_version, kind)?;
         let mut out = Vec::new();
         if let Some(fields) = object.as_object() {
-            write::message(message, fields, &mut out);
+            write::write_message(message, fields, &mut out);
         }
         Some(out)
     }
 }
 
-/// The decoded fields of `runtime.Unknown`: the object's apiVersion and kind, and the message that encodes
-/// it.
+/// The decoded fields of `runtime.Unknown`: apiVersion and kind of the object, and the encoded message.
 #[derive(Default)]
 struct Envelope<'a> {
     api_version: &'a str,

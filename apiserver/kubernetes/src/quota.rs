@@ -1,10 +1,10 @@
 //! ResourceQuota: limits of the number of objects of a resource in a namespace, and of the node ports and
 //! load balancers of Services (docs/admission.md, "Quota").
 //!
-//! A write is judged by counting the existing objects, not by a stored number. All limited writes of one
-//! resource in one namespace use the same fence. So two concurrent writes cannot both use the last free
-//! place, and nothing needs repair after a crash. The numbers in a quota's status are only informative
-//! ([`spawn`]).
+//! Each write that adds to a limit counts the existing objects; a stored number is not used, so nothing needs
+//! repair after a crash. All such writes of one resource in one namespace pass the same fence, so that two
+//! concurrent writes cannot both use the remaining amount. The numbers in a quota's status are only
+//! informative ([`spawn`]).
 
 mod usage;
 
@@ -23,7 +23,7 @@ use crate::core::value;
 pub use usage::spawn;
 
 /// Core resources whose limit may also be written without `count/`.
-const SHORT: [&str; 4] = ["configmaps", "resourcequotas", "secrets", "services"];
+const WITHOUT_PREFIX: [&str; 4] = ["configmaps", "resourcequotas", "secrets", "services"];
 
 /// Services, for which a quota has further limits: node ports and load balancers.
 const SERVICES: GroupResource = GroupResource::new("", "services");
@@ -36,10 +36,10 @@ fn is_counted(resource: GroupResource) -> bool {
     resource.resource != "events"
 }
 
-/// Names of the limits for `resource`.
-fn names(resource: GroupResource) -> Vec<String> {
+/// Returns the names that a quota may use for limits of `resource`.
+fn limit_names(resource: GroupResource) -> Vec<String> {
     let mut names = vec![format!("count/{resource}")];
-    if resource.group.is_empty() && SHORT.contains(&resource.resource) {
+    if resource.group.is_empty() && WITHOUT_PREFIX.contains(&resource.resource) {
         names.push(resource.resource.to_owned());
     }
     if resource == SERVICES {
@@ -48,7 +48,7 @@ fn names(resource: GroupResource) -> Vec<String> {
     names
 }
 
-/// The amount that `object` adds to the limit `name`.
+/// Returns the amount that `object` adds to the limit `name`.
 fn amount(name: &str, object: &Value) -> usize {
     let service_type = value::text(object, &["spec", "type"]);
     match name {
@@ -72,7 +72,7 @@ fn amount(name: &str, object: &Value) -> usize {
     }
 }
 
-/// The used amount of the limit `name` in a namespace.
+/// Returns the used amount of the limit `name` in a namespace.
 fn used(name: &str, objects: &Collection, namespace: &str) -> usize {
     let objects = objects.iter(Some(namespace), None);
     match name {
@@ -81,7 +81,7 @@ fn used(name: &str, objects: &Collection, namespace: &str) -> usize {
     }
 }
 
-/// The limits of a quota: names and quantities.
+/// Returns the limits of a quota, by name; limits that are not quantities are left out.
 fn limits(quota: &Object) -> Vec<(String, Quantity)> {
     let hard = value::object(quota.value(), &["spec", "hard"]);
     let read = |limit: &Value| match limit {
@@ -94,11 +94,11 @@ fn limits(quota: &Object) -> Vec<(String, Quantity)> {
         .collect()
 }
 
-/// One limit that concerns a write.
+/// A limit that a quota sets.
 struct Limit {
     quota: Arc<Object>,
     name: String,
-    most: Quantity,
+    maximum: Quantity,
 }
 
 /// The admission plugin ResourceQuota.
@@ -113,30 +113,30 @@ impl ResourceQuotas {
         Self { source }
     }
 
-    /// Limits of `resource` in `namespace`.
+    /// Returns the limits of `resource` in `namespace`.
     fn limits(&self, resource: GroupResource, namespace: &str) -> Vec<Limit> {
-        let names = names(resource);
+        let names = limit_names(resource);
         let quotas = self.source.cached(RESOURCE);
         let quotas = quotas.iter(Some(namespace), None);
-        let of = |quota: &Arc<Object>| {
+        let matching_limits = |quota: &Arc<Object>| {
             let matching = limits(quota).into_iter().filter(|(name, _)| names.contains(name));
-            let limit = |(name, most)| Limit {
+            let limit = |(name, maximum)| Limit {
                 quota: Arc::clone(quota),
                 name,
-                most,
+                maximum,
             };
             matching.map(limit).collect::<Vec<_>>()
         };
-        quotas.flat_map(|(_, quota)| of(quota)).collect()
+        quotas.flat_map(|(_, quota)| matching_limits(quota)).collect()
     }
 
-    /// The limits to which `request` adds, each with the added amount.
-    fn added(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<(Limit, usize)> {
+    /// Returns the limits to which `request` adds, each with the added amount.
+    fn added_amounts(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<(Limit, usize)> {
         let limits = self.limits(request.resource, request.namespace).into_iter();
         let added = limits.map(|limit| {
-            let of = |object: Option<&Value>| object.map_or(0, |object| amount(&limit.name, object));
+            let amount_of = |object: Option<&Value>| object.map_or(0, |object| amount(&limit.name, object));
             let added = match request.operation {
-                Operation::Update => of(object).saturating_sub(of(request.old)),
+                Operation::Update => amount_of(object).saturating_sub(amount_of(request.old)),
                 _ => object.map_or(1, |object| amount(&limit.name, object)),
             };
             (limit, added)
@@ -144,18 +144,22 @@ impl ResourceQuotas {
         added.filter(|(_, added)| *added > 0).collect()
     }
 
-    /// Returns the first exceeded limit.
-    fn exceeded(added: Vec<(Limit, usize)>, namespace: &str, objects: &Collection) -> Option<ExceededQuota> {
+    /// Returns the first limit that the added amounts exceed.
+    fn first_exceeded(
+        added: Vec<(Limit, usize)>,
+        namespace: &str,
+        objects: &Collection,
+    ) -> Option<ExceededLimit> {
         added.into_iter().find_map(|(limit, added)| {
             let used = used(&limit.name, objects, namespace);
-            let most = usize::try_from(limit.most.units()).unwrap_or_default();
-            (used + added > most).then_some(ExceededQuota { limit, added, used })
+            let maximum = usize::try_from(limit.maximum.units()).unwrap_or_default();
+            (used + added > maximum).then_some(ExceededLimit { limit, added, used })
         })
     }
 }
 
 /// A limit that a request would exceed, with the added and the used amount.
-struct ExceededQuota {
+struct ExceededLimit {
     limit: Limit,
     added: usize,
     used: usize,
@@ -186,15 +190,15 @@ impl Plugin for ResourceQuotas {
         _: &mut Vec<String>,
     ) -> Result<(), Denial> {
         let objects = self.source.cached(request.resource);
-        let added = self.added(request, object);
-        match Self::exceeded(added, request.namespace, &objects) {
+        let added = self.added_amounts(request, object);
+        match Self::first_exceeded(added, request.namespace, &objects) {
             None => Ok(()),
-            Some(ExceededQuota { limit, added, used }) => {
-                let Limit { quota, name, most } = limit;
+            Some(ExceededLimit { limit, added, used }) => {
+                let Limit { quota, name, maximum } = limit;
                 Err(Denial::Forbidden(format!(
                     "exceeded quota: {}, requested: {name}={added}, used: {name}={used}, limited: {name}={}",
                     quota.meta().name(),
-                    most.units()
+                    maximum.units()
                 )))
             }
         }
@@ -202,13 +206,13 @@ impl Plugin for ResourceQuotas {
 
     fn guards(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Guard> {
         let objects = self.source.cached(request.resource);
-        let added = self.added(request, object);
+        let added = self.added_amounts(request, object);
         if added.is_empty() {
             return Vec::new();
         }
-        if let Some(ExceededQuota { limit, .. }) = Self::exceeded(added, request.namespace, &objects) {
-            // Another write has used the last free place since: this write cannot be stored, and is judged
-            // again.
+        if let Some(ExceededLimit { limit, .. }) = Self::first_exceeded(added, request.namespace, &objects) {
+            // Since the validation, another write has used the remaining amount. This guard never holds, so
+            // the write conflicts, and its validation is repeated.
             let meta = limit.quota.meta();
             return vec![Guard::Unchanged {
                 key: Key::new(RESOURCE, meta.namespace(), meta.name()),

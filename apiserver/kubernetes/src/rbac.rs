@@ -1,8 +1,8 @@
 //! RBAC as Kubernetes evaluates it, over the roles and bindings in a store.
 //!
 //! Roles and bindings are compiled into hash maps by user and group whenever one of them changes, so that a
-//! request costs a few lookups. Aggregated cluster roles are computed in that step. The stored rules of
-//! aggregated roles are for users and tools, and are updated later ([`aggregation`]); they are not evaluated.
+//! request costs a few lookups. The rules of aggregated cluster roles are computed in that step. The rules
+//! that are stored in aggregated roles are only for users and tools, and are updated later ([`aggregation`]).
 
 pub mod aggregation;
 pub mod bootstrap;
@@ -44,9 +44,9 @@ impl Rbac {
         Arc::new(Self { source, compiled })
     }
 
-    /// Reason why a request is allowed, in kube-apiserver's words; `None` when no rule allows it.
+    /// Returns the reason why a request is allowed, in kube-apiserver's words; `None` when no rule allows it.
     #[must_use]
-    pub fn allows(&self, attributes: &Attributes) -> Option<String> {
+    pub fn allow_reason(&self, attributes: &Attributes) -> Option<String> {
         let compiled = self.current();
         let namespace = if attributes.is_resource {
             attributes.namespace.as_str()
@@ -59,18 +59,18 @@ impl Rbac {
             .map(|grant| format!("RBAC: allowed by {grant}"))
     }
 
-    /// Every rule that applies to `user` in `namespace` (empty: cluster-wide).
+    /// Returns every rule that applies to `user` in `namespace`, or cluster-wide if `namespace` is empty.
     #[must_use]
     pub fn rules_for(&self, user: &UserInfo, namespace: &str) -> Vec<PolicyRule> {
         let compiled = self.current();
         held_rules(&compiled, user, namespace).cloned().collect()
     }
 
-    /// Rules of `wanted` that the user does not hold in `namespace`; at most `limit` of their parts are
-    /// listed.
+    /// Returns the parts of the rules `wanted` that the user does not hold in `namespace`, at most `limit` of
+    /// them.
     ///
     /// # Errors
-    /// A message when there are too many rules to compare.
+    /// A message when there are too many rules, or too many parts of a rule, to compare.
     pub(crate) fn uncovered(
         &self,
         user: &UserInfo,
@@ -82,7 +82,8 @@ impl Rbac {
         covering::uncovered(held_rules(&compiled, user, namespace), wanted, limit)
     }
 
-    /// The rules of the role to which a binding in `namespace` refers; `None` when the role does not exist.
+    /// Returns the rules of the role to which a binding in `namespace` refers; `None` when there is no such
+    /// role.
     #[must_use]
     pub fn rules_of(&self, role: &RoleRef, namespace: &str) -> Option<Arc<[PolicyRule]>> {
         self.current().rules_of(role, namespace)
@@ -91,17 +92,17 @@ impl Rbac {
     fn current(&self) -> Arc<CompiledRules> {
         let lists = compiled::lists(&*self.source);
         let compiled = Arc::clone(&self.compiled.read());
-        if compiled.is_of(&lists) {
+        if compiled.is_compiled_from(&lists) {
             return compiled;
         }
-        // Two requests may both compile after a change; either result is right.
+        // After a change, two requests may both compile; the results are equal.
         let compiled = Arc::new(CompiledRules::of(lists));
         *self.compiled.write() = Arc::clone(&compiled);
         compiled
     }
 }
 
-/// The rules of a user. The rules of a role with several bindings occur only once.
+/// Returns the rules of a user. The rules of a role that several bindings grant are returned once.
 fn held_rules<'a>(
     compiled: &'a CompiledRules,
     user: &UserInfo,
@@ -117,7 +118,7 @@ fn held_rules<'a>(
 #[async_trait]
 impl Authorizer for Rbac {
     async fn authorize(&self, attributes: &Attributes) -> Result<Access, DelegationError> {
-        Ok(match self.allows(attributes) {
+        Ok(match self.allow_reason(attributes) {
             Some(reason) => Access::Allow(reason),
             None => Access::NoOpinion(String::new()),
         })

@@ -1,5 +1,6 @@
-//! Reviews of the caller's identity, of the caller's rights, and of the rights of other users. They are
-//! answered at once and never stored; `kubectl auth can-i`, `auth can-i --list` and `auth whoami` use them.
+//! Reviews of the caller's identity, of the caller's rights, and of the rights of other users. The response
+//! to the create has the answer, and the review is never stored. `kubectl auth can-i`, `auth can-i --list`
+//! and `auth whoami` use reviews.
 
 pub mod access;
 mod kind;
@@ -11,51 +12,51 @@ use berth_apimachinery::Scope;
 use berth_apiserver::{Backing, Computed, Group, Resource};
 
 use crate::rbac::Rbac;
-use kind::Review;
+use kind::ReviewKind;
 
 /// API group of access reviews.
 const AUTHORIZATION: &str = "authorization.k8s.io";
 /// API group of reviews of identities.
 const AUTHENTICATION: &str = "authentication.k8s.io";
 
-/// API groups of the reviews. The authorizer of each call judges access, so that reviews agree with the
-/// server; `rbac` lists the user's own rules.
+/// Returns the API groups of the reviews. The authorizer that also authorizes requests answers access
+/// reviews, so that the answers agree with its decisions; `rbac` lists the rules of the caller.
 #[must_use]
 pub fn groups(rbac: &Arc<Rbac>) -> Vec<Group> {
-    let rules = Arc::new(own::Rules::new(Arc::clone(rbac)));
+    let rules = Arc::new(own::SelfSubjectRulesReview::new(Arc::clone(rbac)));
     vec![
         Group {
             name: AUTHENTICATION,
             resources: vec![resource(
-                Review::new::<own::SelfSubjectReviewFields>(
+                ReviewKind::new::<own::SelfSubjectReviewFields>(
                     AUTHENTICATION,
                     "SelfSubjectReview",
                     Scope::Cluster,
                 ),
-                Arc::new(own::WhoAmI),
+                Arc::new(own::SelfSubjectReview),
             )],
         },
         Group {
             name: AUTHORIZATION,
             resources: vec![
                 resource(
-                    Review::new::<access::SubjectAccessReviewFields>(
+                    ReviewKind::new::<access::SubjectAccessReviewFields>(
                         AUTHORIZATION,
                         "LocalSubjectAccessReview",
                         Scope::Namespaced,
                     ),
-                    Arc::new(access::Local),
+                    Arc::new(access::LocalSubjectAccessReview),
                 ),
                 resource(
-                    Review::new::<access::SelfSubjectAccessReviewFields>(
+                    ReviewKind::new::<access::SelfSubjectAccessReviewFields>(
                         AUTHORIZATION,
                         "SelfSubjectAccessReview",
                         Scope::Cluster,
                     ),
-                    Arc::new(access::SelfReview),
+                    Arc::new(access::SelfSubjectAccessReview),
                 ),
                 resource(
-                    Review::new::<own::SelfSubjectRulesReviewFields>(
+                    ReviewKind::new::<own::SelfSubjectRulesReviewFields>(
                         AUTHORIZATION,
                         "SelfSubjectRulesReview",
                         Scope::Cluster,
@@ -63,19 +64,19 @@ pub fn groups(rbac: &Arc<Rbac>) -> Vec<Group> {
                     rules,
                 ),
                 resource(
-                    Review::new::<access::SubjectAccessReviewFields>(
+                    ReviewKind::new::<access::SubjectAccessReviewFields>(
                         AUTHORIZATION,
                         "SubjectAccessReview",
                         Scope::Cluster,
                     ),
-                    Arc::new(access::Any),
+                    Arc::new(access::SubjectAccessReview),
                 ),
             ],
         },
     ]
 }
 
-fn resource(kind: Review, answer: Arc<dyn Computed>) -> Resource {
+fn resource(kind: ReviewKind, answer: Arc<dyn Computed>) -> Resource {
     Resource::new(Arc::new(kind), Backing::Computed(answer))
 }
 

@@ -1,5 +1,5 @@
-//! Status of ValidatingAdmissionPolicies: expressions that do not fit the types of the kinds that their rules
-//! name. New and changed policies are checked, as by kube-controller-manager.
+//! Controller that checks the types in ValidatingAdmissionPolicies, like kube-controller-manager: the status
+//! of a new or changed policy lists the expressions that do not fit the schemas of the matched kinds.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub fn spawn(
     stop: CancellationToken,
 ) -> JoinHandle<()> {
     let resources = groups.iter().flat_map(|group| &group.resources);
-    let checker = Checker {
+    let checker = TypeChecker {
         registry: Arc::clone(registry),
         source: Arc::clone(source),
         served: ServedKinds(resources.map(|resource| Arc::clone(&resource.kind)).collect()),
@@ -47,7 +47,7 @@ pub fn spawn(
     ))
 }
 
-/// The served kinds.
+/// The served kinds, with their schemas.
 struct ServedKinds(Vec<Arc<dyn Kind>>);
 
 impl ServedKinds {
@@ -72,14 +72,15 @@ impl Kinds for ServedKinds {
     }
 }
 
-struct Checker {
+/// Controller that checks policies and writes the results.
+struct TypeChecker {
     registry: Arc<Registry>,
     source: Arc<dyn Source>,
     served: ServedKinds,
     user: UserInfo,
 }
 
-impl Handler for Checker {
+impl Handler for TypeChecker {
     /// Checks every new or changed policy. Returns whether all results were written.
     async fn work(&mut self) -> bool {
         let mut is_complete = true;
@@ -116,7 +117,8 @@ impl Handler for Checker {
     }
 }
 
-impl Checker {
+impl TypeChecker {
+    /// Checks one policy, and writes the result to the status.
     async fn check(&self, policy: &Arc<Object>) -> Result<(), Status> {
         let value = policy.value();
         let warnings: Vec<Value> = berth_policies::check_types(value, &self.served)

@@ -1,5 +1,5 @@
-//! Events for an audit webhook: a bounded buffer, sent in batches. Requests never wait for the buffer: events
-//! that do not fit are dropped and counted.
+//! Buffer of events for an audit webhook, which are sent in batches. Requests never wait for the buffer:
+//! events that do not fit are dropped and counted.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,28 +14,29 @@ use crate::metrics::Metrics;
 /// Reason why a batch of events was not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct NotDelivered(pub String);
+pub struct DeliveryError(pub String);
 
 /// Destination of batches of events.
 #[async_trait]
-pub trait Deliver: Send + Sync + 'static {
+pub trait BatchDestination: Send + Sync + 'static {
     /// Delivers an `audit.k8s.io/v1` EventList.
     ///
     /// # Errors
     /// Reason why the batch was not accepted.
-    async fn deliver(&self, events: Bytes) -> Result<(), NotDelivered>;
+    async fn deliver(&self, events: Bytes) -> Result<(), DeliveryError>;
 }
 
-/// Limits of batches of events. The defaults are the same as in kube-apiserver.
+/// Limits of the buffer and of batches. The defaults are those of kube-apiserver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchLimits {
     /// Highest number of events in the buffer.
     pub buffer_size: usize,
     /// Highest number of events in one request.
     pub max_size: usize,
-    /// Longest wait of the first event of a batch for further events.
+    /// Longest time for which the first event of a batch waits for further events.
     pub max_wait: Duration,
-    /// Delay before a batch that was not accepted is sent again; each further delay is 1.5 times as long.
+    /// Delay before a batch that was not accepted is sent again; each further delay is 1.5 times the previous
+    /// delay.
     pub initial_backoff: Duration,
 }
 
@@ -51,19 +52,23 @@ impl Default for BatchLimits {
 }
 
 /// Highest number of attempts to send a batch before it is dropped.
-const ATTEMPTS: u32 = 5;
+const MAX_ATTEMPTS: u32 = 5;
 /// Highest number of bytes in the buffer.
-const BUFFER_BYTES: usize = 64 * 1024 * 1024;
-/// Start and end of the JSON of a batch.
+const MAX_BUFFER_BYTES: usize = 64 * 1024 * 1024;
+/// JSON before the events of a batch.
 const HEAD: &[u8] = br#"{"kind":"EventList","apiVersion":"audit.k8s.io/v1","metadata":{},"items":["#;
+/// JSON after the events of a batch.
 const TAIL: &[u8] = b"]}";
 
+/// Message to the task that sends batches.
 enum Message {
+    /// An event, with the permit for its bytes in the buffer.
     Event(Bytes, OwnedSemaphorePermit),
+    /// A request to send all earlier events at once, with the channel for the reply.
     Flush(oneshot::Sender<()>),
 }
 
-/// Buffer of events, which a task sends in batches.
+/// Handle of the buffer of events. A task sends the events in batches.
 #[derive(Clone)]
 pub(super) struct Batches {
     queue: mpsc::Sender<Message>,
@@ -73,7 +78,11 @@ pub(super) struct Batches {
 
 impl Batches {
     /// Starts to send batches; must be called on a runtime.
-    pub(super) fn start(destination: Arc<dyn Deliver>, batching: BatchLimits, metrics: Arc<Metrics>) -> Self {
+    pub(super) fn start(
+        destination: Arc<dyn BatchDestination>,
+        batching: BatchLimits,
+        metrics: Arc<Metrics>,
+    ) -> Self {
         let (queue, messages) = mpsc::channel(batching.buffer_size.max(1));
         let sender = Sender {
             destination,
@@ -83,7 +92,7 @@ impl Batches {
         tokio::spawn(sender.run(messages));
         Self {
             queue,
-            bytes: Arc::new(Semaphore::new(BUFFER_BYTES)),
+            bytes: Arc::new(Semaphore::new(MAX_BUFFER_BYTES)),
             metrics,
         }
     }
@@ -93,7 +102,7 @@ impl Batches {
         let length = u32::try_from(event.len()).unwrap_or(u32::MAX);
         let pushed = Arc::clone(&self.bytes)
             .try_acquire_many_owned(length)
-            .is_ok_and(|room| self.queue.try_send(Message::Event(event, room)).is_ok());
+            .is_ok_and(|permit| self.queue.try_send(Message::Event(event, permit)).is_ok());
         if !pushed {
             self.metrics.audit_error("webhook", 1);
             tracing::warn!(
@@ -112,8 +121,9 @@ impl Batches {
     }
 }
 
+/// Task that sends batches.
 struct Sender {
-    destination: Arc<dyn Deliver>,
+    destination: Arc<dyn BatchDestination>,
     batching: BatchLimits,
     metrics: Arc<Metrics>,
 }
@@ -144,7 +154,7 @@ impl Sender {
         let mut next = Some(first);
         loop {
             match next.take() {
-                Some(Message::Event(event, room)) => events.push((event, room)),
+                Some(Message::Event(event, permit)) => events.push((event, permit)),
                 Some(Message::Flush(reply)) => return (events, Some(reply)),
                 None => return (events, None),
             }
@@ -157,6 +167,7 @@ impl Sender {
         }
     }
 
+    /// Sends one batch, again after a failure; drops it after the last attempt.
     async fn send(&self, events: &[(Bytes, OwnedSemaphorePermit)]) {
         let mut body = HEAD.to_vec();
         for (index, (event, _)) in events.iter().enumerate() {
@@ -172,7 +183,7 @@ impl Sender {
             let Err(problem) = self.destination.deliver(body.clone()).await else {
                 return;
             };
-            if attempt == ATTEMPTS {
+            if attempt == MAX_ATTEMPTS {
                 self.metrics.audit_error("webhook", events.len());
                 tracing::error!(
                     %problem,
@@ -195,21 +206,21 @@ mod tests {
 
     use super::*;
 
-    /// Receiver that refuses the first few batches and keeps the others.
+    /// Webhook that refuses the first few batches and records the sizes of the others.
     struct FakeWebhook {
         refuse: Mutex<u32>,
         received: Mutex<Vec<usize>>,
     }
 
     #[async_trait]
-    impl Deliver for FakeWebhook {
-        async fn deliver(&self, events: Bytes) -> Result<(), NotDelivered> {
+    impl BatchDestination for FakeWebhook {
+        async fn deliver(&self, events: Bytes) -> Result<(), DeliveryError> {
             let list: Value = serde_json::from_slice(&events).unwrap();
             assert_eq!(list["kind"], "EventList");
             let mut refuse = self.refuse.lock();
             if *refuse > 0 {
                 *refuse -= 1;
-                return Err(NotDelivered("503".to_owned()));
+                return Err(DeliveryError("503".to_owned()));
             }
             self.received.lock().push(list["items"].as_array().unwrap().len());
             Ok(())
@@ -217,13 +228,13 @@ mod tests {
     }
 
     fn start(refuse: u32, batching: BatchLimits) -> (Arc<FakeWebhook>, Batches, Arc<Metrics>) {
-        let taker = Arc::new(FakeWebhook {
+        let webhook = Arc::new(FakeWebhook {
             refuse: Mutex::new(refuse),
             received: Mutex::default(),
         });
         let metrics = Arc::new(Metrics::new());
-        let batches = Batches::start(taker.clone(), batching, metrics.clone());
-        (taker, batches, metrics)
+        let batches = Batches::start(webhook.clone(), batching, metrics.clone());
+        (webhook, batches, metrics)
     }
 
     fn dropped(metrics: &Metrics) -> String {
@@ -235,30 +246,30 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn events_go_in_batches_of_a_size_or_when_they_have_waited() {
+    async fn a_batch_is_sent_when_it_is_full_or_has_waited() {
         let batching = BatchLimits {
             max_size: 3,
             ..BatchLimits::default()
         };
-        let (taker, batches, metrics) = start(0, batching);
+        let (webhook, batches, metrics) = start(0, batching);
         for number in 0..8 {
             batches.push(number.to_string().into());
         }
         tokio::time::sleep(Duration::from_secs(1)).await;
-        assert_eq!(*taker.received.lock(), [3, 3]);
+        assert_eq!(*webhook.received.lock(), [3, 3]);
         tokio::time::sleep(Duration::from_secs(30)).await;
-        assert_eq!(*taker.received.lock(), [3, 3, 2]);
+        assert_eq!(*webhook.received.lock(), [3, 3, 2]);
         assert_eq!(dropped(&metrics), "0");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_batch_that_is_not_taken_is_sent_again_and_what_does_not_fit_meanwhile_is_counted() {
+    async fn a_refused_batch_is_sent_again_and_events_that_do_not_fit_are_counted() {
         let batching = BatchLimits {
             buffer_size: 2,
             max_size: 1,
             ..BatchLimits::default()
         };
-        let (taker, batches, metrics) = start(2, batching);
+        let (webhook, batches, metrics) = start(2, batching);
         batches.push("1".into());
         tokio::time::sleep(Duration::from_secs(1)).await;
         for _ in 0..5 {
@@ -266,17 +277,17 @@ mod tests {
         }
         assert_eq!(dropped(&metrics), "3");
         batches.flush().await;
-        assert_eq!(*taker.received.lock(), [1, 1, 1]);
+        assert_eq!(*webhook.received.lock(), [1, 1, 1]);
         assert_eq!(dropped(&metrics), "3");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_webhook_that_never_answers_well_costs_its_events_and_nothing_else() {
-        let (taker, batches, metrics) = start(u32::MAX, BatchLimits::default());
+    async fn events_are_dropped_when_the_webhook_always_fails() {
+        let (webhook, batches, metrics) = start(u32::MAX, BatchLimits::default());
         batches.push("1".into());
         batches.push("2".into());
         batches.flush().await;
-        assert!(taker.received.lock().is_empty());
+        assert!(webhook.received.lock().is_empty());
         assert_eq!(dropped(&metrics), "2");
     }
 }

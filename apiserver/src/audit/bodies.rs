@@ -13,11 +13,11 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::policy::PolicyAttributes;
-use crate::respond::JoinedList;
+use crate::response_facts::JoinedList;
 
-/// Size of the largest body that is written. An event is one line, and lines of lists could be as large as
-/// the store.
-const LARGEST: usize = 1024 * 1024;
+/// Size of the largest body that is written, in bytes. An event is one line, and with the body of a list the
+/// line could be as large as the store.
+const MAX_BODY_BYTES: usize = 1024 * 1024;
 
 /// Reason why a body that is too large is not in its event.
 pub(crate) const TOO_LARGE: &str = "larger than 1 MiB, or of unknown size";
@@ -26,9 +26,9 @@ pub(crate) const CONFIDENTIAL: &str = "it holds credentials";
 /// Reason why a body that has no JSON form is not in its event.
 pub(crate) const UNREADABLE: &str = "it cannot be read as JSON";
 
-/// Whether bodies of the request may have credentials: Secrets, and tokens that are issued or reviewed. Such
-/// bodies are written at no level, even if a policy requires it; nor are the request's error messages, which
-/// may quote the bodies.
+/// Whether the bodies of a request may have credentials: Secrets, and tokens that are issued or reviewed.
+/// Such bodies are written at no level, even if a policy requires them. Neither are error messages of the
+/// request, which may quote the bodies.
 pub(crate) fn are_confidential(attributes: PolicyAttributes<'_>) -> bool {
     match (attributes.group, attributes.resource) {
         ("", "secrets") | ("authentication.k8s.io", "tokenreviews") => true,
@@ -41,17 +41,17 @@ pub(crate) fn are_confidential(attributes: PolicyAttributes<'_>) -> bool {
 ///
 /// # Errors
 /// Reason why the body is not written.
-pub(crate) fn line(
+pub(crate) fn json_line(
     media_type: &str,
     body: &[u8],
     omit_managed_fields: bool,
 ) -> Result<Vec<u8>, &'static str> {
-    if body.len() > LARGEST {
+    if body.len() > MAX_BODY_BYTES {
         return Err(TOO_LARGE);
     }
     let text = std::str::from_utf8(body).map_err(|_| UNREADABLE)?;
-    let as_it_is = media_type.contains("json") && !omit_managed_fields && !text.contains(['\n', '\r']);
-    if as_it_is {
+    let is_one_line = media_type.contains("json") && !omit_managed_fields && !text.contains(['\n', '\r']);
+    if is_one_line {
         serde_json::from_str::<IgnoredAny>(text).map_err(|_| UNREADABLE)?;
         return Ok(body.to_vec());
     }
@@ -60,13 +60,13 @@ pub(crate) fn line(
         false => serde_json::from_str(text).map_err(|_| UNREADABLE)?,
     };
     if omit_managed_fields {
-        without_managed_fields(&mut value);
+        remove_managed_fields(&mut value);
     }
     Ok(value.to_string().into_bytes())
 }
 
 /// Removes the managed fields of an object, or of the objects of a list.
-fn without_managed_fields(value: &mut Value) {
+fn remove_managed_fields(value: &mut Value) {
     let strip = |object: &mut Value| {
         if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
             metadata.remove("managedFields");
@@ -77,42 +77,42 @@ fn without_managed_fields(value: &mut Value) {
     strip(value);
 }
 
-/// Returns the unchanged response, and the logged form of its body.
-pub(crate) async fn of_response(
+/// Reads the body of a response. Returns the unchanged response, and the body as JSON on one line, or the
+/// reason why the body is not written.
+pub(crate) async fn read_response(
     response: Response<Body>,
     omit_managed_fields: bool,
 ) -> (Response<Body>, Result<Vec<u8>, &'static str>) {
     let size = http_body::Body::size_hint(response.body()).exact();
-    if size.is_none_or(|size| usize::try_from(size).map_or(true, |size| size > LARGEST)) {
+    if size.is_none_or(|size| usize::try_from(size).map_or(true, |size| size > MAX_BODY_BYTES)) {
         return (response, Err(TOO_LARGE));
     }
     let (mut parts, body) = response.into_parts();
-    // The body is no longer shared but a copy, and is charged as one.
+    // The collected body is a copy, and no longer shared with other requests: its bytes must be charged.
     parts.extensions.remove::<JoinedList>();
     let bytes = match body.collect().await {
         Ok(whole) => whole.to_bytes(),
-        // Without auditing, the connection to the client would have broken in the same place, so this
-        // response ends in the same way.
+        // The response ends with the error with which it would have ended without auditing.
         Err(problem) => {
             let broken = Body::from_stream(futures::stream::once(async move { Err::<Bytes, _>(problem) }));
             return (Response::from_parts(parts, broken), Err(UNREADABLE));
         }
     };
-    let written = plain(&parts.headers, &bytes).and_then(|plain| {
+    let written = decompressed(&parts.headers, &bytes).and_then(|plain| {
         let media_type = text(&parts.headers, CONTENT_TYPE);
-        line(media_type, &plain, omit_managed_fields)
+        json_line(media_type, &plain, omit_managed_fields)
     });
     (Response::from_parts(parts, Body::from(bytes)), written)
 }
 
 /// Returns the body before compression.
-fn plain(headers: &HeaderMap, bytes: &Bytes) -> Result<Bytes, &'static str> {
+fn decompressed(headers: &HeaderMap, bytes: &Bytes) -> Result<Bytes, &'static str> {
     match text(headers, CONTENT_ENCODING) {
         "" => Ok(bytes.clone()),
         "gzip" => {
             let mut plain = Vec::new();
-            let most = u64::try_from(LARGEST).unwrap_or(u64::MAX) + 1;
-            let mut reader = GzDecoder::new(&**bytes).take(most);
+            let limit = u64::try_from(MAX_BODY_BYTES).unwrap_or(u64::MAX) + 1;
+            let mut reader = GzDecoder::new(&**bytes).take(limit);
             reader.read_to_end(&mut plain).map_err(|_| UNREADABLE)?;
             Ok(plain.into())
         }
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     fn written(media_type: &str, body: &str, omit: bool) -> Result<String, &'static str> {
-        line(media_type, body.as_bytes(), omit).map(|line| String::from_utf8(line).unwrap())
+        json_line(media_type, body.as_bytes(), omit).map(|line| String::from_utf8(line).unwrap())
     }
 
     #[test]
@@ -152,7 +152,7 @@ mod tests {
             written("application/vnd.kubernetes.protobuf", "k8s\0", false),
             Err(UNREADABLE)
         );
-        let large = format!("\"{}\"", "x".repeat(LARGEST));
+        let large = format!("\"{}\"", "x".repeat(MAX_BODY_BYTES));
         assert_eq!(written("application/json", &large, false), Err(TOO_LARGE));
     }
 
@@ -169,17 +169,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_answer_goes_out_as_it_was() {
+    async fn a_read_response_is_unchanged() {
         use std::io::Write as _;
-        let mut zipped = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        zipped.write_all(b"{\"a\":1}").unwrap();
-        let zipped = zipped.finish().unwrap();
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(b"{\"a\":1}").unwrap();
+        let zipped = encoder.finish().unwrap();
         let response = Response::builder()
             .header(CONTENT_TYPE, "application/json")
             .header(CONTENT_ENCODING, "gzip")
             .body(Body::from(zipped.clone()))
             .unwrap();
-        let (response, written) = of_response(response, false).await;
+        let (response, written) = read_response(response, false).await;
         assert_eq!(written.unwrap(), b"{\"a\":1}");
         assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), zipped);
     }

@@ -1,4 +1,4 @@
-//! The form of one audit event (docs/reference.md, "Audit").
+//! The fields of an audit event (docs/reference.md, "Audit").
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 
 use super::level::{Level, Stage};
 
-/// One audit event.
+/// An event of kind `audit.k8s.io/v1` Event.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Event<'a> {
@@ -41,13 +41,13 @@ pub(crate) struct Event<'a> {
     /// Body of the request as JSON on one line, inserted unchanged.
     #[serde(skip)]
     pub(crate) request_object: Option<&'a [u8]>,
-    /// Body of the response.
+    /// Body of the response as JSON on one line, inserted unchanged.
     #[serde(skip)]
     pub(crate) response_object: Option<&'a [u8]>,
 }
 
 impl Event<'_> {
-    /// The event as JSON on one line, without the newline.
+    /// Returns the event as JSON on one line, without the newline.
     pub(crate) fn line(&self) -> serde_json::Result<Vec<u8>> {
         let mut line = serde_json::to_vec(self)?;
         let bodies = [
@@ -56,7 +56,7 @@ impl Event<'_> {
         ];
         for (name, body) in bodies {
             let Some(body) = body else { continue };
-            // Removes the closing brace of the event to append the bodies: a body is JSON already, and may be
+            // Appends the body before the closing brace, without parsing it: it is JSON already, and may be
             // large.
             line.pop();
             line.extend_from_slice(format!(",\"{name}\":").as_bytes());
@@ -67,7 +67,7 @@ impl Event<'_> {
     }
 }
 
-/// User of the request.
+/// A user in an event: the user of the request, or the impersonated user.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct User<'a> {
     #[serde(skip_serializing_if = "str::is_empty")]

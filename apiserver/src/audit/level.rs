@@ -1,13 +1,13 @@
-//! Stages of a request, and levels of detail.
+//! Stages and levels of audit events.
 
 use serde::Serialize;
 
-/// Stages of a request's life.
+/// Stage of a request at which an event is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) enum Stage {
     /// The request and its user are known.
     RequestReceived,
-    /// A long-running request's headers are sent.
+    /// The response of a long-running request begins.
     ResponseStarted,
     /// The answer is complete.
     ResponseComplete,
@@ -24,6 +24,6 @@ pub enum Level {
     Metadata,
     /// Metadata and the request's body.
     Request,
-    /// Metadata and both bodies.
+    /// Metadata, and the bodies of request and response.
     RequestResponse,
 }

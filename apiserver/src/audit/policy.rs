@@ -1,4 +1,5 @@
-//! kube-apiserver's audit policy (`audit.k8s.io/v1` Policy): the audited requests, and the level of detail.
+//! Audit policy, as in kube-apiserver (`audit.k8s.io/v1` Policy): selects the audited requests, and the level
+//! of detail of their events.
 
 mod read;
 
@@ -11,18 +12,18 @@ use crate::request_info::RequestInfo;
 
 pub use read::PolicyErrors;
 
-/// Some resources of one API group.
+/// Resources of one API group, and optionally names of objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Resources {
     group: String,
     /// Resources: `pods`, `pods/log`, `pods/*`, `*/status`, `*`; an empty list means all resources of the
     /// group.
     resources: Vec<String>,
-    /// Names of objects; an empty list means all.
+    /// Names of objects; an empty list means all names.
     names: Vec<String>,
 }
 
-/// Rule for the requests that match all its fields; an empty field matches all.
+/// Rule with the level of the requests that match all fields; an empty field matches all requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Rule {
     level: Level,
@@ -44,7 +45,7 @@ pub struct Policy {
     omit_managed_fields: bool,
 }
 
-/// Decision of a policy about one request.
+/// Result of a policy for one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Verdict {
     /// Level of detail.
@@ -54,7 +55,7 @@ pub(crate) struct Verdict {
     pub(crate) omit_managed_fields: bool,
 }
 
-/// Attributes that a policy compares.
+/// Attributes of a request that the rules of a policy compare.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PolicyAttributes<'a> {
     pub(crate) user: &'a str,
@@ -70,7 +71,7 @@ pub(crate) struct PolicyAttributes<'a> {
 }
 
 impl<'a> PolicyAttributes<'a> {
-    /// Attributes of a request by `user`.
+    /// Returns the attributes of the request `info` by `user`.
     pub(crate) fn of(info: &'a RequestInfo, user: &'a UserInfo) -> Self {
         Self {
             user: &user.name,
@@ -111,12 +112,12 @@ impl Policy {
     /// Parses a policy file.
     ///
     /// # Errors
-    /// Every problem of the file, with its path.
+    /// Every problem of the file, with the path of the field.
     pub fn read(text: &str) -> Result<Self, PolicyErrors> {
         read::policy(text)
     }
 
-    /// Returns the decision about a request.
+    /// Returns the verdict about a request.
     pub(crate) fn judge(&self, attributes: PolicyAttributes<'_>) -> Verdict {
         match self.rules.iter().find(|rule| rule.matches(attributes)) {
             Some(rule) => Verdict {
@@ -155,7 +156,11 @@ impl Rule {
         if !self.namespaces.is_empty() || !self.resources.is_empty() {
             return attributes.is_resource
                 && (self.namespaces.is_empty() || has(&self.namespaces, attributes.namespace))
-                && (self.resources.is_empty() || self.resources.iter().any(|some| some.has(attributes)));
+                && (self.resources.is_empty()
+                    || self
+                        .resources
+                        .iter()
+                        .any(|resources| resources.matches(attributes)));
         }
         if !self.paths.is_empty() {
             return !attributes.is_resource
@@ -174,7 +179,7 @@ fn path_matches(path: &str, pattern: &str) -> bool {
 }
 
 impl Resources {
-    fn has(&self, attributes: PolicyAttributes<'_>) -> bool {
+    fn matches(&self, attributes: PolicyAttributes<'_>) -> bool {
         if self.group != attributes.group {
             return false;
         }

@@ -1,4 +1,4 @@
-//! File of the audit log: it is rotated at a maximal size, and old files are deleted by number and age, as in
+//! File of the audit log. It is rotated at a maximum size, and old files are deleted by number and age, as in
 //! kube-apiserver.
 
 use std::fs::{self, File, OpenOptions};
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use berth_apimachinery::{Clock, Timestamp};
 
-/// Limits on the file and on old files. 0 means no limit.
+/// Limits of the log file and of old files; 0 means no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rotation {
     /// Highest size of the file, in megabytes.
@@ -21,10 +21,9 @@ pub struct Rotation {
 }
 
 const MEGABYTE: u64 = 1024 * 1024;
-/// Seconds of a day.
-const DAY: i64 = 86_400;
+const SECONDS_PER_DAY: i64 = 86_400;
 
-/// A file that is rotated when it would become too large: `audit.log` is renamed to `audit-<when>.log`.
+/// A file that is rotated when it would become too large: `audit.log` is renamed to `audit-<time>.log`.
 pub(super) struct RotatingFile {
     path: PathBuf,
     rotation: Rotation,
@@ -44,7 +43,7 @@ impl RotatingFile {
             file,
             size,
         };
-        // Files may have become too old, or the flags smaller, since the last check.
+        // Since the last check, old files may have become too old, or the limits smaller.
         rotating.prune()?;
         Ok(rotating)
     }
@@ -58,20 +57,20 @@ impl RotatingFile {
             .first()
             .map(|(at, _)| *at + Duration::from_millis(1));
         let at = newest.map_or(self.clock.now(), |after| after.max(self.clock.now()));
-        fs::rename(&self.path, self.old_file(at))?;
+        fs::rename(&self.path, self.old_path(at))?;
         self.file = append_to(&self.path)?;
         self.size = 0;
         self.prune()
     }
 
-    fn old_file(&self, at: Timestamp) -> PathBuf {
-        let (stem, extension) = self.name();
-        let when = at.strftime("%Y-%m-%dT%H-%M-%S%.3f");
-        self.path.with_file_name(format!("{stem}-{when}{extension}"))
+    fn old_path(&self, at: Timestamp) -> PathBuf {
+        let (stem, extension) = self.name_parts();
+        let time = at.strftime("%Y-%m-%dT%H-%M-%S%.3f");
+        self.path.with_file_name(format!("{stem}-{time}{extension}"))
     }
 
-    /// The parts of the file name: `audit` and `.log`.
-    fn name(&self) -> (String, String) {
+    /// Returns the parts of the file name, such as `audit` and `.log`.
+    fn name_parts(&self) -> (String, String) {
         let text = |part: Option<&std::ffi::OsStr>| part.map(|part| part.to_string_lossy().into_owned());
         let extension = text(self.path.extension()).map(|extension| format!(".{extension}"));
         (
@@ -91,7 +90,8 @@ impl RotatingFile {
         let now = self.clock.now();
         for (index, (at, path)) in self.old_files()?.into_iter().enumerate() {
             let too_many = max_backups > 0 && index >= max_backups;
-            let too_old = max_age > 0 && now.as_second() - at.as_second() > i64::from(max_age) * DAY;
+            let too_old =
+                max_age > 0 && now.as_second() - at.as_second() > i64::from(max_age) * SECONDS_PER_DAY;
             if too_many || too_old {
                 fs::remove_file(path)?;
             }
@@ -99,20 +99,20 @@ impl RotatingFile {
         Ok(())
     }
 
-    /// The old files, newest first. Files with other names are ignored.
+    /// Returns the old files with the times in their names, newest first. Files with other names are ignored.
     fn old_files(&self) -> io::Result<Vec<(Timestamp, PathBuf)>> {
         let folder = match self.path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };
-        let (stem, extension) = self.name();
+        let (stem, extension) = self.name_parts();
         let mut found = Vec::new();
         for entry in fs::read_dir(folder)? {
             let path = entry?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let when = name.strip_prefix(&format!("{stem}-"));
-            let when = when.and_then(|rest| rest.strip_suffix(extension.as_str()));
-            if let Some(at) = when.and_then(instant) {
+            let time = name.strip_prefix(&format!("{stem}-"));
+            let time = time.and_then(|rest| rest.strip_suffix(extension.as_str()));
+            if let Some(at) = time.and_then(parse_time) {
                 found.push((at, path));
             }
         }
@@ -122,14 +122,14 @@ impl RotatingFile {
 }
 
 /// Parses the time in a file name: `2026-11-23T03-55-02.123`.
-fn instant(text: &str) -> Option<Timestamp> {
+fn parse_time(text: &str) -> Option<Timestamp> {
     let (date, time) = text.split_once('T')?;
     format!("{date}T{}Z", time.replace('-', ":")).parse().ok()
 }
 
-/// Opens the file for appending. The log names users and their actions: only its owner may read it, as in
-/// kube-apiserver. The mode of an existing file stays, since a log shipper may need its group; a file that
-/// everyone can read is reported in the server's log.
+/// Opens the file for appending. A new file is readable by its owner only, as in kube-apiserver, since the
+/// log names users and their actions. The mode of an existing file stays, since a log shipper may need
+/// access; if every user of the machine has access, the server's log has a warning.
 fn append_to(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create(true);
@@ -142,7 +142,7 @@ fn append_to(path: &Path) -> io::Result<File> {
         if mode & 0o007 != 0 {
             tracing::warn!(
                 path = %path.display(), mode = format!("{mode:04o}"),
-                "the audit log can be read or written by every user of this machine; remove that with chmod o="
+                "every user of this machine has access to the audit log; remove the access with chmod o="
             );
         }
     }
@@ -150,11 +150,11 @@ fn append_to(path: &Path) -> io::Result<File> {
 }
 
 impl Write for RotatingFile {
-    /// Writes the whole of `line`: a line is never split over two files.
+    /// Writes the whole of `line`, so that no line is split over two files.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let length = line.len() as u64;
-        let most = self.rotation.max_size.saturating_mul(MEGABYTE);
-        if most > 0 && self.size > 0 && self.size + length > most {
+        let limit = self.rotation.max_size.saturating_mul(MEGABYTE);
+        if limit > 0 && self.size > 0 && self.size + length > limit {
             self.rotate()?;
         }
         self.file.write_all(line)?;
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_full_is_rotated_and_old_ones_go_by_number_and_age() {
+    fn a_full_file_is_rotated_and_old_files_are_deleted_by_number_and_age() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("audit-notes.log"), "somebody's").unwrap();
         let path = folder.path().join("audit.log");

@@ -1,5 +1,5 @@
-//! Writer of the audit log: a thread of its own behind a bounded queue, so that a slow disk delays requests
-//! and never blocks the runtime.
+//! Writer of audit events. A separate thread behind a bounded queue writes the log file, so that a slow disk
+//! delays requests and never blocks the runtime.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -10,7 +10,7 @@ use berth_apimachinery::Clock;
 use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
-use super::batch::{BatchLimits, Batches, Deliver};
+use super::batch::{BatchDestination, BatchLimits, Batches};
 use super::event::Event;
 use super::policy::{Policy, PolicyAttributes, Verdict};
 use super::rotate::{RotatingFile, Rotation};
@@ -18,18 +18,21 @@ use crate::annotations::Annotations;
 use crate::metrics::Metrics;
 
 /// Highest number of lines in the queue.
-const QUEUE: usize = 1024;
+const MAX_QUEUE_LINES: usize = 1024;
 /// Highest number of bytes in the queue; a single line may have two bodies of a megabyte each.
-const QUEUE_BYTES: usize = 16 * 1024 * 1024;
+const MAX_QUEUE_BYTES: usize = 16 * 1024 * 1024;
 /// Longest wait for an audit webhook during shutdown.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Message to the thread that writes the log.
 enum Message {
+    /// A line, with the permit for its bytes in the queue.
     Line(Bytes, OwnedSemaphorePermit),
+    /// A request to write everything to the file, with the channel for the reply.
     Flush(oneshot::Sender<()>),
 }
 
-/// The log file.
+/// Log file of audit events.
 #[derive(Clone, Debug)]
 pub struct AuditLog {
     /// Path of the file; `-` is standard output.
@@ -40,19 +43,20 @@ pub struct AuditLog {
 
 /// Audit policy and destinations of events.
 pub struct AuditConfig {
-    /// Audit policy.
+    /// Policy that selects the events.
     pub policy: Policy,
-    /// The log file.
+    /// The log file; `None` writes no log.
     pub log: Option<AuditLog>,
-    /// The webhook.
-    pub webhook: Option<(Arc<dyn Deliver>, BatchLimits)>,
+    /// The webhook, with the limits of batches; `None` sends no events.
+    pub webhook: Option<(Arc<dyn BatchDestination>, BatchLimits)>,
     /// The domain of the server's own annotations: with the domain `example.com`, the annotation
     /// `audit.example.com/cause` has the cause of a write. Without a domain the key is `audit/cause`.
     pub domain: String,
 }
 
 impl AuditConfig {
-    /// Writes all events at level Metadata to the file at `path`, which is never rotated.
+    /// Returns a configuration that writes all events at level Metadata to the file at `path`, without
+    /// rotation.
     #[must_use]
     pub fn to_file(path: &str) -> Self {
         let rotation = Rotation {
@@ -80,7 +84,7 @@ pub struct Audit {
     domain: Arc<str>,
 }
 
-/// The queue of the log file's thread.
+/// Queue of lines for the thread that writes the log file.
 #[derive(Clone)]
 struct Log {
     queue: mpsc::Sender<Message>,
@@ -126,14 +130,14 @@ impl Audit {
         Annotations::of(Arc::clone(&self.domain))
     }
 
-    /// Returns the decision of the policy about a request.
+    /// Returns the verdict of the policy about a request.
     pub(crate) fn judge(&self, attributes: PolicyAttributes<'_>) -> Verdict {
         self.policy.judge(attributes)
     }
 
-    /// Records one event, and waits while the log's queue is full.
+    /// Records one event; waits while the queue of the log is full.
     pub(crate) async fn record(&self, event: &Event<'_>) {
-        let Some(line) = self.line(event) else { return };
+        let Some(line) = self.encode(event) else { return };
         if let Some(log) = &self.log
             && let Err(problem) = log.send(line).await
         {
@@ -141,9 +145,9 @@ impl Audit {
         }
     }
 
-    /// Records an event where waiting is impossible: if the queue is full, a task waits instead.
+    /// Records one event without waiting: if the queue of the log is full, a task waits instead.
     pub(crate) fn record_later(&self, event: &Event<'_>) {
-        let Some(line) = self.line(event) else { return };
+        let Some(line) = self.encode(event) else { return };
         let Some(log) = self.log.clone() else { return };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             return self.report_loss("the runtime has ended");
@@ -157,7 +161,8 @@ impl Audit {
         });
     }
 
-    /// Waits until all recorded events are written, and for a limited time until they are sent.
+    /// Waits until all recorded events are written to the log, and at most ten seconds until they are sent to
+    /// the webhook.
     pub async fn flush(&self) {
         if let Some(log) = &self.log {
             let (reply, written) = oneshot::channel();
@@ -174,8 +179,8 @@ impl Audit {
         }
     }
 
-    /// Converts the event to a line of the log, and passes it to the webhook.
-    fn line(&self, event: &Event<'_>) -> Option<Bytes> {
+    /// Passes the event to the webhook, and returns it as a line of the log.
+    fn encode(&self, event: &Event<'_>) -> Option<Bytes> {
         self.metrics.audit_event();
         match event.line() {
             Ok(mut line) => {
@@ -208,19 +213,18 @@ impl Log {
             let sink: Box<dyn Write + Send> = match path.as_str() {
                 "-" => Box::new(BufWriter::new(io::stdout())),
                 path => {
-                    // Writes are unbuffered: a line is written as a whole, so that no line is split over two
-                    // files.
+                    // No buffer: each write must be a whole line, so that no line is split over two files.
                     Box::new(RotatingFile::open(Path::new(path), rotation, Arc::clone(clock))?)
                 }
             };
-            let (queue, messages) = mpsc::channel(QUEUE);
+            let (queue, messages) = mpsc::channel(MAX_QUEUE_LINES);
             let errors = Arc::clone(metrics);
             std::thread::Builder::new()
                 .name("audit".to_owned())
-                .spawn(move || write_all(sink, messages, &errors))?;
+                .spawn(move || write_lines(sink, messages, &errors))?;
             Ok(Self {
                 queue,
-                bytes: Arc::new(Semaphore::new(QUEUE_BYTES)),
+                bytes: Arc::new(Semaphore::new(MAX_QUEUE_BYTES)),
             })
         };
         open().map_err(|problem| AuditError {
@@ -230,7 +234,7 @@ impl Log {
     }
 
     async fn send(&self, line: Bytes) -> Result<(), &'static str> {
-        const ENDED: &str = "its thread has ended";
+        const ENDED: &str = "the thread that writes the audit log has ended";
         let permit = Arc::clone(&self.bytes).acquire_many_owned(weight(&line)).await;
         let permit = permit.map_err(|_| ENDED)?;
         self.queue
@@ -254,15 +258,16 @@ impl Log {
     }
 }
 
-/// Number of bytes of the queue's limit that a line uses.
+/// Returns the number of permits that a line needs. A line that is larger than the queue needs all of them.
 fn weight(line: &Bytes) -> u32 {
-    u32::try_from(line.len().min(QUEUE_BYTES)).unwrap_or(u32::MAX)
+    u32::try_from(line.len().min(MAX_QUEUE_BYTES)).unwrap_or(u32::MAX)
 }
 
-fn write_all(mut sink: Box<dyn Write + Send>, mut messages: mpsc::Receiver<Message>, metrics: &Metrics) {
+/// Writes the lines of the queue to `sink` until the queue is closed.
+fn write_lines(mut sink: Box<dyn Write + Send>, mut messages: mpsc::Receiver<Message>, metrics: &Metrics) {
     while let Some(message) = messages.blocking_recv() {
         let result = match message {
-            Message::Line(line, _room) => sink.write_all(&line).and_then(|()| {
+            Message::Line(line, _permit) => sink.write_all(&line).and_then(|()| {
                 // The sink is flushed when the queue is empty: lines are written immediately at low load, and
                 // in groups at high load.
                 if messages.is_empty() { sink.flush() } else { Ok(()) }
@@ -276,7 +281,7 @@ fn write_all(mut sink: Box<dyn Write + Send>, mut messages: mpsc::Receiver<Messa
         };
         if let Err(problem) = result {
             metrics.audit_error("log", 1);
-            tracing::error!(%problem, "cannot write to the audit log, so events are missing in it; check its disk");
+            tracing::error!(%problem, "cannot write to the audit log, so events are missing in it; check the disk");
         }
     }
 }
@@ -304,7 +309,7 @@ mod tests {
             name: "alice".to_owned(),
             ..UserInfo::default()
         };
-        for index in 0..3 * QUEUE {
+        for index in 0..3 * MAX_QUEUE_LINES {
             let id = index.to_string();
             audit.record(&event(&id, &user)).await;
         }
@@ -321,7 +326,9 @@ mod tests {
             .collect();
         assert_eq!(
             ids,
-            (0..3 * QUEUE).map(|index| index.to_string()).collect::<Vec<_>>()
+            (0..3 * MAX_QUEUE_LINES)
+                .map(|index| index.to_string())
+                .collect::<Vec<_>>()
         );
         assert!(text.contains("\"stageTimestamp\":\"2026-11-21T12:00:00.000000Z\""));
     }

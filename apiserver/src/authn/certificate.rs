@@ -5,7 +5,8 @@ use std::ops::RangeInclusive;
 use rustls::pki_types::CertificateDer;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-/// Validity of a certificate, in seconds since 1970; `None` when the certificate cannot be parsed.
+/// Returns the validity of a certificate, in seconds since 1970; `None` when the certificate cannot be
+/// parsed.
 pub(crate) fn validity(certificate: &CertificateDer<'_>) -> Option<RangeInclusive<i64>> {
     let parsed = parse(certificate).ok()?;
     let validity = parsed.validity();

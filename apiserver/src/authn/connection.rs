@@ -19,23 +19,25 @@ pub struct Connection {
     peer: SocketAddr,
     certificates: Vec<CertificateDer<'static>>,
     verdict: ArcSwapOption<Verdict>,
-    /// Result for the CA that a custom route of the program required last.
-    membership: ArcSwapOption<Membership>,
+    /// Last result of [`Connection::certified_by`].
+    last_ca_check: ArcSwapOption<CaCheck>,
     /// Place among the connections of unidentified peers; dropped when the peer is identified.
     unidentified_place: Mutex<Option<Box<dyn Debug + Send>>>,
 }
 
+/// Result of verifying the peer's certificate for one CA.
 #[derive(Debug)]
-struct Membership {
+struct CaCheck {
     ca: CaPool,
-    recheck: i64,
-    result: Result<(), NotCertified>,
+    /// Time of the next change of the validity of the certificates or of the CA, in seconds since 1970.
+    next_change: i64,
+    result: Result<(), PeerCertificateError>,
 }
 
 /// Reason why a CA does not certify a peer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum NotCertified {
+pub enum PeerCertificateError {
     /// The peer has no certificate.
     #[error("a client certificate is required")]
     NoCertificate,
@@ -44,15 +46,16 @@ pub enum NotCertified {
     Refused(String),
 }
 
-/// Result of verifying the peer's certificates.
+/// Result of verifying the peer's certificates under one generation of trust.
 #[derive(Debug)]
 pub(crate) struct Verdict {
     generation: u64,
     /// Time of the next change of the validity of the certificates or CAs, in seconds since 1970.
-    recheck: i64,
-    /// The client that the certificates name.
+    next_change: i64,
+    /// Client that the certificate names, or the reason why the certificate is not one of a client.
     pub(crate) client: Result<Arc<Identity>, String>,
-    /// Whether the client may name other users in headers.
+    /// Whether the certificate is one of a front proxy, which may name users in headers, or the reason why
+    /// not.
     pub(crate) front_proxy: Result<(), String>,
 }
 
@@ -64,21 +67,23 @@ impl Connection {
             peer,
             certificates,
             verdict: ArcSwapOption::empty(),
-            membership: ArcSwapOption::empty(),
+            last_ca_check: ArcSwapOption::empty(),
             unidentified_place: Mutex::default(),
         }
     }
 
-    /// Adds a value that is kept until the peer is identified.
-    pub(crate) fn of_stranger(self, unidentified_place: impl Debug + Send + 'static) -> Self {
+    /// Adds the place among the connections of unidentified peers, which is kept until the peer is
+    /// identified.
+    pub(crate) fn with_unidentified_place(self, unidentified_place: impl Debug + Send + 'static) -> Self {
         Self {
             unidentified_place: Mutex::new(Some(Box::new(unidentified_place))),
             ..self
         }
     }
 
-    /// Records that the peer's certificate was verified, or that a request of the peer was authenticated.
-    pub(crate) fn identified(&self) {
+    /// Records that the peer is identified: its certificate was verified, or a request of it was
+    /// authenticated.
+    pub(crate) fn mark_identified(&self) {
         self.unidentified_place.lock().take();
     }
 
@@ -88,43 +93,44 @@ impl Connection {
         self.peer
     }
 
-    /// Checks that the peer presented a client certificate of `ca`: for the program's own routes without
-    /// authentication. The result is cached for the last checked CA.
+    /// Checks that the peer presented a client certificate of `ca`, for the program's own routes without
+    /// authentication. The result for the last checked CA is cached.
     ///
     /// # Errors
     /// Reason why the CA does not certify the peer.
-    pub fn certified_by(&self, ca: &CaPool, now: Timestamp) -> Result<(), NotCertified> {
+    pub fn certified_by(&self, ca: &CaPool, now: Timestamp) -> Result<(), PeerCertificateError> {
         let Some((leaf, intermediates)) = self.certificates.split_first() else {
-            return Err(NotCertified::NoCertificate);
+            return Err(PeerCertificateError::NoCertificate);
         };
         let seconds = now.as_second();
-        if let Some(known) = self.membership.load_full()
-            && seconds < known.recheck
+        if let Some(known) = self.last_ca_check.load_full()
+            && seconds < known.next_change
             && known.ca == *ca
         {
             return known.result.clone();
         }
-        let result = x509::verify_chain(leaf, intermediates, ca, seconds).map_err(NotCertified::Refused);
+        let result =
+            x509::verify_chain(leaf, intermediates, ca, seconds).map_err(PeerCertificateError::Refused);
         if result.is_ok() {
-            self.identified();
+            self.mark_identified();
         }
-        self.membership.store(Some(Arc::new(Membership {
+        self.last_ca_check.store(Some(Arc::new(CaCheck {
             ca: ca.clone(),
-            recheck: x509::next_validity_change(&self.certificates, &[ca], seconds),
+            next_change: x509::next_validity_change(&self.certificates, &[ca], seconds),
             result: result.clone(),
         })));
         result
     }
 
-    /// Result of verifying the peer's certificates under `trust`; `None` when the peer presented no
-    /// certificate.
+    /// Returns the result of verifying the peer's certificates under `trust`; `None` when the peer presented
+    /// none.
     #[must_use]
     pub(crate) fn verdict(&self, trust: &TrustState, now: Timestamp) -> Option<Arc<Verdict>> {
         let (leaf, intermediates) = self.certificates.split_first()?;
         let seconds = now.as_second();
         if let Some(known) = self.verdict.load_full()
             && known.generation == trust.generation
-            && seconds < known.recheck
+            && seconds < known.next_change
         {
             return Some(known);
         }
@@ -132,7 +138,7 @@ impl Connection {
         let pools: Vec<&CaPool> = front_proxies.into_iter().chain([&trust.client]).collect();
         let verdict = Arc::new(Verdict {
             generation: trust.generation,
-            recheck: x509::next_validity_change(&self.certificates, &pools, seconds),
+            next_change: x509::next_validity_change(&self.certificates, &pools, seconds),
             client: x509::verify_client(leaf, intermediates, &trust.client, seconds),
             front_proxy: x509::verify_front_proxy(
                 leaf,

@@ -1,6 +1,6 @@
-//! Trust that a hub publishes. kube-apiserver publishes a ConfigMap for extension servers. The ConfigMap has
-//! the CAs of clients, and the CA and the headers of the front proxy, which forwards the identity of users
-//! (docs/reference.md, "Identity").
+//! Trusted CAs that a hub publishes. kube-apiserver writes a ConfigMap for extension servers with the CAs of
+//! client certificates, and with the CA and the headers of the front proxy, which forwards the identity of
+//! users (docs/reference.md, "Identity").
 
 use std::collections::BTreeMap;
 
@@ -21,12 +21,12 @@ const GROUP_HEADERS: &str = "requestheader-group-headers";
 const UID_HEADERS: &str = "requestheader-uid-headers";
 const EXTRA_PREFIXES: &str = "requestheader-extra-headers-prefix";
 
-/// Trust that a hub publishes.
+/// Trusted CAs and headers that a hub publishes.
 #[derive(Clone, Debug)]
 pub struct HubTrust {
-    /// The CAs of client certificates; empty where the hub publishes none, which is valid.
+    /// The CAs of client certificates; empty if the hub publishes none.
     pub client: CaPool,
-    /// Front proxies that may name users in headers, where the hub has an aggregator.
+    /// Front proxies that may name users in headers; `None` if the hub publishes no CA for them.
     pub request_header: Option<RequestHeaderTrust>,
 }
 
@@ -41,10 +41,10 @@ pub struct KeyError {
 }
 
 impl HubTrust {
-    /// Reads the ConfigMap's data. The header with the UID is used only where the hub names one.
+    /// Reads the data of the ConfigMap. The UID of users is read only if the hub names a header for it.
     ///
     /// # Errors
-    /// Every key that cannot be used.
+    /// Every key with an invalid value.
     pub fn read(data: &BTreeMap<String, String>) -> Result<Self, Vec<KeyError>> {
         let mut reader = Reader {
             data,
@@ -63,6 +63,7 @@ impl HubTrust {
     }
 }
 
+/// Reader of the ConfigMap's data, which collects the errors.
 struct Reader<'a> {
     data: &'a BTreeMap<String, String>,
     errors: Vec<KeyError>,
@@ -74,7 +75,7 @@ impl Reader<'_> {
         let allowed_names = self.list(ALLOWED_NAMES);
         let username_headers = self.headers(USERNAME_HEADERS);
         if username_headers.is_empty() {
-            self.fail(
+            self.add_error(
                 USERNAME_HEADERS,
                 "names no header, so no user could be authenticated".to_owned(),
             );
@@ -96,14 +97,14 @@ impl Reader<'_> {
     fn pool(&mut self, key: &'static str) -> Option<CaPool> {
         let pem = self.data.get(key).filter(|pem| !pem.trim().is_empty())?;
         let result = CaPool::from_pem(pem.as_bytes());
-        self.keep(key, result)
+        self.ok_or_add_error(key, result)
     }
 
     /// Returns the header names of a key.
     fn headers(&mut self, key: &'static str) -> Vec<http::HeaderName> {
         let names = self.list(key);
         let result = RequestHeaderTrust::header_names(&names);
-        self.keep(key, result).unwrap_or_default()
+        self.ok_or_add_error(key, result).unwrap_or_default()
     }
 
     /// Returns the JSON array of a key; empty when it is absent or invalid.
@@ -114,17 +115,19 @@ impl Reader<'_> {
         match serde_json::from_str(text) {
             Ok(list) => list,
             Err(problem) => {
-                self.fail(key, format!("a JSON array of strings is expected: {problem}"));
+                self.add_error(key, format!("a JSON array of strings is expected: {problem}"));
                 Vec::new()
             }
         }
     }
 
-    fn keep<T>(&mut self, key: &'static str, result: Result<T, TrustError>) -> Option<T> {
-        result.map_err(|problem| self.fail(key, problem.to_string())).ok()
+    fn ok_or_add_error<T>(&mut self, key: &'static str, result: Result<T, TrustError>) -> Option<T> {
+        result
+            .map_err(|problem| self.add_error(key, problem.to_string()))
+            .ok()
     }
 
-    fn fail(&mut self, key: &'static str, problem: String) {
+    fn add_error(&mut self, key: &'static str, problem: String) {
         self.errors.push(KeyError { key, problem });
     }
 }

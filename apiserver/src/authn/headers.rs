@@ -1,4 +1,4 @@
-//! Users named in headers by a trusted front proxy, and the headers that authentication removes.
+//! Users that a trusted front proxy names in headers, and removal of identity headers after authentication.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use http::{HeaderMap, HeaderName};
 
 use super::trust::RequestHeaderTrust;
 
-/// Prefix of identity headers that are removed even where no front proxy is configured: later steps must
-/// never trust them.
+/// Prefix of identity headers that are removed even if no front proxy is configured: later steps must never
+/// trust them.
 const REMOTE_PREFIX: &str = "x-remote-";
 
 /// Returns the user that the headers name; `None` when they name no user.
@@ -39,7 +39,11 @@ pub(crate) fn user(headers: &HeaderMap, trust: &RequestHeaderTrust) -> Result<Op
     }))
 }
 
-/// Extra attributes from headers with one of the prefixes; keys are in lower case and percent-decoded.
+/// Returns the extra attributes in headers with one of the prefixes. Keys are in lower case and
+/// percent-decoded.
+///
+/// # Errors
+/// A header value that is not UTF-8.
 pub(crate) fn extra(
     headers: &HeaderMap,
     prefixes: &[String],
@@ -96,6 +100,7 @@ pub(crate) fn text<'a>(header: &HeaderName, value: &'a [u8]) -> Result<&'a str, 
     std::str::from_utf8(value).map_err(|_| format!("header {header} is not UTF-8"))
 }
 
+/// Returns the value of the first of `names` that has one.
 fn first<'a>(headers: &'a HeaderMap, names: &[HeaderName]) -> Result<Option<&'a str>, String> {
     for name in names {
         if let Some(value) = headers.get(name) {
@@ -141,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn no_user_header_names_nobody() {
+    fn headers_without_a_user_name_no_user() {
         let trust = RequestHeaderTrust::new(CaPool::default(), Vec::new());
         assert_eq!(
             user(&headers(&[("x-remote-group", "system:masters")]), &trust).unwrap(),
@@ -150,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn identity_headers_are_stripped_whatever_they_are_called() {
+    fn configured_and_default_identity_headers_are_removed() {
         let mut trust = RequestHeaderTrust::new(CaPool::default(), Vec::new());
         trust.username_headers = vec![HeaderName::from_static("x-login")];
         let mut map = headers(&[

@@ -17,7 +17,7 @@ const PREFIX: &str = "impersonate-";
 const EXTRA: &str = "impersonate-extra-";
 const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
 
-/// User that a request impersonates.
+/// User that a request impersonates, as the headers name it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct ImpersonatedUser {
     user: String,
@@ -26,25 +26,25 @@ struct ImpersonatedUser {
     extra: BTreeMap<String, Vec<String>>,
 }
 
-/// Returns the impersonated user, when the request names one and `user` may impersonate it, and removes the
-/// headers. `None` when the request names no user.
+/// Returns the impersonated user if `user` has the rights to impersonate it, and removes the headers; `None`
+/// when the request impersonates no user.
 ///
 /// # Errors
-/// 400 when a group, uid or attribute comes without a user, or a header is not UTF-8; 403 for the first right
-/// that is missing; 500 when the authorizer could not answer.
+/// 400 when there is a group, uid or extra attribute without a user, or a header is not UTF-8; 403 for the
+/// first missing right; 500 when the authorizer could not answer.
 pub async fn impersonate(
     user: &UserInfo,
     headers: &mut HeaderMap,
     authorizer: &dyn Authorizer,
 ) -> Result<Option<UserInfo>, Status> {
-    let Some(target) = read(headers).map_err(Status::bad_request)? else {
+    let Some(impersonated) = read(headers).map_err(Status::bad_request)? else {
         return Ok(None);
     };
     strip(headers);
-    for attributes in rights(user, &target) {
+    for attributes in rights(user, &impersonated) {
         authz::require(authorizer, &attributes).await?;
     }
-    Ok(Some(become_user(target)))
+    Ok(Some(into_user_info(impersonated)))
 }
 
 fn read(map: &HeaderMap) -> Result<Option<ImpersonatedUser>, String> {
@@ -61,25 +61,26 @@ fn read(map: &HeaderMap) -> Result<Option<ImpersonatedUser>, String> {
         .map(|value| headers::text(&GROUP, value.as_bytes()).map(str::to_owned))
         .collect::<Result<_, _>>()?;
     let extra = headers::extra(map, &[EXTRA.to_owned()])?;
-    let target = ImpersonatedUser {
+    let impersonated = ImpersonatedUser {
         user: text(&USER)?,
         uid: text(&UID)?,
         groups,
         extra,
     };
-    if target == ImpersonatedUser::default() {
+    if impersonated == ImpersonatedUser::default() {
         return Ok(None);
     }
-    if target.user.is_empty() {
+    if impersonated.user.is_empty() {
         return Err(
-            "Impersonate-Group, Impersonate-Uid and Impersonate-Extra- headers need an Impersonate-User \
-                    header beside them"
+            "Impersonate-Group, Impersonate-Uid and Impersonate-Extra- headers also need an Impersonate-User \
+                    header"
                 .to_owned(),
         );
     }
-    Ok(Some(target))
+    Ok(Some(impersonated))
 }
 
+/// Removes all headers of impersonation.
 fn strip(map: &mut HeaderMap) {
     let found: Vec<HeaderName> = map
         .keys()
@@ -91,8 +92,9 @@ fn strip(map: &mut HeaderMap) {
     }
 }
 
-/// Rights that the impersonation needs, in the order of the checks: one for each impersonated attribute.
-fn rights(user: &UserInfo, target: &ImpersonatedUser) -> Vec<Attributes> {
+/// Returns the rights that the impersonation needs, in the order of the checks: one for the user, and one for
+/// the uid, each group and each extra attribute.
+fn rights(user: &UserInfo, impersonated: &ImpersonatedUser) -> Vec<Attributes> {
     let right = |group: &str, resource: &str, subresource: &str, namespace: &str, name: &str| Attributes {
         user: user.clone(),
         verb: "impersonate".to_owned(),
@@ -107,20 +109,20 @@ fn rights(user: &UserInfo, target: &ImpersonatedUser) -> Vec<Attributes> {
     };
     const AUTHENTICATION: &str = "authentication.k8s.io";
     let mut rights = Vec::new();
-    match service_account(&target.user) {
+    match service_account(&impersonated.user) {
         Some((namespace, name)) => rights.push(right("", "serviceaccounts", "", namespace, name)),
-        None => rights.push(right("", "users", "", "", &target.user)),
+        None => rights.push(right("", "users", "", "", &impersonated.user)),
     }
-    if !target.uid.is_empty() {
-        rights.push(right(AUTHENTICATION, "uids", "", "", &target.uid));
+    if !impersonated.uid.is_empty() {
+        rights.push(right(AUTHENTICATION, "uids", "", "", &impersonated.uid));
     }
     rights.extend(
-        target
+        impersonated
             .groups
             .iter()
             .map(|group| right("", "groups", "", "", group)),
     );
-    for (key, values) in &target.extra {
+    for (key, values) in &impersonated.extra {
         rights.extend(
             values
                 .iter()
@@ -136,10 +138,11 @@ fn service_account(user: &str) -> Option<(&str, &str)> {
     (!namespace.is_empty() && !name.is_empty() && !name.contains(':')).then_some((namespace, name))
 }
 
-fn become_user(target: ImpersonatedUser) -> UserInfo {
-    let mut groups = target.groups;
+/// Returns the impersonated user, with the groups that Kubernetes adds.
+fn into_user_info(impersonated: ImpersonatedUser) -> UserInfo {
+    let mut groups = impersonated.groups;
     if groups.is_empty()
-        && let Some((namespace, _)) = service_account(&target.user)
+        && let Some((namespace, _)) = service_account(&impersonated.user)
     {
         groups.push("system:serviceaccounts".to_owned());
         groups.push(format!("system:serviceaccounts:{namespace}"));
@@ -148,7 +151,7 @@ fn become_user(target: ImpersonatedUser) -> UserInfo {
         .iter()
         .any(|group| group == AUTHENTICATED || group == UNAUTHENTICATED);
     if !has_group {
-        let group = if target.user == ANONYMOUS {
+        let group = if impersonated.user == ANONYMOUS {
             UNAUTHENTICATED
         } else {
             AUTHENTICATED
@@ -156,10 +159,10 @@ fn become_user(target: ImpersonatedUser) -> UserInfo {
         groups.push(group.to_owned());
     }
     UserInfo {
-        name: target.user,
-        uid: target.uid,
+        name: impersonated.user,
+        uid: impersonated.uid,
         groups,
-        extra: target.extra,
+        extra: impersonated.extra,
     }
 }
 

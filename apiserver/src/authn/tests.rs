@@ -1,7 +1,7 @@
 //! Credentials and their users: every combination of CA and purpose.
 
 use super::*;
-use crate::testing::{Ca, Pair, now};
+use crate::testing::{Ca, TestCertificate, now};
 
 struct Fleet {
     clients: Ca,
@@ -45,7 +45,7 @@ impl TokenAuthenticator for OneToken {
     }
 }
 
-fn connection(pair: Option<&Pair>) -> Connection {
+fn connection(pair: Option<&TestCertificate>) -> Connection {
     let certificates = pair.map(|pair| pair.certificate.clone()).into_iter().collect();
     Connection::new("192.0.2.1:1000".parse().unwrap(), certificates)
 }
@@ -59,7 +59,7 @@ fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
 
 async fn attempt(
     fleet: &Fleet,
-    pair: Option<&Pair>,
+    pair: Option<&TestCertificate>,
     pairs: &[(&'static str, &str)],
 ) -> Result<UserInfo, Vec<String>> {
     let found = fleet
@@ -291,7 +291,7 @@ fn one_ca_for_users_and_front_proxies_needs_these_to_be_named() {
     let both = CaPool::from_certificates(&both).unwrap();
     let trust = |ca: &CaPool, names: &[&str]| {
         let names = names.iter().map(|&name| name.to_owned()).collect();
-        RequestHeaderTrust::new(ca.clone(), names).check_beside(&clients.pool())
+        RequestHeaderTrust::new(ca.clone(), names).check_separate_from(&clients.pool())
     };
     assert!(trust(&proxies.pool(), &[]).is_ok());
     assert!(matches!(trust(&both, &[]), Err(TrustError::Overlap)));

@@ -14,16 +14,16 @@ use uuid::Uuid;
 use super::TokenAuthenticator;
 use crate::delegation::{self, AnswerCache, DelegationError, Reviewer};
 
-/// Path for creating reviews.
+/// Path for creating TokenReviews.
 pub const PATH: &str = "/apis/authentication.k8s.io/v1/tokenreviews";
 
-/// Authenticator that sends TokenReviews, and caches positive and negative answers, but not failures.
+/// Authenticator that sends TokenReviews. Positive and negative answers are cached, but no failures.
 pub struct TokenReviews {
     reviewer: Arc<dyn Reviewer>,
     answers: AnswerCache<[u8; 32], Option<UserInfo>>,
     cache_time: Duration,
-    /// Salt of the cached digests: the tokens themselves are not kept, and the digests cannot be compared
-    /// with anything outside the process.
+    /// Salt of the digests by which answers are cached: tokens are not kept, and with a random salt the
+    /// digests are useless outside this process.
     salt: Uuid,
 }
 
@@ -45,7 +45,7 @@ struct User {
 }
 
 impl TokenReviews {
-    /// Sends reviews to `reviewer` and caches answers for `cache_time`.
+    /// Creates an authenticator that sends reviews to `reviewer`, and caches answers for `cache_time`.
     pub fn new(reviewer: Arc<dyn Reviewer>, cache_time: Duration, clock: Arc<dyn Clock>) -> Self {
         Self {
             reviewer,
@@ -55,8 +55,9 @@ impl TokenReviews {
         }
     }
 
+    /// Sends a TokenReview. Returns the user; `None` if the token is not valid.
     async fn ask(&self, token: &str) -> Result<Option<UserInfo>, DelegationError> {
-        let answer = delegation::ask(&*self.reviewer, PATH, &question(token)).await?;
+        let answer = delegation::ask(&*self.reviewer, PATH, &token_review(token)).await?;
         let malformed = |problem: serde_json::Error| DelegationError::Malformed {
             review: "TokenReview",
             problem: problem.to_string(),
@@ -70,7 +71,7 @@ impl TokenReviews {
             return Ok(None);
         }
         if status.user.username.is_empty() {
-            return Err(DelegationError::Nameless);
+            return Err(DelegationError::NoUser);
         }
         Ok(Some(UserInfo {
             name: status.user.username,
@@ -82,7 +83,7 @@ impl TokenReviews {
 }
 
 /// Creates the TokenReview of a token.
-fn question(token: &str) -> Value {
+fn token_review(token: &str) -> Value {
     json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}})
 }
 

@@ -1,4 +1,5 @@
-//! Trusted CAs, by purpose. They can be replaced at any time; connections detect this by the generation.
+//! Trusted CAs of client certificates and of front proxies. The CAs can be replaced at any time; connections
+//! detect this by the generation.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
@@ -15,7 +16,7 @@ use super::certificate;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CaPool {
     anchors: Vec<TrustAnchor<'static>>,
-    /// Validity of each CA, in seconds since 1970: a trust anchor does not have it.
+    /// Validity of each CA, in seconds since 1970; trust anchors have no validity.
     validity: Vec<RangeInclusive<i64>>,
 }
 
@@ -24,9 +25,9 @@ pub struct CaPool {
 #[non_exhaustive]
 pub enum TrustError {
     /// The text is not in PEM form.
-    #[error("not PEM: {0}")]
+    #[error("the text is not PEM: {0}")]
     Pem(String),
-    /// The file has no certificate.
+    /// There is no certificate.
     #[error("no certificate found; expected one or more PEM blocks labelled CERTIFICATE")]
     Empty,
     /// A certificate cannot be a trust anchor.
@@ -38,10 +39,10 @@ pub enum TrustError {
         problem: webpki::Error,
     },
     /// A header name is invalid in HTTP.
-    #[error("{0:?} is not a header name")]
+    #[error("{0:?} is not a valid name of an HTTP header")]
     HeaderName(String),
-    /// One CA is trusted both for users and for front proxies of any name: every user could then impersonate
-    /// any other.
+    /// A CA is trusted both for users and for front proxies of any name: every user with a certificate could
+    /// then act as any other user.
     #[error(
         "a CA of client certificates is a CA of front proxies too, so that every client certificate could name any user \
          in request headers: name the front proxies with --requestheader-allowed-names, or give them a CA of their own"
@@ -109,7 +110,7 @@ impl CaPool {
         self.anchors.is_empty()
     }
 
-    /// The trust anchors that are valid at `now` (seconds since 1970).
+    /// Returns the trust anchors that are valid at `now` (seconds since 1970).
     pub(crate) fn anchors(&self, now: i64) -> Cow<'_, [TrustAnchor<'static>]> {
         if self.validity.iter().all(|valid| valid.contains(&now)) {
             return Cow::Borrowed(&self.anchors);
@@ -120,7 +121,7 @@ impl CaPool {
             .collect()
     }
 
-    /// Validity of the CAs, in seconds since 1970.
+    /// Returns the validity of each CA, in seconds since 1970.
     pub(crate) fn validity(&self) -> &[RangeInclusive<i64>] {
         &self.validity
     }
@@ -144,7 +145,7 @@ pub struct RequestHeaderTrust {
 }
 
 impl RequestHeaderTrust {
-    /// Trusts `ca` with the header names that every kube-apiserver uses by default.
+    /// Creates a configuration that trusts `ca`, with the header names that kube-apiserver uses by default.
     #[must_use]
     pub fn new(ca: CaPool, allowed_names: Vec<String>) -> Self {
         Self {
@@ -157,12 +158,12 @@ impl RequestHeaderTrust {
         }
     }
 
-    /// Checks that users with certificates of `client` cannot act as front proxies: where the CAs overlap,
-    /// front proxies must be named.
+    /// Checks that users with certificates of the CAs `client` cannot act as front proxies: if the CAs
+    /// overlap, the names of front proxies must be listed.
     ///
     /// # Errors
     /// When the CAs overlap and every name is allowed.
-    pub fn check_beside(&self, client: &CaPool) -> Result<(), TrustError> {
+    pub fn check_separate_from(&self, client: &CaPool) -> Result<(), TrustError> {
         if self.allowed_names.is_empty() && self.ca.overlaps(client) {
             return Err(TrustError::Overlap);
         }
@@ -184,7 +185,7 @@ impl RequestHeaderTrust {
     }
 }
 
-/// Trust in force.
+/// The trusted CAs at one time.
 #[derive(Clone, Debug, Default)]
 pub struct TrustState {
     /// Generation, which increases with every change.
@@ -195,14 +196,14 @@ pub struct TrustState {
     pub request_header: Option<RequestHeaderTrust>,
 }
 
-/// The live trust configuration.
+/// The trusted CAs of a server, which can be replaced while it runs.
 #[derive(Debug, Default)]
 pub struct Trust {
     state: ArcSwap<TrustState>,
 }
 
 impl Trust {
-    /// Trusts the given CAs.
+    /// Creates a configuration that trusts these CAs.
     #[must_use]
     pub fn new(client: CaPool, request_header: Option<RequestHeaderTrust>) -> Self {
         Self {
@@ -214,13 +215,14 @@ impl Trust {
         }
     }
 
-    /// Returns the trust in force.
+    /// Returns the CAs that are trusted now.
     #[must_use]
     pub fn current(&self) -> Arc<TrustState> {
         self.state.load_full()
     }
 
-    /// Replaces the CAs of both purposes. Open connections are verified again at their next request.
+    /// Replaces the CAs of client certificates and of front proxies. The certificates of an open connection
+    /// are verified again at the next request.
     pub fn replace(&self, client: &CaPool, request_header: Option<&RequestHeaderTrust>) {
         self.state.rcu(|old| TrustState {
             generation: old.generation + 1,

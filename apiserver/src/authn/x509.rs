@@ -12,19 +12,19 @@ use x509_parser::prelude::X509Certificate;
 use super::certificate::{parse, validity};
 use super::trust::{CaPool, RequestHeaderTrust};
 
-/// Extra attribute by which `kubectl auth whoami` shows the certificate that was used.
+/// Key of the extra attribute with the fingerprint of the certificate, as in kube-apiserver.
 const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
 
-/// Client that a verified client certificate names.
+/// User that a verified client certificate names.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
-    /// User of the certificate: its name is the common name, its groups are the organizations.
+    /// The user: the name is the common name of the certificate, and the groups are the organizations.
     pub(crate) user: UserInfo,
     /// Expiry of the certificate, in seconds since 1970.
     pub(crate) not_after: i64,
 }
 
-/// Checks that the certificate chains to a client CA and parses its user.
+/// Checks that the certificate chains to a client CA, and returns the user that the certificate names.
 pub(crate) fn verify_client(
     leaf: &CertificateDer<'_>,
     intermediates: &[CertificateDer<'_>],
@@ -62,7 +62,8 @@ pub(crate) fn verify_client(
     }))
 }
 
-/// Checks that the certificate chains to a front-proxy CA and has one of the allowed names, if there are any.
+/// Checks that the certificate chains to a front-proxy CA, and has one of the allowed names if any are
+/// configured.
 pub(crate) fn verify_front_proxy(
     leaf: &CertificateDer<'_>,
     intermediates: &[CertificateDer<'_>],
@@ -83,8 +84,8 @@ pub(crate) fn verify_front_proxy(
     ))
 }
 
-/// The next instant (seconds since 1970) at which one of the certificates, or of the CAs of `pools`, starts
-/// or stops being valid; [`i64::MAX`] when there is none.
+/// Returns the next time (seconds since 1970) at which one of the certificates, or of the CAs of `pools`,
+/// starts or stops being valid; [`i64::MAX`] when there is none.
 pub(crate) fn next_validity_change(certificates: &[CertificateDer<'_>], pools: &[&CaPool], now: i64) -> i64 {
     let periods = certificates.iter().filter_map(validity);
     let trusted = pools.iter().flat_map(|pool| pool.validity()).cloned();
@@ -121,7 +122,7 @@ pub(crate) fn verify_chain(
         .map_err(refusal)
 }
 
-/// The last common name of the subject, or the empty string.
+/// Returns the last common name of the subject, or the empty string.
 fn common_name(certificate: &X509Certificate<'_>) -> Result<String, String> {
     match certificate.subject().iter_common_name().last() {
         None => Ok(String::new()),

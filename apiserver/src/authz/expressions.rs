@@ -1,15 +1,15 @@
-//! Access reviews for CEL expressions: `authorizer` in admission policies and match conditions.
+//! Access reviews for CEL expressions: the variable `authorizer` in admission policies and match conditions.
 
 use std::sync::Arc;
 
 use berth_admission::UserInfo;
 use berth_cel::{Decision, Review, ReviewSubject};
-use berth_policies::{Decider, PendingReview};
+use berth_policies::{AccessReviewer, PendingReview};
 
 use super::{Masters, Union, scope_of};
 use crate::auth::{Access, Attributes, Authorizer};
 
-/// Reviewer that answers expressions with the authorizer of requests.
+/// Reviewer that answers the access reviews of expressions with the authorizer of requests.
 pub struct Reviewer(Union);
 
 impl Reviewer {
@@ -21,7 +21,7 @@ impl Reviewer {
     }
 }
 
-impl Decider for Reviewer {
+impl AccessReviewer for Reviewer {
     fn decide<'a>(&'a self, user: &'a UserInfo, review: &'a Review) -> PendingReview<'a> {
         let attributes = attributes(user, review);
         Box::pin(async move {
@@ -46,7 +46,8 @@ impl Decider for Reviewer {
     }
 }
 
-/// Attributes of `review`: the user is the service account that the review names, or otherwise `user`.
+/// Returns the attributes of `review`. The user is the service account that the review names, or otherwise
+/// `user`.
 fn attributes(user: &UserInfo, review: &Review) -> Attributes {
     let user = match &review.account {
         Some((namespace, name)) => UserInfo {
@@ -60,7 +61,7 @@ fn attributes(user: &UserInfo, review: &Review) -> Attributes {
         None => user.clone(),
     };
     let verb = review.verb.to_string();
-    match &review.on {
+    match &review.subject {
         ReviewSubject::Path(path) => Attributes {
             user,
             verb,
@@ -102,10 +103,10 @@ mod tests {
     /// Authorizer that allows gets, fails for lists, has no opinion about other verbs, and records the
     /// attributes.
     #[derive(Default)]
-    struct Judge(Mutex<Vec<Attributes>>);
+    struct FakeAuthorizer(Mutex<Vec<Attributes>>);
 
     #[async_trait]
-    impl Authorizer for Judge {
+    impl Authorizer for FakeAuthorizer {
         async fn authorize(&self, attributes: &Attributes) -> Result<Access, DelegationError> {
             self.0.lock().push(attributes.clone());
             match attributes.verb.as_str() {
@@ -117,23 +118,23 @@ mod tests {
     }
 
     fn review(verb: &str) -> Review {
-        let mut on = ReviewSubject::resource("apps", "deployments");
+        let mut subject = ReviewSubject::resource("apps", "deployments");
         if let ReviewSubject::Resource {
             namespace, labels, ..
-        } = &mut on
+        } = &mut subject
         {
             (*namespace, *labels) = ("team".into(), "a=b".into());
         }
         Review {
             account: None,
             verb: verb.into(),
-            on,
+            subject,
         }
     }
 
     #[tokio::test]
-    async fn a_review_is_answered_as_the_users_own_request_would_be() {
-        let inner = Arc::new(Judge::default());
+    async fn a_review_is_answered_like_a_request_of_the_user() {
+        let inner = Arc::new(FakeAuthorizer::default());
         let authorizer = Arc::clone(&inner) as Arc<dyn Authorizer>;
         let reviewer = Reviewer::new(&authorizer);
         let user = UserInfo {
@@ -155,7 +156,7 @@ mod tests {
         assert!(!reviewer.decide(&user, &account).await.allowed);
         let path = Review {
             verb: "get".into(),
-            on: ReviewSubject::Path("/healthz".into()),
+            subject: ReviewSubject::Path("/healthz".into()),
             account: None,
         };
         assert!(reviewer.decide(&user, &path).await.allowed);

@@ -12,15 +12,15 @@ use serde_json::{Map, Value, json};
 use crate::auth::{Access, Attributes, Authorizer, SelectorScope};
 use crate::delegation::{self, AnswerCache, DelegationError, Reviewer};
 
-/// Path for creating reviews.
+/// Path for creating SubjectAccessReviews.
 pub const PATH: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 
-/// Highest number of bytes of a spec whose answer is cached: with long invented names, a client could
-/// otherwise fill the memory.
-const LONGEST_KEPT: usize = 10_000;
+/// Size of the largest spec whose answer is cached, in bytes: otherwise a client could fill the memory with
+/// long invented names.
+const MAX_CACHED_SPEC_BYTES: usize = 10_000;
 
-/// Authorizer that sends SubjectAccessReviews, and caches the answers. Without an answer the request fails:
-/// it never fails open.
+/// Authorizer that sends SubjectAccessReviews, and caches the answers. Without an answer it returns an error,
+/// so that authorization never fails open.
 pub struct SubjectAccessReviews {
     reviewer: Arc<dyn Reviewer>,
     answers: AnswerCache<String, Access>,
@@ -37,8 +37,8 @@ struct Status {
 }
 
 impl SubjectAccessReviews {
-    /// Sends reviews to `reviewer`, and caches permissions for `allowed_time` and refusals for
-    /// `refused_time`.
+    /// Creates an authorizer that sends reviews to `reviewer`. It caches permissions for `allowed_time`, and
+    /// other answers for `refused_time`.
     pub fn new(
         reviewer: Arc<dyn Reviewer>,
         allowed_time: Duration,
@@ -53,6 +53,7 @@ impl SubjectAccessReviews {
         }
     }
 
+    /// Sends a review, and returns the answer.
     async fn ask(&self, spec: Value) -> Result<Access, DelegationError> {
         let review = json!({
             "apiVersion": "authorization.k8s.io/v1",
@@ -80,7 +81,7 @@ impl Authorizer for SubjectAccessReviews {
         let spec = spec(attributes);
         // Maps are sorted, so equal specs have equal texts.
         let text = spec.to_string();
-        if text.len() > LONGEST_KEPT {
+        if text.len() > MAX_CACHED_SPEC_BYTES {
             return self.ask(spec).await;
         }
         let cache_time = |access: &Access| {
@@ -94,7 +95,7 @@ impl Authorizer for SubjectAccessReviews {
     }
 }
 
-/// The spec of the review for `attributes`.
+/// Returns the spec of the review for `attributes`.
 fn spec(attributes: &Attributes) -> Value {
     let user = &attributes.user;
     let mut spec = Map::new();
@@ -138,8 +139,8 @@ fn spec(attributes: &Attributes) -> Value {
     Value::Object(spec)
 }
 
-/// Returns a requirement in the form of reviews. Comparisons have no such form and are omitted. The review is
-/// then about more objects, so a permission also holds for the selected ones.
+/// Returns a requirement in the form of reviews; `None` for comparisons, which reviews do not have. Without a
+/// requirement, the review is about more objects, so that a permission also holds for the selected objects.
 fn requirement(requirement: &Requirement) -> Option<Value> {
     let operator = match requirement.operator {
         Operator::In => "In",

@@ -1,7 +1,7 @@
 //! Combined answers, and the messages of refusals.
 
 use super::*;
-use crate::testing::Rule;
+use crate::testing::FunctionAuthorizer;
 
 fn asking(user: &str, groups: &[&str], path: &str) -> Attributes {
     let groups = groups.iter().map(|&group| group.to_owned()).collect();
@@ -21,7 +21,7 @@ fn union(last: impl Fn() -> Result<Access, String> + Send + Sync + 'static) -> U
     Union::new(vec![
         Arc::new(Masters),
         Arc::new(AlwaysAllowPaths::new(&ALWAYS_ALLOWED)),
-        Arc::new(Rule(move |_: &Attributes| last())),
+        Arc::new(FunctionAuthorizer(move |_: &Attributes| last())),
     ])
 }
 

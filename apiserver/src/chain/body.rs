@@ -1,4 +1,4 @@
-//! Bodies: reading request bodies within limits, and tracking response bodies to their last byte.
+//! Bodies: reads request bodies within limits, and tracks response bodies to their last byte.
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -19,21 +19,22 @@ use parking_lot::Mutex;
 use tokio::time::{Instant, Sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::trail::Completion;
+use super::tracker::Completion;
 use crate::memory::Charge;
 use crate::signal::Signal;
-use crate::unread::Patience;
+use crate::unread::ProgressLimit;
 
-/// Highest number of bytes that are read and discarded of a refused body: a client that writes its whole body
+/// Highest number of bytes of a refused body that are read and discarded: a client that sends the whole body
 /// before it reads would otherwise see a broken connection instead of the refusal.
-const DISCARD: usize = 16 * 1024 * 1024;
+const MAX_DISCARDED_BYTES: usize = 16 * 1024 * 1024;
 /// Time limit for discarding a body.
-const DISCARD_FOR: Duration = Duration::from_secs(2);
+const DISCARD_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Time in which any body may arrive, regardless of its rate.
-const ARRIVAL: Duration = Duration::from_secs(10);
-/// Lowest average rate of a body after [`ARRIVAL`], in bytes per second: slow clients must not occupy memory.
-const LEAST_RATE: usize = 4 * 1024;
+/// Time in which a body may arrive at any rate.
+const ARRIVAL_TIME: Duration = Duration::from_secs(10);
+/// Lowest average rate of a body after [`ARRIVAL_TIME`], in bytes per second: slow clients must not occupy
+/// memory for long.
+const MIN_RATE: usize = 4 * 1024;
 
 /// Reads a whole request body of at most `limit` bytes, which are added to `charge` as they arrive.
 ///
@@ -57,7 +58,7 @@ pub(super) async fn read(
     let mut length = 0;
     let start = Instant::now();
     loop {
-        let deadline = start + ARRIVAL + Duration::from_secs((length / LEAST_RATE) as u64);
+        let deadline = start + ARRIVAL_TIME + Duration::from_secs((length / MIN_RATE) as u64);
         let frame = tokio::time::timeout_at(deadline, body.frame()).await;
         let Some(frame) = frame.map_err(|_elapsed| too_slow(length))? else {
             break;
@@ -84,14 +85,14 @@ pub(super) async fn read(
 
 fn too_slow(length: usize) -> Status {
     let text = format!(
-        "the request body comes too slowly: {length} bytes of it came, and after {} seconds there must be {LEAST_RATE} a \
-         second on average; send it again over a better connection, or less in one request",
-        ARRIVAL.as_secs()
+        "the request body comes too slowly: {length} bytes have arrived, and after the first {} seconds an average of \
+         {MIN_RATE} bytes a second is required; send it again over a faster connection, or send less in one request",
+        ARRIVAL_TIME.as_secs()
     );
     Status::failure(408, "Timeout", text)
 }
 
-/// Returns a single part unchanged, and several parts joined.
+/// Joins the parts of a body; a single part is not copied.
 fn join_parts(mut parts: Vec<Bytes>, length: usize) -> Bytes {
     match parts.len() {
         0 => Bytes::new(),
@@ -108,7 +109,7 @@ fn join_parts(mut parts: Vec<Bytes>, length: usize) -> Bytes {
 /// Reads and discards the rest of `body`, within limits.
 async fn discard(mut body: Body) {
     let reading = async {
-        let mut left = DISCARD;
+        let mut left = MAX_DISCARDED_BYTES;
         while let Some(Ok(frame)) = body.frame().await {
             let length = frame.data_ref().map_or(0, Bytes::len);
             if length > left {
@@ -118,26 +119,27 @@ async fn discard(mut body: Body) {
         }
     };
     // A client that sends for longer than this limit still gets an answer.
-    tokio::time::timeout(DISCARD_FOR, reading).await.ok();
+    tokio::time::timeout(DISCARD_TIMEOUT, reading).await.ok();
 }
 
-/// A request body that outlives its reader.
+/// A request body that its reader and the response share.
 ///
-/// A refusal without reading the body would drop the body, and on HTTP/2 that resets the stream before the
-/// refusal is sent. So the response owns the request's body until the response is sent.
+/// If a request is refused before the body is read, its reader drops the body. On HTTP/2, this would reset
+/// the stream before the refusal is sent. So the response keeps the request's body until the response is
+/// sent.
 #[derive(Clone)]
-pub(super) struct OutlivingBody(Arc<Mutex<Body>>);
+pub(super) struct SharedBody(Arc<Mutex<Body>>);
 
 /// Splits `body` into a body for the reader and a handle for the response.
-pub(super) fn split(body: Body) -> (Body, Option<OutlivingBody>) {
+pub(super) fn split(body: Body) -> (Body, Option<SharedBody>) {
     if http_body::Body::is_end_stream(&body) {
         return (body, None);
     }
-    let shared = OutlivingBody(Arc::new(Mutex::new(body)));
+    let shared = SharedBody(Arc::new(Mutex::new(body)));
     (Body::new(shared.clone()), Some(shared))
 }
 
-impl http_body::Body for OutlivingBody {
+impl http_body::Body for SharedBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -157,54 +159,54 @@ impl http_body::Body for OutlivingBody {
     }
 }
 
-/// A response body in progress. Its end, of any kind, completes the request: it records metrics and, for a
-/// long-running request, the last audit event, and returns the place among the requests in flight if the
-/// request still has it.
+/// A response body in progress. The end of the body, of any kind, completes the request: this records metrics
+/// and, for a long-running request, the last audit event, and returns the place among the requests in flight
+/// if the request still has one.
 pub(super) struct TrackedBody {
     inner: Body,
     completion: Option<Completion>,
     /// Rest of the request's body, which the client may still be sending; dropped with the response body.
-    _unread: Option<OutlivingBody>,
-    /// Signal that ends a long-running response in the regular way.
+    _unread: Option<SharedBody>,
+    /// Signal that ends a long-running response without an error.
     closing: Option<Signal>,
-    /// Time limit of any other response. The timer starts when the body is not ready for the first time.
+    /// Time limit of a response that is not long-running. The timer starts when the body is first not ready.
     longest: Option<Duration>,
     timer: Option<Pin<Box<Sleep>>>,
     reservation: BodyReservation,
-    /// Whether any part was sent.
+    /// Whether at least one part was sent.
     has_sent: bool,
 }
 
 /// Memory that a response occupies while the client does not read it, and the time limit for reading.
 pub(super) struct BodyReservation {
     charge: Charge,
-    /// Charged bytes before the first part is sent.
-    least: usize,
-    patience: Patience,
+    /// Charged bytes before the first part is sent; the charge never becomes smaller.
+    minimum: usize,
+    progress_limit: ProgressLimit,
 }
 
-/// Size above which a part of a response is charged until the client is ready for the next part.
-const LARGE_PART: usize = 16 * 1024;
+/// Size in bytes above which a part of a response is charged until the client is ready for the next part.
+const MAX_SMALL_PART: usize = 16 * 1024;
 
 impl BodyReservation {
-    pub(super) fn new(charge: Charge, patience: Patience) -> Self {
+    pub(super) fn new(charge: Charge, progress_limit: ProgressLimit) -> Self {
         Self {
-            least: charge.bytes(),
+            minimum: charge.bytes(),
             charge,
-            patience,
+            progress_limit,
         }
     }
 
     /// Records that the client is ready for the next part: it has read the earlier parts, or has room for
     /// them.
     fn client_ready(&mut self) {
-        self.patience.progress();
-        self.charge.shrink_to(self.least);
+        self.progress_limit.record_progress();
+        self.charge.shrink_to(self.minimum);
     }
 
     /// Charges a large part that is sent to the client, unless the bytes of the response are charged already.
     fn charge_part(&mut self, bytes: usize) {
-        if bytes > LARGE_PART && bytes > self.least {
+        if bytes > MAX_SMALL_PART && bytes > self.minimum {
             self.charge.add(bytes);
         }
     }
@@ -215,7 +217,7 @@ impl TrackedBody {
     pub(super) fn new(
         body: Body,
         completion: Completion,
-        unread: Option<OutlivingBody>,
+        unread: Option<SharedBody>,
         closing: Option<&CancellationToken>,
         longest: Option<Duration>,
         reservation: BodyReservation,
@@ -232,6 +234,7 @@ impl TrackedBody {
         }
     }
 
+    /// Completes the request, and drops the rest of the body.
     fn end(&mut self) {
         self.completion = None;
         self.inner = Body::empty();
@@ -277,7 +280,7 @@ impl http_body::Body for TrackedBody {
             Err(panic) => {
                 tracing::error!(
                     panic = panic_text(&*panic),
-                    "a response body panicked, and its client got half of it; report it as a bug, with this line"
+                    "a response body panicked, so the client received only a part of it; report this line as a bug"
                 );
                 self.end();
                 Some(Err(axum::Error::new("internal error")))
@@ -290,7 +293,7 @@ impl http_body::Body for TrackedBody {
                 if let Some(data) = frame.data_ref() {
                     this.reservation.charge_part(data.len());
                     if let Some(completion) = &mut this.completion {
-                        completion.sent(data);
+                        completion.count_sent(data);
                     }
                 }
             }
@@ -299,8 +302,9 @@ impl http_body::Body for TrackedBody {
         Poll::Ready(frame)
     }
 
-    /// The last part is not the end: on HTTP/2 it waits in a buffer until the client reads it, and until then
-    /// the response must be tracked. A client that is ready for the next part has room for it.
+    /// After the last part, the body is not at its end yet: on HTTP/2 the part waits in a buffer until the
+    /// client reads it, and until then the response must be tracked. The end is reported when the client is
+    /// ready for a further part.
     fn is_end_stream(&self) -> bool {
         self.inner.is_end_stream() && (!self.has_sent || self.completion.is_none())
     }
@@ -310,11 +314,11 @@ impl http_body::Body for TrackedBody {
     }
 }
 
-/// Message of a panic.
+/// Returns the message of a panic.
 pub(super) fn panic_text(panic: &(dyn Any + Send)) -> &str {
     panic
         .downcast_ref::<&str>()
         .copied()
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("a value that is no text")
+        .unwrap_or("a value without a message")
 }

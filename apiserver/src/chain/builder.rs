@@ -1,4 +1,4 @@
-//! Builder of a pipeline, and the defaults of its parts.
+//! Builder of the configuration of a pipeline, and the defaults of its parts.
 
 use std::sync::Arc;
 
@@ -19,12 +19,12 @@ use crate::registry::InstallError;
 use crate::resource::Group;
 use crate::version::VersionInfo;
 
-/// Authentication that trusts no CA.
+/// Returns an authentication that trusts no CA.
 fn no_authentication() -> Authentication {
     Authentication::by_certificates(CaPool::default())
 }
 
-/// Authorizer that allows no request.
+/// Returns an authorizer that allows no request.
 fn deny_all() -> Arc<dyn Authorizer> {
     Arc::new(Union::new(Vec::new()))
 }
@@ -42,7 +42,7 @@ pub struct ChainBuilder {
 }
 
 impl ChainConfig {
-    /// Starts a pipeline with the API of `groups`.
+    /// Starts a configuration with the API of `groups`.
     #[must_use]
     pub fn of(groups: Vec<Group>) -> ChainBuilder {
         ChainBuilder {
@@ -56,8 +56,8 @@ impl ChainConfig {
         }
     }
 
-    /// Creates a pipeline with `api`, which `documents` describe. Until its fields are changed, no user is
-    /// authenticated and only `system:masters` is authorized.
+    /// Creates a configuration with `api`, which `documents` describe. By default no user is authenticated,
+    /// and only `system:masters` is authorized.
     #[must_use]
     pub fn new(api: Arc<dyn Api>, documents: Documents, version: VersionInfo, clock: Arc<dyn Clock>) -> Self {
         Self {
@@ -107,7 +107,7 @@ impl ChainBuilder {
         self
     }
 
-    /// Sets a clock other than the system clock.
+    /// Sets the clock; the default is the system clock.
     #[must_use]
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
@@ -117,7 +117,7 @@ impl ChainBuilder {
     /// Returns the configuration; its fields can still be changed.
     ///
     /// # Errors
-    /// When a resource is a duplicate, or in the wrong group.
+    /// When a resource is served twice, or is in the wrong group.
     pub fn build(self) -> Result<ChainConfig, InstallError> {
         let api = ApiState::new(&self.groups, self.plugins, Arc::clone(&self.clock))?;
         let documents = Documents::of_groups(&self.title, &self.version.git_version, &self.groups);

@@ -2,20 +2,20 @@
 
 use std::time::Duration;
 
-/// Limits of requests. The defaults, except the default of `unread`, are the same as in kube-apiserver.
+/// Limits of requests. The defaults are those of kube-apiserver, which has no `small_answer_timeout`.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Reads in flight; 0 means unlimited.
+    /// Highest number of reads in flight; 0 means unlimited.
     pub reads: usize,
-    /// Writes in flight; 0 means unlimited.
+    /// Highest number of writes in flight; 0 means unlimited.
     pub writes: usize,
-    /// Bytes of a request body.
+    /// Size of the largest request body, in bytes.
     pub body: usize,
     /// Time limit of a request that is not long-running.
     pub request_timeout: Duration,
-    /// Time limit for reading an answer of at most 64 KiB, on HTTP/2.
-    pub unread: Duration,
+    /// Longest time on HTTP/2 for which a client may read nothing of an answer of at most 64 KiB.
+    pub small_answer_timeout: Duration,
 }
 
 impl Default for Limits {
@@ -25,7 +25,7 @@ impl Default for Limits {
             writes: 200,
             body: 3 * 1024 * 1024,
             request_timeout: Duration::from_mins(1),
-            unread: Duration::from_secs(10),
+            small_answer_timeout: Duration::from_secs(10),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Non-resource paths: the index, health, version, metrics, discovery, OpenAPI.
+//! Answers to requests for paths that are not resources: index, health, version, metrics, discovery, OpenAPI.
 
 use axum::body::Body;
 use berth_apimachinery::Status;
@@ -13,12 +13,12 @@ use crate::respond;
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 impl Chain {
-    /// Answers an authorized request to a path.
+    /// Answers an authorized request for a path.
     ///
     /// # Errors
-    /// 404 for an unknown path, 405 for a method that does not read, 406 when no form of a document is
+    /// 404 for an unknown path, 405 for a method other than GET and HEAD, 406 when no form of a document is
     /// acceptable, 500 when the answer cannot be rendered.
-    pub(super) fn path(&self, info: &RequestInfo, parts: &Parts) -> Result<Response<Body>, Status> {
+    pub(super) fn answer_path(&self, info: &RequestInfo, parts: &Parts) -> Result<Response<Body>, Status> {
         let is_read = matches!(info.verb, "get" | "head");
         if let Some((probe, check)) = Probe::of_path(&info.path) {
             return if is_read {

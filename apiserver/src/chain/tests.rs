@@ -393,13 +393,13 @@ async fn a_body_that_stalls_is_cut_off() {
     let ending = |metrics: &Arc<Metrics>| {
         let connection = bench.connection("", &[]);
         let (parts, ()) = Request::get("/").body(()).unwrap().into_parts();
-        let trail = Trail::start(
+        let tracker = RequestTracker::start(
             &parts,
             &connection,
             crate::testing::now(),
             crate::Annotations::default(),
         );
-        Completion::new(trail, 200, None, metrics.clone(), crate::testing::clock(), None)
+        Completion::new(tracker, 200, None, metrics.clone(), crate::testing::clock(), None)
     };
     let stalled = Body::from_stream(futures::stream::pending::<Result<bytes::Bytes, std::io::Error>>());
     let followed = body::TrackedBody::new(
@@ -408,7 +408,10 @@ async fn a_body_that_stalls_is_cut_off() {
         None,
         None,
         Some(Duration::from_millis(20)),
-        BodyReservation::new(bench.chain.memory.free("ann", Share::USER), Patience::of_task()),
+        BodyReservation::new(
+            bench.chain.memory.empty_charge("ann", Share::USER),
+            ProgressLimit::of_task(),
+        ),
     );
     assert!(Body::new(followed).collect().await.is_err());
 }

@@ -6,22 +6,22 @@ use berth_apimachinery::{Status, duration};
 
 use crate::request_info::RequestInfo;
 
-/// Time limit of writes (kube-apiserver's value). Writes wait mainly for the disk; a write that takes longer
-/// is stuck.
-const LONGEST_WRITE: Duration = Duration::from_secs(34);
+/// Highest time limit of a write, as in kube-apiserver. Writes wait mainly for the disk; a write that takes
+/// longer is stuck.
+const MAX_WRITE_TIME: Duration = Duration::from_secs(34);
 
-/// Time limit of the request, at most `longest`; `None` for a long-running request.
+/// Returns the time limit of a request, at most `longest`; `None` for a long-running request.
 ///
 /// # Errors
 /// 400 when `timeout` is not a duration.
-pub(super) fn of(info: &RequestInfo, longest: Duration) -> Result<Option<Duration>, Status> {
+pub(super) fn of_request(info: &RequestInfo, longest: Duration) -> Result<Option<Duration>, Status> {
     if info.is_long_running() {
         return Ok(None);
     }
     let longest = if info.is_read_only() {
         longest
     } else {
-        longest.min(LONGEST_WRITE)
+        longest.min(MAX_WRITE_TIME)
     };
     let Some(text) = info.query.first("timeout").filter(|text| !text.is_empty()) else {
         return Ok(Some(longest));
@@ -40,11 +40,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_limits_hold_whatever_is_asked() {
+    fn a_requested_timeout_is_at_most_the_limit() {
         let minute = Duration::from_mins(1);
         let limit = |method: &str, target: &str| {
             let info = RequestInfo::parse(&method.parse().unwrap(), &target.parse().unwrap()).unwrap();
-            of(&info, minute)
+            of_request(&info, minute)
         };
         assert_eq!(limit("GET", "/api/v1/pods").unwrap(), Some(minute));
         assert_eq!(
@@ -53,7 +53,7 @@ mod tests {
         );
         assert_eq!(limit("GET", "/api/v1/pods?timeout=5h").unwrap(), Some(minute));
         assert_eq!(limit("GET", "/api/v1/pods?timeout=0s").unwrap(), Some(minute));
-        assert_eq!(limit("POST", "/api/v1/pods").unwrap(), Some(LONGEST_WRITE));
+        assert_eq!(limit("POST", "/api/v1/pods").unwrap(), Some(MAX_WRITE_TIME));
         assert_eq!(limit("GET", "/api/v1/pods?watch=1&timeout=banana").unwrap(), None);
         assert_eq!(limit("GET", "/api/v1/pods?timeout=banana").unwrap_err().code, 400);
     }

@@ -2,18 +2,24 @@
 
 use http::HeaderValue;
 
-/// Total length of all texts, in characters, above which each text is truncated.
-const TOTAL: usize = 4096;
-/// Length of a truncated text.
-const CUT: usize = 256;
+/// Highest total length of all texts, in characters. If the texts are longer, each text is truncated.
+const TOTAL_LIMIT: usize = 4096;
+/// Length of a truncated text, in characters.
+const TRUNCATED_LENGTH: usize = 256;
 
-/// The header values for `texts`; later texts are omitted when the total length is reached.
+/// Returns the header values for `texts`. The last texts are omitted if the texts, each truncated, together
+/// exceed [`TOTAL_LIMIT`].
 pub(super) fn headers(texts: &[String]) -> Vec<HeaderValue> {
-    let cut = texts.iter().map(|text| text.chars().count()).sum::<usize>() > TOTAL;
-    let mut remaining = TOTAL;
+    let is_truncated = texts.iter().map(|text| text.chars().count()).sum::<usize>() > TOTAL_LIMIT;
+    let longest = if is_truncated {
+        TRUNCATED_LENGTH
+    } else {
+        usize::MAX
+    };
+    let mut remaining = TOTAL_LIMIT;
     let mut values = Vec::new();
     for text in texts {
-        let text: String = text.chars().take(if cut { CUT } else { usize::MAX }).collect();
+        let text: String = text.chars().take(longest).collect();
         let length = text.chars().count();
         if length > remaining {
             break;
@@ -25,6 +31,7 @@ pub(super) fn headers(texts: &[String]) -> Vec<HeaderValue> {
     values
 }
 
+/// Returns the header value for `text`: quotes and backslashes are escaped, control characters become spaces.
 fn quoted(text: &str) -> String {
     let mut value = String::with_capacity(text.len() + 10);
     value.push_str("299 - \"");
@@ -56,7 +63,7 @@ mod tests {
     #[test]
     fn too_much_text_is_cut() {
         let values = headers(&vec!["x".repeat(1000); 30]);
-        assert_eq!(values.len(), TOTAL / CUT);
-        assert_eq!(values[0].len(), CUT + "299 - \"\"".len());
+        assert_eq!(values.len(), TOTAL_LIMIT / TRUNCATED_LENGTH);
+        assert_eq!(values[0].len(), TRUNCATED_LENGTH + "299 - \"\"".len());
     }
 }

@@ -1,7 +1,7 @@
 //! Checks of a decoded body before its content is used: the right kind, fields of the right types, and no
 //! unknown or duplicate fields if the client requests this.
 
-use berth_apimachinery::{Schema, Status, TypeMismatch, Unknown};
+use berth_apimachinery::{Schema, Status, TypeMismatch, UnknownFields};
 use serde_json::Value;
 
 use crate::call::Warnings;
@@ -15,11 +15,12 @@ pub(crate) struct ExpectedType<'a> {
 }
 
 impl ExpectedType<'_> {
-    /// The version without its group, as in messages.
+    /// The version without the API group, for messages.
     fn version(&self) -> &str {
         self.api_version.rsplit('/').next().unwrap_or_default()
     }
 
+    /// Returns the error 400 for a body with `problem`.
     pub(crate) fn cannot_be_handled(&self, problem: &str) -> Status {
         let (kind, version) = (self.kind, self.version());
         Status::bad_request(format!(
@@ -28,9 +29,9 @@ impl ExpectedType<'_> {
     }
 }
 
-/// Checks that apiVersion and kind of the body are as expected, and fills in a missing apiVersion or kind.
+/// Checks that the body has the expected apiVersion and kind, and fills in a missing apiVersion or kind.
 pub(crate) fn identify(value: &mut Value, expected: ExpectedType<'_>) -> Result<(), Status> {
-    for (field, wanted, what) in [
+    for (field, wanted, label) in [
         ("apiVersion", expected.api_version, "API version"),
         ("kind", expected.kind, "kind"),
     ] {
@@ -40,19 +41,19 @@ pub(crate) fn identify(value: &mut Value, expected: ExpectedType<'_>) -> Result<
             Some(Value::String(have)) if have == wanted => {}
             Some(Value::String(have)) => {
                 return Err(Status::bad_request(format!(
-                    "the {what} in the data ({have}) does not match the expected {what} ({wanted})"
+                    "the {label} in the data ({have}) does not match the expected {label} ({wanted})"
                 )));
             }
             Some(other) => {
-                return Err(
-                    expected.cannot_be_handled(&format!("{field} must be a string, not {}", name_of(other)))
-                );
+                return Err(expected
+                    .cannot_be_handled(&format!("{field} must be a string, not {}", type_name(other))));
             }
         }
     }
     Ok(())
 }
 
+/// Type of a metadata field.
 #[derive(Clone, Copy)]
 enum Type {
     Text,
@@ -66,6 +67,7 @@ enum Type {
     Anything,
 }
 
+/// Fields of `metadata`.
 const METADATA: [(&str, Type); 15] = [
     ("name", Type::Text),
     ("generateName", Type::Text),
@@ -84,6 +86,7 @@ const METADATA: [(&str, Type); 15] = [
     ("managedFields", Type::Managers),
 ];
 
+/// Fields of an owner reference.
 const OWNER: [(&str, Type); 6] = [
     ("apiVersion", Type::Text),
     ("kind", Type::Text),
@@ -93,6 +96,7 @@ const OWNER: [(&str, Type); 6] = [
     ("blockOwnerDeletion", Type::Bool),
 ];
 
+/// Fields of an entry of `managedFields`.
 const MANAGER: [(&str, Type); 7] = [
     ("manager", Type::Text),
     ("operation", Type::Text),
@@ -103,7 +107,8 @@ const MANAGER: [(&str, Type); 7] = [
     ("subresource", Type::Text),
 ];
 
-/// Checks that a parser of the kind's own type could parse `value`, by the kind's `schema`.
+/// Checks the types of all fields of `value` by `schema`. In kube-apiserver, parsing into the Go type of the
+/// kind is this check.
 ///
 /// # Errors
 /// 400 naming the first field of a wrong type.
@@ -116,7 +121,7 @@ pub(crate) fn own_types(value: &Value, schema: &Schema, expected: ExpectedType<'
     }
 }
 
-/// Checks the types of the metadata's fields; nulls have been dropped.
+/// Checks the types of the metadata fields. `null` fields must be removed before.
 ///
 /// # Errors
 /// 400 naming the first field of a wrong type.
@@ -124,7 +129,7 @@ pub(crate) fn metadata_types(value: &Value, expected: ExpectedType<'_>) -> Resul
     let fields = match value.get("metadata") {
         None => return Ok(()),
         Some(Value::Object(fields)) => fields,
-        Some(other) => return Err(wrong(expected, "metadata", "an object", other)),
+        Some(other) => return Err(type_error(expected, "metadata", "an object", other)),
     };
     for (name, kind) in METADATA {
         if let Some(value) = fields.get(name) {
@@ -150,7 +155,7 @@ fn has_type(value: &Value, kind: Type, path: &str, expected: ExpectedType<'_>) -
         Type::Anything => (true, ""),
     };
     if !fits {
-        return Err(wrong(expected, path, wanted, value));
+        return Err(type_error(expected, path, wanted, value));
     }
     match (kind, value) {
         (Type::TextMap, Value::Object(entries)) => entries
@@ -175,7 +180,12 @@ fn entries(
 ) -> Result<(), Status> {
     for (index, item) in items.iter().enumerate() {
         let Some(fields) = item.as_object() else {
-            return Err(wrong(expected, &format!("{path}[{index}]"), "an object", item));
+            return Err(type_error(
+                expected,
+                &format!("{path}[{index}]"),
+                "an object",
+                item,
+            ));
         };
         for (name, kind) in types {
             if let Some(value) = fields.get(*name).filter(|value| !value.is_null()) {
@@ -186,14 +196,15 @@ fn entries(
     Ok(())
 }
 
-fn wrong(expected: ExpectedType<'_>, path: &str, wanted: &str, have: &Value) -> Status {
-    let have = name_of(have);
+/// Returns the error 400 for the field at `path`, which has the type of `have` instead of `wanted`.
+fn type_error(expected: ExpectedType<'_>, path: &str, wanted: &str, have: &Value) -> Status {
+    let have = type_name(have);
     expected.cannot_be_handled(&format!(
         "json: cannot unmarshal {have} into field {path}: it must be {wanted}"
     ))
 }
 
-fn name_of(value: &Value) -> &'static str {
+fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
@@ -204,7 +215,8 @@ fn name_of(value: &Value) -> &'static str {
     }
 }
 
-/// Highest number of unknown fields, and of duplicate fields, in a report.
+/// Highest number of fields that one check reports: unknown fields of a body, or problems in the text of a
+/// JSON patch.
 pub(crate) const MAX_REPORTED: usize = 100;
 
 /// Messages about duplicate fields at `paths`.
@@ -215,21 +227,21 @@ pub(crate) fn duplicate_fields(paths: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// Reports `text_problems` (problems of the body's text, such as duplicate fields) and unknown fields as the
-/// client requested; the error begins with "strict decoding error: ". As in kube-apiserver, unknown fields of
-/// kinds with a Go type (`has_own_type`) come first: they are found during parsing, unknown fields of custom
-/// resources later.
+/// Reports `text_problems` (such as duplicate fields) and unknown fields according to `validation`: as
+/// warnings, as an error that begins with "strict decoding error: ", or not at all. As in kube-apiserver,
+/// unknown fields come first for kinds with a Go type (`has_own_type`), whose parser finds them, and last for
+/// custom resources.
 pub(crate) fn check_fields(
     has_own_type: bool,
     validation: FieldValidation,
-    unknown: impl FnOnce() -> Unknown,
+    unknown: impl FnOnce() -> UnknownFields,
     text_problems: Vec<String>,
     warnings: &Warnings,
 ) -> Result<(), String> {
     if validation == FieldValidation::Ignore {
         return Ok(());
     }
-    let Unknown { paths, more } = unknown();
+    let UnknownFields { paths, more } = unknown();
     let unknown = paths.into_iter().map(|path| format!("unknown field \"{path}\""));
     let unknown: Vec<String> = unknown.collect();
     let mut problems = match has_own_type {

@@ -37,12 +37,13 @@ where
         }
     }
 
-    /// Returns the answer to `question`. If no answer is cached, `ask` requests it, and it is cached for the
-    /// time that `keep` returns. A failure is returned to all waiting callers, and is not cached.
+    /// Returns the answer to `question`. If no answer is cached, `ask` requests the answer, which is
+    /// then cached for the time that `lifetime` returns. A failure is returned to all waiting callers, and is
+    /// not cached.
     pub(crate) async fn get(
         &self,
         question: K,
-        keep: impl Fn(&V) -> Duration,
+        lifetime: impl Fn(&V) -> Duration,
         ask: impl Future<Output = Result<V, DelegationError>>,
     ) -> Result<V, DelegationError> {
         let now = self.now();
@@ -51,13 +52,15 @@ where
             let until = match &answer {
                 Ok(value) => self
                     .now()
-                    .saturating_add(i64::try_from(keep(value).as_millis()).unwrap_or(i64::MAX)),
+                    .saturating_add(i64::try_from(lifetime(value).as_millis()).unwrap_or(i64::MAX)),
                 Err(_) => i64::MIN,
             };
             CachedAnswer { answer, until }
         };
         let entry = self.cache.entry(question);
-        let entry = entry.or_insert_with_if(request, |kept| kept.until <= now).await;
+        let entry = entry
+            .or_insert_with_if(request, |cached| cached.until <= now)
+            .await;
         entry.into_value().answer
     }
 

@@ -1,4 +1,4 @@
-//! A reviewer for tests: it returns given answers, counts requests, and can fail.
+//! Reviewer for tests, which returns given answers, records the reviews, and can fail.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,10 +9,12 @@ use serde_json::Value;
 
 use super::{ReviewError, Reviewer};
 
-/// Reviewer that answers with given statuses, in order; the last status is repeated.
+/// Stand-in for a hub, which answers reviews with given statuses, in order. The last status is repeated.
 pub(crate) struct Hub {
     statuses: Mutex<VecDeque<Result<Value, ReviewError>>>,
+    /// Received reviews.
     pub(crate) asked: Mutex<Vec<Value>>,
+    /// Number of received reviews.
     pub(crate) count: AtomicUsize,
 }
 
@@ -30,11 +32,11 @@ impl Hub {
     }
 }
 
-/// A temporary or a permanent failure.
-pub(crate) fn failure(message: &str, passing: bool) -> Result<Value, ReviewError> {
+/// Returns a failure, temporary or permanent, for [`Hub::new`].
+pub(crate) fn failure(message: &str, temporary: bool) -> Result<Value, ReviewError> {
     Err(ReviewError {
         message: message.to_owned(),
-        passing,
+        temporary,
     })
 }
 

@@ -1,4 +1,5 @@
-//! `Accept` clauses of documents: a media type, and the parameters that select one of its forms.
+//! Clauses of the `Accept` header of a request for a document: a media type, and the parameters that select a
+//! form of the document.
 
 use http::HeaderValue;
 use http::header::GetAll;
@@ -8,25 +9,26 @@ use http::header::GetAll;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Clause {
     media_type: String,
-    shape: [String; 3],
+    /// Values of the parameters `as`, `g` and `v`, which must be equal.
+    parameters: [String; 3],
     quality: f32,
 }
 
 impl Clause {
     /// Whether a client with this clause accepts the `offered` form.
-    pub(super) fn takes(&self, offered: &Self) -> bool {
+    pub(super) fn accepts(&self, offered: &Self) -> bool {
         let media_type = self.media_type == offered.media_type
             || self.media_type == "*/*"
             || self
                 .media_type
                 .strip_suffix('*')
                 .is_some_and(|prefix| prefix.ends_with('/') && offered.media_type.starts_with(prefix));
-        media_type && self.shape == offered.shape
+        media_type && self.parameters == offered.parameters
     }
 }
 
-/// The clauses of a request, best first; clauses of equal quality keep their order.
-pub(super) fn of(values: GetAll<'_, HeaderValue>) -> Vec<Clause> {
+/// Returns the clauses of a request by quality, highest first. Clauses of equal quality keep their order.
+pub(super) fn clauses(values: GetAll<'_, HeaderValue>) -> Vec<Clause> {
     let mut clauses: Vec<Clause> = values
         .iter()
         .filter_map(|value| value.to_str().ok())
@@ -36,7 +38,7 @@ pub(super) fn of(values: GetAll<'_, HeaderValue>) -> Vec<Clause> {
     clauses
 }
 
-/// The clauses of one header value, without clauses of quality 0.
+/// Returns the clauses of one header value, without clauses of quality 0.
 pub(super) fn parse(text: &str) -> Vec<Clause> {
     text.split(',')
         .map(str::trim)
@@ -51,7 +53,7 @@ fn clause(text: &str) -> Clause {
     let media_type = parts.next().unwrap_or_default().to_ascii_lowercase();
     let mut clause = Clause {
         media_type,
-        shape: Default::default(),
+        parameters: Default::default(),
         quality: 1.0,
     };
     for part in parts {
@@ -60,9 +62,9 @@ fn clause(text: &str) -> Clause {
         };
         let value = value.trim().trim_matches('"');
         match key.trim() {
-            "as" => value.clone_into(&mut clause.shape[0]),
-            "g" => value.clone_into(&mut clause.shape[1]),
-            "v" => value.clone_into(&mut clause.shape[2]),
+            "as" => value.clone_into(&mut clause.parameters[0]),
+            "g" => value.clone_into(&mut clause.parameters[1]),
+            "v" => value.clone_into(&mut clause.parameters[2]),
             "q" => clause.quality = value.parse().unwrap_or(1.0),
             _ => {}
         }

@@ -1,4 +1,4 @@
-//! Body of a document: a large body is stored only as gzip, which almost all clients accept.
+//! Body of a document. A large body is stored only as gzip, which almost all clients accept.
 
 use std::io::{self, Read, Write};
 
@@ -21,7 +21,7 @@ pub(super) enum Content {
     /// A small body, uncompressed.
     Plain(Bytes),
     /// A large body, compressed.
-    Zipped {
+    Gzip {
         /// The compressed bytes.
         gzip: Bytes,
         /// Length of the uncompressed body, in bytes.
@@ -40,17 +40,17 @@ impl Content {
             Ok(mut gzip) => {
                 gzip.shrink_to_fit();
                 let (gzip, length) = (gzip.into(), body.len());
-                Self::Zipped { gzip, length }
+                Self::Gzip { gzip, length }
             }
             // Writing to memory does not fail.
             Err(_) => Self::Plain(body),
         }
     }
 
-    /// The compressed bytes of a large body.
+    /// The compressed bytes of a large body; `None` for a small body.
     pub(super) const fn gzip(&self) -> Option<&Bytes> {
         match self {
-            Self::Zipped { gzip, .. } => Some(gzip),
+            Self::Gzip { gzip, .. } => Some(gzip),
             Self::Plain(_) => None,
         }
     }
@@ -59,7 +59,7 @@ impl Content {
     pub(super) const fn len(&self) -> usize {
         match self {
             Self::Plain(body) => body.len(),
-            Self::Zipped { length, .. } => *length,
+            Self::Gzip { length, .. } => *length,
         }
     }
 
@@ -67,7 +67,7 @@ impl Content {
     pub(super) fn plain(&self) -> Body {
         match self {
             Self::Plain(body) => Body::from(body.clone()),
-            Self::Zipped { gzip, .. } => {
+            Self::Gzip { gzip, .. } => {
                 let decoder = GzDecoder::new(gzip.clone().reader());
                 Body::from_stream(stream::iter(Pieces(decoder)))
             }

@@ -1,4 +1,4 @@
-//! The documents of a server's groups, rendered by crate `openapi`.
+//! Documents of the API groups of a server, as the crate `berth-openapi` renders them.
 
 use berth_openapi::{
     AGGREGATED_DISCOVERY, Discovery, OPENAPI_V2_PROTOBUF, OpenApiV2, ResourceDoc, SubresourceDoc,
@@ -9,7 +9,8 @@ use crate::resource::{Backing, Group, Resource};
 use crate::yaml;
 
 impl Documents {
-    /// Renders discovery and OpenAPI of `groups`. `title` and `version` (`v1.2.3`) are the server's own.
+    /// Renders discovery and OpenAPI of `groups`. `title` and `version` (such as `v1.2.3`) are the name and
+    /// the version of the server.
     #[must_use]
     pub fn of_groups(title: &str, version: &str, groups: &[Group]) -> Self {
         let resources: Vec<ResourceDoc> = groups
@@ -99,10 +100,10 @@ fn plain(path: &str, document: &berth_openapi::Document, hash: Option<String>) -
     }
 }
 
-/// Renders the document as YAML, which only discovery needs.
+/// Renders `document` as YAML; `None` for documents other than discovery, which have no YAML form.
 fn in_yaml(document: &berth_openapi::Document, public: bool) -> Option<Form> {
     let content_type = match document.content_type {
-        _ if !yaml::SERVED => return None,
+        _ if !yaml::SUPPORTED => return None,
         "application/json" => "application/yaml",
         AGGREGATED_DISCOVERY => "application/yaml;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
         _ => return None,

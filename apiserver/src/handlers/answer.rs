@@ -18,16 +18,17 @@ use crate::context::RequestCx;
 use crate::list_body::{self, ChunkBody, Chunks, ListBody};
 use crate::negotiation::{self, Answer, Encoding, Forms, MediaType, MetaVersion, Shape};
 use crate::protobuf;
-use crate::render::{Messages, View};
+use crate::render::{MessageEncoder, ObjectForm};
 use crate::request_info::RequestInfo;
-use crate::respond::{self, JoinedList};
+use crate::respond;
+use crate::response_facts::JoinedList;
 use crate::served::ServedVersion;
-use crate::table::{self, Include, TableForm};
+use crate::table::{self, IncludeObjectPolicy, TableForm};
 use crate::yaml;
 
 impl Cx<'_> {
-    /// Negotiates the form of the answer. This precedes the operation, so that a request with the answer 406
-    /// changes nothing.
+    /// Negotiates the form of the answer. Handlers call this before the operation, so that a request with the
+    /// answer 406 changes nothing.
     pub(super) fn negotiate(&self, answer: Answer) -> Result<MediaType, Status> {
         let forms = self.state.forms(self.served, &self.request.info);
         self.negotiate_forms(answer, forms)
@@ -44,13 +45,13 @@ impl Cx<'_> {
         let request = self.request;
         let accepted = negotiation::negotiate(&request.headers, &request.info.query, answer, forms)?;
         if matches!(accepted.shape, Shape::Table(_)) {
-            Include::parse(&self.request.info.query)?;
+            IncludeObjectPolicy::parse(&self.request.info.query)?;
         }
         Ok(accepted)
     }
 
     pub(super) fn table_form(&self, version: MetaVersion) -> Result<TableForm, Status> {
-        let include = Include::parse(&self.request.info.query)?;
+        let include = IncludeObjectPolicy::parse(&self.request.info.query)?;
         Ok(TableForm {
             version,
             include,
@@ -74,25 +75,26 @@ impl Cx<'_> {
                 form.of_objects(self.served, &metadata, std::iter::once(object)),
             );
         }
-        let view = View::of(accepted.shape);
-        let json = || view.render(self.served, object).join();
-        if let (Encoding::Protobuf, Some(messages)) = (accepted.encoding, self.messages(view)) {
-            self.request.annotations.answer(|| json().into());
+        let form = ObjectForm::of(accepted.shape);
+        let json = || form.render(self.served, object).join();
+        if let (Encoding::Protobuf, Some(messages)) = (accepted.encoding, self.messages(form)) {
+            self.request.annotations.record_response_body(|| json().into());
             let envelope = messages.envelope(object).into();
             return Ok(respond::bytes(code, accepted.encoding.content_type(), envelope));
         }
         self.whole(accepted, code, json())
     }
 
-    /// Encoder of the resource's objects as protobuf messages; `None` if no codec knows the message.
-    pub(super) fn messages(&self, view: View) -> Option<Messages> {
+    /// Returns the encoder of the resource's objects as protobuf messages; `None` if no codec knows the
+    /// message.
+    pub(super) fn messages(&self, form: ObjectForm) -> Option<MessageEncoder> {
         let codec = self.state.codec.as_ref()?;
         let served = self.served;
-        let is_known = codec.writes(&served.api_version, served.info().kind);
-        is_known.then(|| Messages {
+        let is_known = codec.has_message(&served.api_version, served.info().kind);
+        is_known.then(|| MessageEncoder {
             codec: Arc::clone(codec),
             served: Arc::clone(served),
-            view,
+            form,
         })
     }
 
@@ -101,13 +103,13 @@ impl Cx<'_> {
         if accepted.encoding == Encoding::Protobuf
             && let Some(envelope) = self.state.envelope(&parse(&json)?)
         {
-            self.request.annotations.answer(|| json.into());
+            self.request.annotations.record_response_body(|| json.into());
             return Ok(respond::bytes(code, accepted.encoding.content_type(), envelope));
         }
         whole(accepted, code, json)
     }
 
-    /// Renders the reply of one of the program's own handlers.
+    /// Renders the reply of a handler of the program.
     pub(super) fn reply(
         &self,
         accepted: MediaType,
@@ -128,9 +130,9 @@ impl Cx<'_> {
             Shape::Table(version) => {
                 let form = self.table_form(version)?;
                 let object = match form.include {
-                    Include::Nothing => Value::Null,
-                    Include::Metadata => partial(version, &value["metadata"]),
-                    Include::Object => value.clone(),
+                    IncludeObjectPolicy::Nothing => Value::Null,
+                    IncludeObjectPolicy::Metadata => partial(version, &value["metadata"]),
+                    IncludeObjectPolicy::Object => value.clone(),
                 };
                 chunks(
                     accepted,
@@ -141,8 +143,8 @@ impl Cx<'_> {
         }
     }
 
-    /// Renders a `Status` of success.
-    pub(super) fn done(&self, accepted: MediaType, status: &Status) -> Result<Response<Body>, Status> {
+    /// Renders the `Status` of a successful request.
+    pub(super) fn status(&self, accepted: MediaType, status: &Status) -> Result<Response<Body>, Status> {
         let json = serde_json::to_vec(status).map_err(|problem| Status::internal(problem.to_string()))?;
         self.whole(accepted, StatusCode::OK, json.into())
     }
@@ -163,16 +165,19 @@ impl Cx<'_> {
             Shape::Table(version) => {
                 let form = self.table_form(version)?;
                 let object = match form.include {
-                    Include::Nothing => b"null".to_vec(),
-                    Include::Metadata => partial(version, &document.metadata()).to_string().into_bytes(),
-                    Include::Object => document.json()?,
+                    IncludeObjectPolicy::Nothing => b"null".to_vec(),
+                    IncludeObjectPolicy::Metadata => {
+                        partial(version, &document.metadata()).to_string().into_bytes()
+                    }
+                    IncludeObjectPolicy::Object => document.json()?,
                 };
                 chunks(accepted, code, form.of_rows(&document.rows(), &object))
             }
         }
     }
 
-    /// The rows of an object from a handler: with the kind's own columns if the object is of that kind.
+    /// Returns the table rows of an object from a handler of the program. An object of the resource's own
+    /// kind has the columns of this kind.
     fn rows_of(&self, value: &Value) -> Rows {
         let kind = self.served.kind();
         let is_own_kind = value["kind"].as_str() == Some(self.served.info().kind);
@@ -181,7 +186,7 @@ impl Cx<'_> {
                 columns: kind.columns().to_vec(),
                 rows: vec![kind.row(&object)],
             },
-            _ => table::plain_rows(value),
+            _ => table::name_and_age(value),
         }
     }
 
@@ -197,16 +202,18 @@ impl Cx<'_> {
                 self.table(accepted, body).await
             }
             shape => {
-                let view = View::of(shape);
+                let form = ObjectForm::of(shape);
                 let json = |items| {
-                    let head = self.list_head(view, &metadata);
-                    ListBody::json(Arc::clone(self.served), view, head, items)
+                    let head = self.list_head(form, &metadata);
+                    ListBody::json(Arc::clone(self.served), form, head, items)
                 };
-                let messages = self.messages(view);
+                let messages = self.messages(form);
                 let body = match messages.filter(|_| accepted.encoding == Encoding::Protobuf) {
                     Some(messages) => {
                         let items = || page.items.clone();
-                        self.request.annotations.answer(|| json(items()).into_bytes());
+                        self.request
+                            .annotations
+                            .record_response_body(|| json(items()).into_bytes());
                         let metadata =
                             messages
                                 .codec
@@ -220,17 +227,19 @@ impl Cx<'_> {
         }
     }
 
-    fn list_head(&self, view: View, metadata: &str) -> Bytes {
-        let (kind, api_version) = match view {
-            View::Full => (
+    /// Returns the JSON of a list up to the first item.
+    fn list_head(&self, form: ObjectForm, metadata: &str) -> Bytes {
+        let (kind, api_version) = match form {
+            ObjectForm::Full => (
                 format!("{}List", self.served.info().kind),
                 &*self.served.api_version,
             ),
-            View::Partial(version) => ("PartialObjectMetadataList".to_owned(), version.api_version()),
+            ObjectForm::Partial(version) => ("PartialObjectMetadataList".to_owned(), version.api_version()),
         };
         format!(r#"{{"kind":"{kind}","apiVersion":"{api_version}","metadata":{metadata},"items":["#).into()
     }
 
+    /// Returns the response with the list `body`, compressed if it is large.
     async fn list_body(
         &self,
         accepted: MediaType,
@@ -256,36 +265,36 @@ impl Cx<'_> {
     }
 
     /// Renders the list of `page`, whose `items` are already serialized.
-    pub(super) async fn written_list(
+    pub(super) async fn serialized_list(
         &self,
         accepted: MediaType,
         page: &Page,
         items: Chunks,
     ) -> Result<Response<Body>, Status> {
-        let head = self.list_head(View::Full, &page.metadata());
+        let head = self.list_head(ObjectForm::Full, &page.metadata());
         let list = items.within(head, list_body::TAIL);
         let key = self.body_key(accepted, page.revision);
         self.chunked(accepted, Some(key), list).await
     }
 
-    /// Cache key of the list that the request reads at `revision`.
+    /// Returns the cache key of the list that the request reads at `revision`.
     fn body_key(&self, accepted: MediaType, revision: Revision) -> BodyKey {
         let info = &self.request.info;
         let query: Vec<_> = info.query.pairs().collect();
         BodyKey {
-            target: format!("{}?{query:?}", info.path),
+            path_and_query: format!("{}?{query:?}", info.path),
             accepted,
             revision,
         }
     }
 
-    /// Renders a table. The compressed form of a table cannot be shared, since ages change every second.
+    /// Renders a table. Other requests cannot share a compressed table, since ages change every second.
     async fn table(&self, accepted: MediaType, table: Chunks) -> Result<Response<Body>, Status> {
         self.chunked(accepted, None, table).await
     }
 
-    /// Sends a finished body; `key` is the cache key of the compressed form, if other requests can share that
-    /// form.
+    /// Sends a complete body. `key` is the cache key of the compressed body; `None` if other requests cannot
+    /// share the compressed body.
     async fn chunked(
         &self,
         accepted: MediaType,
@@ -312,7 +321,7 @@ impl Cx<'_> {
 const LIST_META: (&str, &str) = ("meta.k8s.io/v1", "ListMeta");
 
 impl ApiState {
-    /// Forms of the answers to requests for a resource or its subresources.
+    /// Returns the forms of the answer to a request for a resource or a subresource.
     pub(super) fn forms(&self, served: &ServedVersion, info: &RequestInfo) -> Forms {
         let own = || (Cow::Borrowed(&*served.api_version), served.info().kind);
         let (api_version, kind) = match served.subresource(&info.subresource) {
@@ -322,7 +331,7 @@ impl ApiState {
         let codec = self.codec.as_ref();
         Forms {
             tables: served.kind().has_rows(),
-            messages: codec.is_some_and(|codec| codec.writes(&api_version, kind)),
+            messages: codec.is_some_and(|codec| codec.has_message(&api_version, kind)),
         }
     }
 
@@ -342,19 +351,19 @@ impl ApiState {
         if has_messages && negotiation::wants_protobuf(&request.headers) {
             let envelope = serde_json::to_value(status).ok();
             if let Some(envelope) = envelope.and_then(|value| self.envelope(&value)) {
-                respond::replace(&mut response, Encoding::Protobuf.content_type(), envelope);
+                respond::replace_body(&mut response, Encoding::Protobuf.content_type(), envelope);
             }
         }
         response
     }
 }
 
-/// The PartialObjectMetadata with `metadata`.
+/// Returns the PartialObjectMetadata with `metadata`.
 fn partial(version: MetaVersion, metadata: &Value) -> Value {
     json!({"kind": "PartialObjectMetadata", "apiVersion": version.api_version(), "metadata": metadata})
 }
 
-/// Renders a body in one piece, in the negotiated encoding, with JSON instead of protobuf.
+/// Renders a body in one piece, in the negotiated encoding, except that JSON replaces protobuf.
 fn whole(accepted: MediaType, code: StatusCode, json: Bytes) -> Result<Response<Body>, Status> {
     let bytes = match accepted.encoding {
         // A value without a message is sent as JSON, which every client accepts.
@@ -382,6 +391,7 @@ fn parse(json: &[u8]) -> Result<Value, Status> {
     serde_json::from_slice(json).map_err(|problem| Status::internal(problem.to_string()))
 }
 
+/// Renders a body in chunks: as JSON, or in one piece in another encoding.
 fn chunks(accepted: MediaType, code: StatusCode, chunks: Chunks) -> Result<Response<Body>, Status> {
     let list = chunks.into_list();
     if accepted.encoding == Encoding::Json {
@@ -393,6 +403,7 @@ fn chunks(accepted: MediaType, code: StatusCode, chunks: Chunks) -> Result<Respo
     whole(accepted, code, all.into())
 }
 
+/// Returns the response with a body of `length` bytes.
 fn sized(accepted: MediaType, code: StatusCode, length: u64, body: Body) -> Response<Body> {
     let mut response = Response::new(body);
     *response.status_mut() = code;
@@ -408,6 +419,7 @@ fn sized(accepted: MediaType, code: StatusCode, length: u64, body: Body) -> Resp
     response
 }
 
+/// Returns the response with a compressed body.
 fn gzipped(accepted: MediaType, chunks: std::collections::VecDeque<Bytes>) -> Response<Body> {
     let body = ChunkBody::new(chunks);
     let mut response = sized(accepted, StatusCode::OK, body.len(), Body::new(body));

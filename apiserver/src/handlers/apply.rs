@@ -1,5 +1,5 @@
-//! `patch` with `application/apply-patch+yaml`: the fields of one manager are merged with the fields of the
-//! others.
+//! `patch` with `application/apply-patch+yaml`: the fields of one manager are merged with the fields of
+//! other managers.
 
 mod config;
 mod last_applied;
@@ -7,7 +7,7 @@ mod last_applied;
 use axum::body::Body;
 use berth_apimachinery::write::{CommitError, WriteRefusal};
 use berth_apimachinery::{FieldError, Object, Schema, Status, Via};
-use berth_apply::{ApplyError, Managers, Only, Reset, Types, Writer};
+use berth_apply::{ApplyError, Managers, Reset, SingleVersion, Types, Writer};
 use http::{Response, StatusCode};
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ use crate::negotiation::Answer;
 use crate::options::WriteOptions;
 use crate::registry;
 use crate::registry::{
-    Application, CONFLICT_ATTEMPTS, Ownership, ToStored, WriteIntent, drop_nulls, metadata, text,
+    Application, CONFLICT_ATTEMPTS, Ownership, StoredApplication, WriteIntent, drop_nulls, metadata, text,
 };
 use crate::resource::Part;
 use config::Config;
@@ -36,13 +36,13 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
     };
     let mut attempt = 1;
     loop {
-        let edit = |current: &Object| apply.to(current);
+        let edit = |current: &Object| apply.apply_to(current);
         let missing = match write(cx, options.dry_run, subresource, true, edit).await {
             Ok(object) => return cx.object(accepted, StatusCode::OK, &object),
             Err(missing)
                 if subresource.is_empty()
-                    && cx.served.takes("create")
-                    && missing.why == WriteRefusal::Gone =>
+                    && cx.served.supports("create")
+                    && missing.reason == WriteRefusal::Gone =>
             {
                 missing
             }
@@ -51,14 +51,14 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
         match apply.create().await {
             Ok(object) => return cx.object(accepted, StatusCode::CREATED, &object),
             // Another client has created the object concurrently.
-            Err(error) if error.why == WriteRefusal::Exists && attempt < CONFLICT_ATTEMPTS => attempt += 1,
-            Err(error) if error.why == WriteRefusal::Exists => return Err(missing.into()),
+            Err(error) if error.reason == WriteRefusal::Exists && attempt < CONFLICT_ATTEMPTS => attempt += 1,
+            Err(error) if error.reason == WriteRefusal::Exists => return Err(missing.into()),
             Err(error) => return Err(error.into()),
         }
     }
 }
 
-/// Applies a configuration to a `subresource` that represents `part` of its object.
+/// Applies a configuration to `subresource`, which represents the `part` of an object.
 pub(super) async fn to_part(
     cx: &Cx<'_>,
     subresource: &'static str,
@@ -78,9 +78,9 @@ pub(super) async fn to_part(
         config: &config,
         subresource,
     };
-    let edit = |current: &Object| apply.to(current);
+    let edit = |current: &Object| apply.apply_to(current);
     let object = write(cx, options.dry_run, subresource, true, edit).await?;
-    Ok(Reply::Value(part.shown(&object)))
+    Ok(Reply::Value(part.part_of(&object)))
 }
 
 /// Checks that `config` fits the schema of a subresource.
@@ -90,7 +90,7 @@ fn check_schema(
     cx: &Cx<'_>,
     config: &Value,
 ) -> Result<(), Status> {
-    let only = Only {
+    let only = SingleVersion {
         api_version: expected.api_version,
         types: &Types::of(schema),
     };
@@ -106,6 +106,7 @@ fn check_schema(
     applied.map(drop).map_err(|problem| refusal(&problem))
 }
 
+/// One server-side apply of a client.
 struct Apply<'a> {
     cx: &'a Cx<'a>,
     options: WriteOptions,
@@ -114,7 +115,8 @@ struct Apply<'a> {
 }
 
 impl Apply<'_> {
-    /// Whether the configuration has the form of the whole object, not a form of the subresource.
+    /// Whether the configuration has the form of the whole object; otherwise it has the form of the
+    /// subresource.
     fn is_whole_object(&self) -> bool {
         matches!(self.subresource, "" | "status")
     }
@@ -129,11 +131,11 @@ impl Apply<'_> {
         }
     }
 
-    /// Applies the configuration to the present object.
-    fn to(&self, current: &Object) -> Result<WriteIntent, Status> {
+    /// Applies the configuration to the stored object `current`.
+    fn apply_to(&self, current: &Object) -> Result<WriteIntent, Status> {
         let (cx, config) = (self.cx, self.config.value());
         let application = self.application(via(self.subresource));
-        let stored = application.to(current);
+        let stored = application.for_stored(current);
         let force = !self.conflicts_with_keeper(&stored)? && self.options.force;
         let applied = match stored.apply(force) {
             Err(ApplyError::Conflicts(conflicts)) => {
@@ -156,22 +158,22 @@ impl Apply<'_> {
             return Err(self.invalid(FieldError::invalid("metadata.uid", uid, "field is immutable")));
         }
         if self.is_whole_object() {
-            last_applied::keep(cx, &stored.live, config, &mut applied.object);
+            last_applied::update_annotation(cx, &stored.live, config, &mut applied.object);
         }
         self.check(&mut applied.object)?;
         Ok(stored.into_intent(applied))
     }
 
-    /// Whether the configuration conflicts with fields of the kind's keeper.
+    /// Whether the configuration conflicts with fields that the keeper of the kind applied.
     ///
     /// # Errors
     /// 403 when the request uses the keeper's field manager.
-    fn conflicts_with_keeper(&self, stored: &ToStored<'_>) -> Result<bool, Status> {
+    fn conflicts_with_keeper(&self, stored: &StoredApplication<'_>) -> Result<bool, Status> {
         let cx = self.cx;
         let Some(keeper) = cx.served.kind().keeper() else {
             return Ok(false);
         };
-        registry::own_name(keeper, &cx.manager)
+        registry::check_not_keeper(keeper, &cx.manager)
             .map_err(|text| Status::forbidden(cx.served.name, cx.name, &text))?;
         Ok(match stored.apply(false) {
             Err(ApplyError::Conflicts(conflicts)) => registry::concerns(keeper, &conflicts),
@@ -199,18 +201,20 @@ impl Apply<'_> {
         }
         let application = self.application(Via::Create);
         let body = || {
-            let applied = application.to_nothing(self.options.force);
+            let applied = application.apply_to_absent(self.options.force);
             let mut applied = applied.map_err(|problem| refusal(&problem))?;
             self.check(&mut applied.object)?;
             metadata(&mut applied.object).remove("resourceVersion");
-            Ok(WriteIntent::made(applied))
+            Ok(WriteIntent::of_first_apply(applied))
         };
         let actor = cx.actor(self.options.dry_run);
         let registry = &cx.state.registry;
-        registry.create_asked(cx.served, actor, cx.namespace, body).await
+        registry
+            .create_for_client(cx.served, actor, cx.namespace, body)
+            .await
     }
 
-    /// Checks the result like the body of an update or a create.
+    /// Checks the resulting object like the body of an update or a create.
     fn check(&self, value: &mut Value) -> Result<(), Status> {
         let cx = self.cx;
         drop_nulls(value);

@@ -1,6 +1,6 @@
 //! Conversion of a request body to the value that is written.
 
-use berth_apimachinery::{Schema, Status, Unknown};
+use berth_apimachinery::{Schema, Status, UnknownFields};
 use serde_json::Value;
 
 use super::Cx;
@@ -9,7 +9,7 @@ use crate::options::WriteOptions;
 use crate::registry;
 
 impl Cx<'_> {
-    /// apiVersion and kind that bodies of the resource itself must have.
+    /// Returns the apiVersion and kind that bodies of the resource must have; subresources may have others.
     pub(super) fn expected(&self) -> ExpectedType<'_> {
         ExpectedType {
             api_version: &self.served.api_version,
@@ -17,9 +17,9 @@ impl Cx<'_> {
         }
     }
 
-    /// Parses the body of a create or an update. Checks its kind, its namespace, the types of its metadata
-    /// (and of all fields, for kinds with a type of their own), and unknown and duplicate fields as the
-    /// client requests.
+    /// Parses the body of a create or an update. Checks the kind, the namespace and the types of the metadata
+    /// (for kinds with a Go type in kube-apiserver, the types of all fields), and reports unknown and
+    /// duplicate fields as the client requests.
     pub(super) fn read_body(
         &self,
         expected: ExpectedType<'_>,
@@ -30,14 +30,16 @@ impl Cx<'_> {
         let codec = self.state.codec.as_deref();
         let has_own_type = self.served.has_own_type();
         let doubles = if has_own_type {
-            Doubles::Kept
+            Doubles::AsDouble
         } else {
-            Doubles::Whole
+            Doubles::AsInteger
         };
         let decoded = decode::body(codec, &request.headers, &request.body, doubles)?;
         let mut value = decoded.value;
         if decode::media_type(&request.headers).contains("protobuf") {
-            request.annotations.object(|| value.to_string().into_bytes());
+            request
+                .annotations
+                .record_request_body(|| value.to_string().into_bytes());
         }
         decode::identify(&mut value, expected)?;
         registry::drop_nulls(&mut value);
@@ -58,15 +60,16 @@ impl Cx<'_> {
         Ok(value)
     }
 
-    /// The fields of `value` that its kind does not have, and that `before` does not have: Kubernetes' own
-    /// kinds have the fields of their messages, all others have the fields of their schema.
+    /// Returns the fields of `value` that are unknown and that `before` does not have. For a kind whose
+    /// protobuf message the codec knows, fields outside of the message are unknown; for other kinds, fields
+    /// outside of `schema`.
     pub(super) fn unknown_fields(
         &self,
         expected: ExpectedType<'_>,
         schema: Option<&Schema>,
         value: &Value,
         before: &Value,
-    ) -> Unknown {
+    ) -> UnknownFields {
         let ExpectedType { api_version, kind } = expected;
         let codec = self.state.codec.as_ref();
         let unknown = codec

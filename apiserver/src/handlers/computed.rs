@@ -42,28 +42,28 @@ pub(super) async fn list(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let accepted = cx.negotiate(Answer::List)?;
     let mut options = ListOptions::parse(&cx.request.info.query, false)?;
     options.limit = list::answer_limit(accepted, options.limit);
-    let rest = Rest::of(cx, &options).await?;
+    let rest = RemainingList::of(cx, &options).await?;
     if accepted.shape == Shape::Full
-        && let Some((page, items)) = rest.serialize(options.limit)?
+        && let Some((page, items)) = rest.serialized_page(options.limit)?
     {
-        return cx.written_list(accepted, &page, items).await;
+        return cx.serialized_list(accepted, &page, items).await;
     }
     let page = rest.computed_page(options.limit)?;
     cx.list(accepted, page).await
 }
 
-/// The rest of a computed list from the beginning of a page.
-struct Rest<'a> {
+/// Part of a computed list from the beginning of a page to the end.
+struct RemainingList<'a> {
     cx: &'a Cx<'a>,
     selection: Selection,
     listing: Arc<dyn Listing>,
-    /// Number of the cached listing, if earlier pages used the same listing.
+    /// Number of the listing in the cache; `None` if the listing is not cached.
     listing_number: Option<u64>,
     /// Index of the first object of the page.
     first: usize,
 }
 
-impl<'a> Rest<'a> {
+impl<'a> RemainingList<'a> {
     async fn of(cx: &'a Cx<'_>, options: &ListOptions) -> Result<Self, Status> {
         let selection = list::selection(cx, options)?;
         let token = list::token(options)?;
@@ -91,21 +91,21 @@ impl<'a> Rest<'a> {
     }
 
     /// Returns the token of the page after `last`, and caches the listing for that page.
-    fn next(&self, last: &Name) -> String {
-        let keep = || {
+    fn next_token(&self, last: &Name) -> String {
+        let cache = || {
             let listings = &self.cx.state.listings;
             listings.keep(&list_identity(self.cx), Arc::clone(&self.listing))
         };
-        let number = self.listing_number.unwrap_or_else(keep);
+        let number = self.listing_number.unwrap_or_else(cache);
         Token::after(last, self.listing.revision())
             .of_listing(number)
             .encode()
     }
 
-    /// Returns a page of at most `limit` objects (0 means all), serialized by the listing; `None` if each
-    /// object must be computed.
-    fn serialize(&self, limit: usize) -> Result<Option<(Page, Chunks)>, Status> {
-        if !self.selection.is_left_to_others() {
+    /// Returns a page of at most `limit` objects (0 means all), which the listing serializes; `None` if each
+    /// object must be computed, for the selection or by the listing.
+    fn serialized_page(&self, limit: usize) -> Result<Option<(Page, Chunks)>, Status> {
+        if !self.selection.accepts_any_metadata() {
             return Ok(None);
         }
         let count = self.listing.len();
@@ -120,7 +120,7 @@ impl<'a> Rest<'a> {
         let page = Page {
             revision: self.listing.revision(),
             remaining: Some(remaining).filter(|&remaining| remaining > 0 && self.selection.is_everything()),
-            next: (remaining > 0).then(|| self.next(&self.listing.name(end - 1))),
+            next: (remaining > 0).then(|| self.next_token(&self.listing.name(end - 1))),
             ..Page::default()
         };
         Ok(Some((page, items)))
@@ -134,7 +134,7 @@ impl<'a> Rest<'a> {
             ..Page::default()
         };
         let selected = |index| -> Result<Option<Arc<Object>>, Status> {
-            budget::wanted()?;
+            budget::check_needed()?;
             let object = self.listing.object(index)?;
             Ok(self.selection.matches_metadata(&object).then_some(object))
         };
@@ -152,13 +152,13 @@ impl<'a> Rest<'a> {
             following.next().transpose()?.is_some()
         };
         if let (true, Some(last)) = (more, page.items.last()) {
-            page.next = Some(self.next(&Name::new(last.meta().namespace(), last.meta().name())));
+            page.next = Some(self.next_token(&Name::new(last.meta().namespace(), last.meta().name())));
         }
         Ok(page)
     }
 }
 
-/// Number of objects that are serialized into one piece of a body.
+/// Number of objects that are serialized together into one piece of a body.
 const PIECE: usize = 512;
 
 /// Serializes the objects of `listing` at `indices` as JSON with commas between them, in pieces; `None` if
@@ -177,7 +177,8 @@ fn serialize(listing: &dyn Listing, indices: Range<usize>) -> Result<Option<Chun
     Ok(Some(items))
 }
 
-/// Identity of the list and its reader. A listing is used only for further pages of this identity.
+/// Returns the identity of the list and of the reader. A cached listing is used only for further pages with
+/// the same identity.
 fn list_identity(cx: &Cx<'_>) -> String {
     let query = &cx.request.info.query;
     let selector = |key: &str| query.first(key).unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! `create`: 201 and the stored object.
+//! Handler of `create`: answers 201 with the object.
 
 use axum::body::Body;
 use berth_apimachinery::Status;
@@ -20,7 +20,7 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let actor = cx.actor(options.dry_run);
     let registry = &cx.state.registry;
     let object = registry
-        .create_asked(cx.served, actor, cx.namespace, body)
+        .create_for_client(cx.served, actor, cx.namespace, body)
         .await?;
     cx.object(accepted, StatusCode::CREATED, &object)
 }

@@ -11,19 +11,19 @@ use super::list::{self, Page};
 use crate::decode::{self, Doubles, ExpectedType};
 use crate::negotiation::Answer;
 use crate::options::{DeleteOptions, ListOptions};
-use crate::registry::{DeleteOutcome, Target};
+use crate::registry::{DeleteOutcome, ObjectAddress};
 
-/// Number of objects of a collection that are deleted concurrently; the store joins queued writes into one
-/// commit.
+/// Number of objects of a collection that are deleted concurrently. The store joins concurrent writes into
+/// one commit.
 const CONCURRENCY: usize = 32;
 
 pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let accepted = cx.negotiate(Answer::Object)?;
     let options = options(cx)?;
     let actor = cx.actor(options.dry_run);
-    match cx.state.registry.delete(cx.target(), actor, &options).await? {
+    match cx.state.registry.delete(cx.address(), actor, &options).await? {
         DeleteOutcome::Pending(object) => cx.object(accepted, StatusCode::OK, &object),
-        DeleteOutcome::Gone(object) => cx.done(accepted, &success(cx, &object)),
+        DeleteOutcome::Gone(object) => cx.status(accepted, &success(cx, &object)),
     }
 }
 
@@ -36,16 +36,16 @@ pub(super) async fn handle_collection(cx: &Cx<'_>) -> Result<Response<Body>, Sta
     let results = stream::iter(page.items.clone()).map(|object| {
         let options = &options;
         async move {
-            let target = Target {
+            let address = ObjectAddress {
                 served: cx.served,
                 namespace: object.meta().namespace(),
                 name: object.meta().name(),
             };
-            match cx.state.registry.delete(target, actor, options).await {
+            match cx.state.registry.delete(address, actor, options).await {
                 // The answer has the objects as they were before the deletion.
                 Ok(_) => Ok(Some(object)),
-                // An object that another client deleted concurrently is deleted as requested.
-                Err(error) if error.why == WriteRefusal::Gone => Ok(None),
+                // The object was deleted concurrently, which is not an error; the answer omits the object.
+                Err(error) if error.reason == WriteRefusal::Gone => Ok(None),
                 Err(error) => Err(Status::from(error)),
             }
         }
@@ -55,7 +55,8 @@ pub(super) async fn handle_collection(cx: &Cx<'_>) -> Result<Response<Body>, Sta
     cx.list(accepted, Page { items, ..page }).await
 }
 
-/// Parses the options: from the body if there is one, otherwise from the query. `dryRun` may be in either.
+/// Parses the options of a delete: from the body if there is one, otherwise from the query. `dryRun` in the
+/// query counts in both cases.
 pub(super) fn options(cx: &Cx<'_>) -> Result<DeleteOptions, Status> {
     let request = cx.request;
     if request.body.is_empty() {
@@ -65,7 +66,7 @@ pub(super) fn options(cx: &Cx<'_>) -> Result<DeleteOptions, Status> {
         cx.state.codec.as_deref(),
         &request.headers,
         &request.body,
-        Doubles::Whole,
+        Doubles::AsInteger,
     )?
     .value;
     let is_absent_or = |value: &serde_json::Value, field: &str, wanted: &str| {
@@ -91,6 +92,7 @@ pub(super) fn options(cx: &Cx<'_>) -> Result<DeleteOptions, Status> {
     Ok(options)
 }
 
+/// Returns the `Status` for the deletion of `object`.
 pub(super) fn success(cx: &Cx<'_>, object: &Object) -> Status {
     Status::success(Some(Details {
         name: object.meta().name().to_owned(),

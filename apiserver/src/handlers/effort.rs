@@ -19,17 +19,17 @@ use crate::served::ServedVersion;
 const OBJECT: usize = 8;
 /// Effort of comparing one term of a selector with one object's labels.
 const TERM: usize = 4;
-/// Effort of parsing an object for a field selector: it is parsed once for all fields.
+/// Effort of parsing an object for a field selector, once for all fields.
 const FIELDS: usize = 64;
 /// Effort of a row of a table.
 const ROW: usize = 100;
-/// Effort of an object in a view.
+/// Effort of converting an object for a view.
 const VIEWED: usize = 500;
 /// Effort of a byte that is parsed and serialized again, as indented JSON, YAML or protobuf.
 const REWRITTEN: usize = 4;
 
-/// The effort of the request with `info` and `headers`.
-pub(super) fn of(state: &ApiState, info: &RequestInfo, headers: &HeaderMap) -> usize {
+/// Returns the estimated effort of the request with `info` and `headers`.
+pub(super) fn estimate(state: &ApiState, info: &RequestInfo, headers: &HeaderMap) -> usize {
     let Some(served) = state.served(info) else {
         return 0;
     };
@@ -45,7 +45,7 @@ pub(super) fn of(state: &ApiState, info: &RequestInfo, headers: &HeaderMap) -> u
         .saturating_add(inner_effort)
 }
 
-/// The effort of `inner`, a request through a view: its objects are also served by this server.
+/// The effort of `inner`, a request through a view to objects that this server also serves directly.
 fn through_view(state: &ApiState, inner: &RequestInfo, headers: &HeaderMap) -> usize {
     let Some(served) = state.served(inner) else {
         return 0;
@@ -57,11 +57,11 @@ fn through_view(state: &ApiState, inner: &RequestInfo, headers: &HeaderMap) -> u
     read_effort(state, served, inner, headers).saturating_add(view_effort)
 }
 
-/// The effort of reading the result and serializing it.
+/// The effort of reading the requested objects and serializing them.
 fn read_effort(state: &ApiState, served: &ServedVersion, info: &RequestInfo, headers: &HeaderMap) -> usize {
     if let Backing::Computed(_) = served.resource.backing {
         // The effort of computing the objects is the handler's; the server only compares them.
-        return info.selectors().saturating_mul(TERM * OBJECT);
+        return info.selector_bytes().saturating_mul(TERM * OBJECT);
     }
     if !matches!(info.subresource.as_str(), "" | "status") {
         return 0;
@@ -123,14 +123,14 @@ fn list_effort(served: &ServedVersion, info: &RequestInfo, accepted: Option<Medi
     }
     let (mut count, all) = compared_objects(served, info, each);
     let limit = text("limit").parse().unwrap_or(0);
-    if limit > 0 && info.selectors() == 0 && !list::is_whole(limit) {
+    if limit > 0 && info.selector_bytes() == 0 && !list::is_whole(limit) {
         count = count.min(limit);
     }
     let rewritten = match accepted.is_some_and(is_rewritten) {
         true => REWRITTEN * bytes(&all, info, count, accepted),
         false => 0,
     };
-    count.saturating_mul(each).saturating_add(rewritten) + info.selectors()
+    count.saturating_mul(each).saturating_add(rewritten) + info.selector_bytes()
 }
 
 /// Number of objects that a list compares, each at the cost `each`, and the collection of the resource.
@@ -163,7 +163,7 @@ fn bytes(all: &Collection, info: &RequestInfo, count: usize, accepted: Option<Me
     sum
 }
 
-/// The effort of the admission policies that a write may concern.
+/// The effort of the admission policies that may apply to a write.
 fn admission_effort(state: &ApiState, served: &ServedVersion, info: &RequestInfo) -> usize {
     let operations: &[Operation] = match info.verb {
         "create" => &[Operation::Create],
@@ -192,7 +192,7 @@ fn admission_effort(state: &ApiState, served: &ServedVersion, info: &RequestInfo
             versions: served.info().versions,
             form: Form::Own {
                 kind: served.kind(),
-                held: served.version,
+                object_version: served.version,
             },
         };
         state.registry.chain().effort(&subject)

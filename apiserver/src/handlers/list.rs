@@ -11,16 +11,16 @@ use serde_json::{Map, Value};
 use super::Cx;
 use crate::errors;
 use crate::negotiation::{Answer, MediaType, Shape};
-use crate::options::{ListOptions, Match};
+use crate::options::{ListOptions, VersionMatch};
 use crate::paging::Token;
 use crate::resource::Backing;
 use crate::selection::Selection;
 
-/// Page size from which tables of computed and projected objects are answered completely in one page.
+/// Page size from which a table of computed or projected objects is answered completely in one page.
 ///
-/// kubectl requests tables in pages of 500 rows, and five pages per second after the first ten, so that a
+/// kubectl requests tables in pages of 500 rows: the first ten without delay, then five pages per second. A
 /// table of 20,000 rows would take six seconds. A server may answer more rows than requested, as
-/// kube-apiserver does from its cache. Clients that need small answers request smaller pages.
+/// kube-apiserver does from its watch cache. Clients that need small answers request smaller pages.
 const WHOLE_TABLE_SIZE: usize = 500;
 
 /// One page of a list.
@@ -35,7 +35,7 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// The list's metadata as JSON.
+    /// Returns the metadata of the list as JSON.
     pub(super) fn metadata(&self) -> String {
         let mut fields = Map::new();
         fields.insert("resourceVersion".to_owned(), self.revision.to_string().into());
@@ -59,7 +59,7 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     cx.list(accepted, page).await
 }
 
-/// Highest number of objects in the answer to a request with `limit`; 0 means all.
+/// Returns the highest number of objects in the answer to a request with `limit`; 0 means all.
 pub(super) fn answer_limit(accepted: MediaType, limit: usize) -> usize {
     match accepted.shape {
         Shape::Table(_) if is_whole(limit) => 0,
@@ -80,9 +80,9 @@ pub(super) async fn page(cx: &Cx<'_>, options: &ListOptions) -> Result<Page, Sta
         Some(token) => read_after(cx, token).await?,
         None => read(cx, freshness(options)).await?,
     };
-    let page = cut(cx, &collection, &selection, options.limit, token.as_ref())?;
+    let page = page_after(cx, &collection, &selection, options.limit, token.as_ref())?;
     if page.next.is_some() {
-        hold(cx, &collection);
+        cache_for_later_pages(cx, &collection);
     }
     Ok(page)
 }
@@ -103,13 +103,13 @@ pub(super) fn token(options: &ListOptions) -> Result<Option<Token>, Status> {
     Token::parse(&options.token).map(Some)
 }
 
-/// The required freshness of a first page (docs/reference.md, "Lists and watches").
+/// Returns the required freshness of a first page (docs/reference.md, "Lists and watches").
 fn freshness(options: &ListOptions) -> At {
-    match (options.revision.map(Revision), options.matching) {
+    match (options.revision.map(Revision), options.version_match) {
         (None, _) => At::Latest,
         (Some(Revision(0)), _) => At::Any,
-        (Some(revision), Some(Match::Exact)) => At::Exact(revision),
-        (Some(revision), Some(Match::NotOlderThan)) => At::NotOlderThan(revision),
+        (Some(revision), Some(VersionMatch::Exact)) => At::Exact(revision),
+        (Some(revision), Some(VersionMatch::NotOlderThan)) => At::NotOlderThan(revision),
         // Without `resourceVersionMatch`, the legacy rule applies: a page has exactly the requested revision,
         // and a complete list has at least this revision.
         (Some(revision), None) if options.limit > 0 => At::Exact(revision),
@@ -123,7 +123,7 @@ pub(super) async fn read(cx: &Cx<'_>, at: At) -> Result<Collection, Status> {
     let result = match at {
         // A projection's revisions exist only in this process: waiting for a later revision would be useless.
         At::NotOlderThan(asked) | At::Exact(asked)
-            if cx.served.own_sequence() && asked > source.revision() =>
+            if cx.served.has_local_versions() && asked > source.revision() =>
         {
             Err(StoreError::TooNew {
                 asked,
@@ -154,8 +154,8 @@ async fn read_after(cx: &Cx<'_>, token: &Token) -> Result<Collection, Status> {
     }
 }
 
-/// Caches the list for the following pages: in the store, or in the server for a projection.
-fn hold(cx: &Cx<'_>, collection: &Collection) {
+/// Caches the list for later pages: in the store, or in the server for a projection.
+fn cache_for_later_pages(cx: &Cx<'_>, collection: &Collection) {
     match cx.served.store() {
         Some(store) => store.hold(cx.served.stored, collection),
         None => cx
@@ -165,7 +165,8 @@ fn hold(cx: &Cx<'_>, collection: &Collection) {
     }
 }
 
-fn cut(
+/// Returns the page of at most `limit` selected objects (0 means all) of `collection` that follow `token`.
+fn page_after(
     cx: &Cx<'_>,
     collection: &Collection,
     selection: &Selection,
@@ -194,7 +195,7 @@ fn cut(
     let mut budget = selection.budget();
     for (name, object) in rest.by_ref() {
         if !everything {
-            budget.spend(selection.terms())?;
+            budget.spend(selection.comparisons())?;
             if !selection.matches(object) {
                 continue;
             }
@@ -208,15 +209,16 @@ fn cut(
     }
     if next.is_some() && everything {
         let known_count = match (token, selection.namespace()) {
-            (Some(token), _) => token.left(),
+            (Some(token), _) => token.remaining(),
             (None, None) => Some(collection.items.len()),
             (None, Some(_)) => None,
         };
-        // If the number is unknown, the object that ended the page and the later objects are counted.
+        // If the number is unknown, the first object after the page, which the loop read, and the later
+        // objects are counted.
         let remaining = known_count.and_then(|known_count| known_count.checked_sub(page.items.len()));
         let remaining = remaining.unwrap_or_else(|| 1 + rest.count());
         page.remaining = Some(remaining);
-        next = next.map(|next| next.leaving(remaining));
+        next = next.map(|next| next.with_remaining(remaining));
     }
     page.next = next.map(|token| token.encode());
     Ok(page)

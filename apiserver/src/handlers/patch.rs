@@ -1,4 +1,4 @@
-//! `patch`: the object, or its status, is changed on the server.
+//! `patch`: a patch is applied to the object, or to its status.
 
 use axum::body::Body;
 use berth_apimachinery::{FieldError, Object, Schema, Status};
@@ -26,7 +26,8 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
     let patch = PatchRequest::read(cx, formats)?;
     let schema = cx.served.kind().schema(cx.served.version);
     let edit = |current: &Object| {
-        // The managed fields are omitted if the patch does not change them: they cost as much as the rest.
+        // The managed fields are omitted if the patch does not concern them: parsing them takes as long as
+        // parsing the rest.
         let changes_managers = patch.body.is_about_managers();
         let before = match changes_managers {
             true => render::value(cx.served, current),
@@ -49,7 +50,8 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
 pub(super) struct PatchRequest {
     pub(super) options: WriteOptions,
     body: PatchBody,
-    /// Problems in the patch's text, which are reported as the client requested.
+    /// Problems in the text of the patch, such as duplicate fields, which are reported as the client
+    /// requests.
     problems: Vec<String>,
 }
 
@@ -99,8 +101,8 @@ impl PatchRequest {
     }
 }
 
-/// Checks that the patch does not change the UID; the error is 422. For an update with another UID the error
-/// is a conflict, since the body is meant for another object.
+/// Checks that the patch does not change the UID; the error is 422. An update with another UID is a conflict
+/// instead, since the body is meant for another object.
 fn check_uid(cx: &Cx<'_>, value: &Value, before: &Value) -> Result<(), Status> {
     let uid = |object: &Value| object["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
     let patched = uid(value);
@@ -112,8 +114,8 @@ fn check_uid(cx: &Cx<'_>, value: &Value, before: &Value) -> Result<(), Status> {
     Err(Status::invalid(info.group, info.kind, cx.name, &[error]))
 }
 
-/// The error 422 on `patch`, which is kube-apiserver's answer to a patch with unknown fields. The answer
-/// names no object, since the patch did not result in a valid object.
+/// Returns the error 422 on `patch`, which is kube-apiserver's answer to a patch with an invalid result, for
+/// example with unknown fields. The error names no object, since there is no valid object.
 fn invalid_patch(cx: &Cx<'_>, problem: &str) -> Status {
     let error = FieldError::invalid(
         "patch",
@@ -121,5 +123,5 @@ fn invalid_patch(cx: &Cx<'_>, problem: &str) -> Status {
         problem,
     );
     let info = cx.served.info();
-    Status::invalid(info.group, info.kind, cx.name, &[error]).of_no_object()
+    Status::invalid(info.group, info.kind, cx.name, &[error]).without_object()
 }

@@ -1,5 +1,5 @@
-//! Subresources: `status`, for every kind with a status that is not computed, and the program's own
-//! subresources.
+//! Subresources: `status`, for every kind whose stored objects have a status, and the subresources of the
+//! program.
 
 use axum::body::Body;
 use berth_admission::client::{Form, Subject};
@@ -25,7 +25,7 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
         return Err(Status::no_such_path());
     }
     if let Some(subresource) = cx.served.subresource(&info.subresource) {
-        return Custom::new(cx, subresource).handle().await;
+        return CustomSubresource::new(cx, subresource).handle().await;
     }
     if info.subresource != "status" || !cx.served.has_status() {
         return Err(Status::no_such_path());
@@ -39,13 +39,13 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
 }
 
 /// A subresource that the program handles.
-struct Custom<'a> {
+struct CustomSubresource<'a> {
     cx: &'a Cx<'a>,
     subresource: &'a Subresource,
     api_version: String,
 }
 
-impl<'a> Custom<'a> {
+impl<'a> CustomSubresource<'a> {
     fn new(cx: &'a Cx<'a>, subresource: &'a Subresource) -> Self {
         Self {
             cx,
@@ -61,7 +61,7 @@ impl<'a> Custom<'a> {
         }
         let handler = &self.subresource.handler;
         if let Some(api) = handler.api(&self.cx.call(false)).await? {
-            self.connect().await?;
+            self.admit_connect().await?;
             return api.answer(self.cx.request).await;
         }
         let accepted = self.cx.negotiate(Answer::Object)?;
@@ -72,7 +72,7 @@ impl<'a> Custom<'a> {
                 (StatusCode::CREATED, handler.create(&call, body).await?)
             }
             "update" => {
-                let before = self.before().await?;
+                let before = self.object_before().await?;
                 let (call, body) = self
                     .body(Operation::Update, "UpdateOptions", before.as_ref())
                     .await?;
@@ -89,8 +89,8 @@ impl<'a> Custom<'a> {
     }
 
     /// Runs admission for a connect, as kube-apiserver does for every request to a proxy. The admitted object
-    /// is the connect options, which have the path.
-    async fn connect(&self) -> Result<(), Status> {
+    /// is the options of the connect, which contain the path.
+    async fn admit_connect(&self) -> Result<(), Status> {
         let rest = &self.cx.request.info.rest;
         let path = if rest.is_empty() {
             String::new()
@@ -110,8 +110,8 @@ impl<'a> Custom<'a> {
         }
     }
 
-    /// The schema of the subresource's bodies; for bodies of the resource's own kind, the schema of the
-    /// resource.
+    /// Returns the schema of the subresource's bodies; for bodies of the resource's own kind, the schema of
+    /// the resource.
     fn schema(&self) -> Option<&Schema> {
         let served = self.cx.served;
         let own =
@@ -119,17 +119,18 @@ impl<'a> Custom<'a> {
         self.subresource.schema.as_deref().or_else(own)
     }
 
-    /// The object before an update, for policies and webhooks. `None` if the subresource cannot be read, or
-    /// has the resource's own kind: such a body is admitted when it is written.
-    async fn before(&self) -> Result<Option<Value>, Status> {
+    /// Returns the object before an update, for policies and webhooks. `None` if the subresource cannot be
+    /// read, or has no schema: a body of the resource's own kind is admitted when it is written.
+    async fn object_before(&self) -> Result<Option<Value>, Status> {
         if self.subresource.schema.is_none() || !self.subresource.verbs.contains(&"get") {
             return Ok(None);
         }
         let reply = self.subresource.handler.get(&self.cx.call(false)).await?;
-        self.read(reply).map(Some)
+        self.value_of(reply).map(Some)
     }
 
-    fn read(&self, reply: Reply) -> Result<Value, Status> {
+    /// Returns the object of `reply`.
+    fn value_of(&self, reply: Reply) -> Result<Value, Status> {
         match reply {
             Reply::Value(value) => Ok(value),
             Reply::Document(document) => serde_json::from_slice(&document.json()?)
@@ -138,6 +139,7 @@ impl<'a> Custom<'a> {
         }
     }
 
+    /// Parses the body of a create or an update, fills in the name and the namespace, and admits the body.
     async fn body(
         &self,
         operation: Operation,
@@ -157,8 +159,8 @@ impl<'a> Custom<'a> {
         Ok((self.cx.call(options.dry_run), value))
     }
 
-    /// Admits and validates a body by its own schema. A body of the resource's own kind is admitted when it
-    /// is written.
+    /// Admits and validates a body, if the subresource has a schema. A body of the resource's own kind is
+    /// admitted when it is written.
     async fn admit(
         &self,
         operation: Operation,
@@ -200,7 +202,7 @@ impl<'a> Custom<'a> {
             request: &request,
             version: cx.served.version,
             versions: cx.served.info().versions,
-            form: Form::Other {
+            form: Form::Unconverted {
                 group,
                 version,
                 kind: self.subresource.kind,
@@ -209,7 +211,7 @@ impl<'a> Custom<'a> {
         let admission_subject = AdmissionSubject {
             request: &request,
             subject: Some(&subject),
-            purpose: Purpose::HandOn,
+            purpose: Purpose::Handle,
         };
         let admission = Admission {
             chain: cx.state.registry.chain(),
@@ -221,14 +223,14 @@ impl<'a> Custom<'a> {
         Ok(value)
     }
 
-    /// Fills in defaults and validates a body by its own schema. A body of the resource's own kind is
-    /// validated when it is written.
+    /// Fills in the defaults of the subresource's schema and validates a body by the schema. A body of the
+    /// resource's own kind is validated when it is written.
     fn validate(&self, mut value: Value) -> Result<Value, Status> {
         let Some(schema) = &self.subresource.schema else {
             return Ok(value);
         };
         schema.default(&mut value);
-        let mut errors = validation::unnamed(&value);
+        let mut errors = validation::labels_and_annotations(&value);
         errors.extend(schema.validate(&value));
         if errors.is_empty() {
             return Ok(value);
@@ -242,8 +244,8 @@ impl<'a> Custom<'a> {
         ))
     }
 
-    /// The part of the object that an apply changes; `None` for other patches, and if the subresource does
-    /// not support apply.
+    /// Returns the part of the object that the request applies; `None` if the request is no apply, or if the
+    /// subresource does not support apply.
     fn applied_part(&self) -> Option<&dyn Part> {
         let is_apply = decode::media_type(&self.cx.request.headers) == APPLY;
         self.subresource.handler.part().filter(|_| is_apply)
@@ -254,8 +256,8 @@ impl<'a> Custom<'a> {
         apply::to_part(self.cx, subresource, expected, self.schema(), part).await
     }
 
-    /// Reads, patches and updates the object. Repeats this after a concurrent write, unless the patch sets
-    /// another resourceVersion.
+    /// Reads, patches and updates the object. Repeats this after a concurrent write, unless the patch changes
+    /// the resource version.
     async fn patch(&self) -> Result<Reply, Status> {
         let cx = self.cx;
         let patch = PatchRequest::read(
@@ -268,7 +270,7 @@ impl<'a> Custom<'a> {
         let call = cx.call(patch.options.dry_run);
         let mut attempt = 1;
         loop {
-            let before = self.read(self.subresource.handler.get(&call).await?)?;
+            let before = self.value_of(self.subresource.handler.get(&call).await?)?;
             let revision = text(&before, "resourceVersion").to_owned();
             let after = patch.apply(cx, self.expected(), self.schema(), &before)?;
             let after = self

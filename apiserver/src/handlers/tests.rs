@@ -102,7 +102,8 @@ impl Client {
     pub(super) fn over(toys: toys::Toys, chain: Chain) -> Self {
         let registry = Registry::builder(chain, testing::clock());
         let groups = toys.groups(registry.handle());
-        let api = ApiState::over(registry.build(&groups).unwrap()).with_codec(Arc::new(toys::Reversed));
+        let api =
+            ApiState::from_registry(registry.build(&groups).unwrap()).with_codec(Arc::new(toys::Reversed));
         Self {
             api: Arc::new(api),
             toys,
@@ -127,7 +128,9 @@ impl Client {
             headers: map,
             body: bytes::Bytes::copy_from_slice(body),
             now: testing::now(),
-            authorizer: Arc::new(testing::Rule(|_: &_| Ok(Access::Allow(String::new())))),
+            authorizer: Arc::new(testing::FunctionAuthorizer(|_: &_| {
+                Ok(Access::Allow(String::new()))
+            })),
             warnings: Warnings::default(),
             annotations: Annotations::of("berth.dev"),
         }

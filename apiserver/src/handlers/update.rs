@@ -31,14 +31,14 @@ pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Res
     loop {
         let missing = match write(cx, options.dry_run, subresource, unconditional, |_| body()).await {
             Ok(object) => return cx.object(accepted, StatusCode::OK, &object),
-            Err(missing) if creates && missing.why == WriteRefusal::Gone => missing,
+            Err(missing) if creates && missing.reason == WriteRefusal::Gone => missing,
             Err(error) => return Err(error.into()),
         };
         match create(cx, options.dry_run, &mut body).await {
             Ok(object) => return cx.object(accepted, StatusCode::CREATED, &object),
             // Another client has created the object concurrently.
-            Err(error) if error.why == WriteRefusal::Exists && attempt < CONFLICT_ATTEMPTS => attempt += 1,
-            Err(error) if error.why == WriteRefusal::Exists => return Err(missing.into()),
+            Err(error) if error.reason == WriteRefusal::Exists && attempt < CONFLICT_ATTEMPTS => attempt += 1,
+            Err(error) if error.reason == WriteRefusal::Exists => return Err(missing.into()),
             Err(error) => return Err(error.into()),
         }
     }
@@ -62,7 +62,7 @@ async fn create(
         }
         let version = text(intent.value(), "resourceVersion");
         if !version.is_empty() && version.parse::<u64>().is_err() {
-            return Err(errors::no_version(cx.served.info(), cx.name, version));
+            return Err(errors::invalid_version(cx.served.info(), cx.name, version));
         }
         metadata(intent.value_mut()).remove("resourceVersion");
         Ok(intent)
@@ -70,12 +70,13 @@ async fn create(
     let actor = cx.actor(dry_run);
     let registry = &cx.state.registry;
     registry
-        .create_asked(cx.served, actor, cx.namespace, new_object)
+        .create_for_client(cx.served, actor, cx.namespace, new_object)
         .await
 }
 
 impl Cx<'_> {
-    /// Checks the right to create, which an update or patch needs in addition if it creates the object.
+    /// Checks that the user may create the object, which an update or a patch requires if the object is
+    /// missing.
     pub(super) async fn may_create(&self) -> Result<(), Status> {
         let create = Attributes {
             verb: "create".to_owned(),
@@ -92,7 +93,7 @@ impl Cx<'_> {
     }
 }
 
-/// Writes the result of `edit` for the object in the path, to the store or to the view of the resource.
+/// Stores the result of `edit` for the object in the path: in the store, or through the view of the resource.
 pub(super) async fn write(
     cx: &Cx<'_>,
     dry_run: bool,
@@ -104,7 +105,7 @@ pub(super) async fn write(
     if let Backing::View(view) = &cx.served.resource.backing {
         let change = Change {
             version: cx.served.version,
-            key: &cx.target().key(),
+            key: &cx.address().key(),
             subresource,
             actor,
             unconditional,
@@ -114,11 +115,11 @@ pub(super) async fn write(
     }
     let registry = &cx.state.registry;
     registry
-        .update(cx.target(), actor, via(subresource), unconditional, edit)
+        .update(cx.address(), actor, via(subresource), unconditional, edit)
         .await
 }
 
-/// Kind of the write: an update of `subresource`, or of the object itself.
+/// Returns the kind of the write: an update of `subresource`, or of the object itself.
 pub(super) fn via(subresource: &'static str) -> Via {
     if subresource.is_empty() {
         Via::Update

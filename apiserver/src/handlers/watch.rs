@@ -19,13 +19,13 @@ use crate::errors;
 use crate::names;
 use crate::negotiation::Answer;
 use crate::options::ListOptions;
-use crate::respond::Progress;
+use crate::response_facts::WatchProgress;
 use crate::websocket::Handshake;
 use feed::{Feed, Start};
 use frame::Framer;
 
-/// Minimal duration of a watch without `timeoutSeconds`; a random duration of at most the same length is
-/// added (docs/reference.md, "Lists and watches").
+/// Minimal duration of a watch without `timeoutSeconds`. A random duration of at most this length is added
+/// (docs/reference.md, "Lists and watches").
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
@@ -42,14 +42,14 @@ pub(super) async fn handle(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
 
     // From here on the status code is a success, and errors are events, as clients expect.
     let result = start(cx, source, &options).await.and_then(|(objects, watch)| {
-        let initial = objects.map(|objects| feed::present(&objects, &selection, cx.served));
+        let initial = objects.map(|objects| feed::initial_objects(&objects, &selection, cx.served));
         Ok((initial.transpose()?, watch))
     });
     let start = match result {
         Ok((initial, watch)) => Start::Running { initial, watch },
         Err(status) => Start::Failed(Box::new(status)),
     };
-    let progress = Progress::default();
+    let progress = WatchProgress::default();
     let feed = Feed::new(
         start,
         framer,
@@ -106,12 +106,12 @@ async fn start(cx: &Cx<'_>, source: &dyn Source, options: &ListOptions) -> Resul
     Ok((initial, watch))
 }
 
-/// Starts the watch of everything after `revision`. Waits for a future revision, as a list does; for a
-/// projection, such a revision is an error.
+/// Starts the watch of all changes after `revision`. Waits for a future revision, as a list does; for a
+/// projection, a future revision is an error.
 async fn follow(cx: &Cx<'_>, source: &dyn Source, revision: Revision) -> Result<Box<dyn Watch>, Status> {
     let scope = || Scope::One(cx.served.stored);
     match source.watch(scope(), revision) {
-        Err(StoreError::TooNew { .. }) if !cx.served.own_sequence() => {
+        Err(StoreError::TooNew { .. }) if !cx.served.has_local_versions() => {
             list::read(cx, At::NotOlderThan(revision)).await?;
             source.watch(scope(), revision)
         }

@@ -1,4 +1,4 @@
-//! Queue in which users take turns, independent of the number of requests that each has waiting.
+//! Queue of requests, in which users take turns: a user with many waiting requests does not delay others.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-/// Limit of all running work, as a multiple of the places. Up to this limit, a user without running work is
-/// admitted although all places are occupied. The work of other users then gets only a share of the
+/// Limit of running requests, as a multiple of the number of places. Up to this limit, a request of a user
+/// without running requests begins although all places are occupied; all running requests then share the
 /// processors.
 const OVERCOMMIT: usize = 2;
 
@@ -33,14 +33,14 @@ struct User {
     waiting: BTreeMap<u64, oneshot::Sender<Place>>,
 }
 
-/// A place, which passes to the next request when dropped.
+/// Place of a running request. Dropping it lets the next request begin.
 #[derive(Debug)]
 pub(super) struct Place {
     queue: Arc<Queue>,
     user: Arc<str>,
 }
 
-/// A waiting request; it leaves the queue when it is dropped.
+/// A waiting request. Dropping it removes the request from the queue.
 struct Waiter<'a> {
     queue: &'a Queue,
     user: Arc<str>,
@@ -80,12 +80,12 @@ impl Queue {
         self.admit();
         match receiver.await {
             Ok(place) => place,
-            // The sender stays in the queue while the request waits, so it is not dropped before.
+            // Does not happen: the sender stays in the queue while the request waits.
             Err(_) => std::future::pending().await,
         }
     }
 
-    /// Gives free places to the next users.
+    /// Lets waiting requests begin while there is room.
     fn admit(self: &Arc<Self>) {
         loop {
             // The place is sent outside of the lock: if the receiver is dropped, the place is dropped too,
@@ -125,7 +125,8 @@ impl State {
         self.forget(user);
     }
 
-    /// Returns the next waiting request that may begin.
+    /// Removes the next request that may begin from the queue, and counts it as running. Returns the user and
+    /// the sender of the place.
     fn begin(&mut self, places: usize) -> Option<(Arc<str>, oneshot::Sender<Place>)> {
         let (is_free, is_below_limit) = (self.running < places, self.running < places * OVERCOMMIT);
         let users = &self.users;

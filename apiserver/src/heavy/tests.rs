@@ -9,7 +9,7 @@ use super::*;
 /// A runtime with a single thread, which serves all requests.
 #[tokio::test]
 async fn the_runtime_answers_while_heavy_work_keeps_a_thread_busy() {
-    let heavy = Heavy::at_most(1);
+    let heavy = HeavyExecutor::at_most(1);
     let (finish, busy) = mpsc::channel::<()>();
     let work = heavy.run("ann", async move {
         // Blocks its thread, as decoding does.
@@ -27,7 +27,7 @@ async fn the_runtime_answers_while_heavy_work_keeps_a_thread_busy() {
 
 #[tokio::test]
 async fn no_more_run_at_once_than_there_are_places() {
-    let heavy = Heavy::at_most(2);
+    let heavy = HeavyExecutor::at_most(2);
     let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let one = || {
         let (running, most) = (Arc::clone(&running), Arc::clone(&most));
@@ -44,7 +44,7 @@ async fn no_more_run_at_once_than_there_are_places() {
 
 #[tokio::test]
 async fn work_nobody_waits_for_ends_and_gives_its_place_back() {
-    let heavy = Heavy::at_most(1);
+    let heavy = HeavyExecutor::at_most(1);
     let endless = heavy.run("ann", std::future::pending::<()>());
     assert!(
         tokio::time::timeout(Duration::from_millis(10), endless)
@@ -57,7 +57,7 @@ async fn work_nobody_waits_for_ends_and_gives_its_place_back() {
 
 #[tokio::test]
 async fn counted_work_ends_with_its_request_though_it_awaits_nothing() {
-    let heavy = Heavy::at_most(1);
+    let heavy = HeavyExecutor::at_most(1);
     let (tell, told) = mpsc::channel();
     let endless = heavy.run("ann", async move {
         let mut budget = berth_apimachinery::budget::Budget::new("counting", u64::MAX, 0);
@@ -77,5 +77,9 @@ async fn counted_work_ends_with_its_request_though_it_awaits_nothing() {
 #[tokio::test]
 #[should_panic(expected = "broken")]
 async fn a_panic_is_the_callers() {
-    drop(Heavy::at_most(1).run("ann", async { panic!("broken") }).await);
+    drop(
+        HeavyExecutor::at_most(1)
+            .run("ann", async { panic!("broken") })
+            .await,
+    );
 }

@@ -10,33 +10,36 @@ use prometheus_client::metrics::histogram::Histogram;
 
 use super::Metrics;
 
+/// Buckets of durations, in seconds.
 const LATENCIES: [f64; 6] = [0.005, 0.025, 0.1, 0.5, 1.0, 2.5];
 
 fn latencies() -> Histogram {
     Histogram::new(LATENCIES)
 }
 
+/// Labels of a pass through all plugins.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Step {
+struct PassLabels {
     r#type: &'static str,
     operation: &'static str,
     rejected: &'static str,
 }
 
+/// Labels of a pass through one plugin.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Controller {
+struct PluginLabels {
     name: &'static str,
     r#type: &'static str,
     operation: &'static str,
     rejected: &'static str,
 }
 
-/// Metrics of admission, for each plugin (an admission controller in Kubernetes' terms) and for each pass of
-/// the whole chain.
+/// Metrics of admission: of each plugin (in Kubernetes' terms, an admission controller), and of each pass
+/// through all plugins.
 #[derive(Debug)]
 pub struct AdmissionMetrics {
-    steps: Family<Step, Histogram, fn() -> Histogram>,
-    controllers: Family<Controller, Histogram, fn() -> Histogram>,
+    passes: Family<PassLabels, Histogram, fn() -> Histogram>,
+    plugins: Family<PluginLabels, Histogram, fn() -> Histogram>,
 }
 
 impl AdmissionMetrics {
@@ -44,8 +47,8 @@ impl AdmissionMetrics {
     #[must_use]
     pub fn new() -> Arc<Self> {
         Arc::new(Self {
-            steps: Family::new_with_constructor(latencies),
-            controllers: Family::new_with_constructor(latencies),
+            passes: Family::new_with_constructor(latencies),
+            plugins: Family::new_with_constructor(latencies),
         })
     }
 }
@@ -57,12 +60,12 @@ impl Metrics {
             registry.register(
                 "apiserver_admission_step_admission_duration_seconds",
                 "Seconds of a pass of admission, by its type, the operation and whether the write was refused",
-                admission.steps.clone(),
+                admission.passes.clone(),
             );
             registry.register(
                 "apiserver_admission_controller_admission_duration_seconds",
                 "Seconds in one admission plugin, by its name, the type of pass, the operation and whether the write was refused",
-                admission.controllers.clone(),
+                admission.plugins.clone(),
             );
         });
     }
@@ -79,8 +82,8 @@ impl Observer for AdmissionMetrics {
         let seconds = pass.took.as_secs_f64();
         match pass.plugin {
             Some(name) => self
-                .controllers
-                .get_or_create(&Controller {
+                .plugins
+                .get_or_create(&PluginLabels {
                     name,
                     r#type,
                     operation,
@@ -88,8 +91,8 @@ impl Observer for AdmissionMetrics {
                 })
                 .observe(seconds),
             None => self
-                .steps
-                .get_or_create(&Step {
+                .passes
+                .get_or_create(&PassLabels {
                     r#type,
                     operation,
                     rejected,

@@ -1,4 +1,4 @@
-//! Labels of requests in metrics. Every value is one of a fixed set or comes from the routes of the API.
+//! Labels of requests in metrics. Every value is one of a fixed set, or comes from the routes of the API.
 
 use prometheus_client::encoding::EncodeLabelSet;
 
@@ -7,7 +7,7 @@ use crate::request_info::RequestInfo;
 
 const COMPONENT: &str = "apiserver";
 
-/// Labels of a request in metrics, without its outcome.
+/// Labels of a request in metrics, without the status code.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct Labels {
     verb: &'static str,
@@ -32,8 +32,9 @@ pub(super) struct BaseLabels {
     component: &'static str,
 }
 
+/// Labels of an answered request, with the status code.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(super) struct Outcome {
+pub(super) struct OutcomeLabels {
     verb: &'static str,
     dry_run: &'static str,
     group: &'static str,
@@ -45,8 +46,9 @@ pub(super) struct Outcome {
     code: u16,
 }
 
+/// Labels of a request that the server refused because of overload, or ended at a timeout.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(super) struct Termination {
+pub(super) struct TerminationLabels {
     verb: &'static str,
     group: &'static str,
     version: &'static str,
@@ -57,6 +59,7 @@ pub(super) struct Termination {
     code: u16,
 }
 
+/// Labels of the events of watches.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct WatchLabels {
     group: &'static str,
@@ -64,15 +67,16 @@ pub(super) struct WatchLabels {
     resource: &'static str,
 }
 
+/// Labels of a watch that begins with all existing objects.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(super) struct WatchList {
+pub(super) struct WatchListLabels {
     group: &'static str,
     version: &'static str,
     resource: &'static str,
     scope: &'static str,
 }
 
-/// Labels of a request body. For this metric alone, Kubernetes spells verbs in lower case.
+/// Labels of a request body. Only in this metric does Kubernetes write the names of API verbs in lower case.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct BodyLabels {
     group: &'static str,
@@ -81,7 +85,7 @@ pub(super) struct BodyLabels {
 }
 
 impl Labels {
-    /// The labels of a request to `route`; without a route, only the verb and the dry run.
+    /// Returns the labels of a request. Without a `route`, the labels of the resource are empty.
     pub(crate) fn of(info: &RequestInfo, route: Option<Route>) -> Self {
         let none = Route {
             group: "",
@@ -111,6 +115,7 @@ impl Labels {
         }
     }
 
+    /// Returns the labels without `dry_run`.
     pub(super) fn base(&self) -> BaseLabels {
         let Self {
             verb,
@@ -133,7 +138,8 @@ impl Labels {
         }
     }
 
-    pub(super) fn outcome(&self, code: u16) -> Outcome {
+    /// Returns the labels of a request that was answered with `code`.
+    pub(super) fn outcome(&self, code: u16) -> OutcomeLabels {
         let Self {
             verb,
             dry_run,
@@ -144,7 +150,7 @@ impl Labels {
             scope,
             component,
         } = *self;
-        Outcome {
+        OutcomeLabels {
             verb,
             dry_run,
             group,
@@ -157,8 +163,8 @@ impl Labels {
         }
     }
 
-    /// The labels of a request that ended with `code`.
-    pub(super) fn termination(&self, code: u16) -> Termination {
+    /// Returns the labels of a request that the server ended with `code`.
+    pub(super) fn termination(&self, code: u16) -> TerminationLabels {
         let BaseLabels {
             verb,
             group,
@@ -168,7 +174,7 @@ impl Labels {
             scope,
             component,
         } = self.base();
-        Termination {
+        TerminationLabels {
             verb,
             group,
             version,
@@ -180,7 +186,7 @@ impl Labels {
         }
     }
 
-    /// The labels of a watch: only the resource.
+    /// Returns the labels of a watch: only the group, version and resource.
     pub(super) fn watch(&self) -> WatchLabels {
         WatchLabels {
             group: self.group,
@@ -189,9 +195,9 @@ impl Labels {
         }
     }
 
-    /// The labels of a watch that begins with all existing objects.
-    pub(super) fn watch_list(&self) -> WatchList {
-        WatchList {
+    /// Returns the labels of a watch that begins with all existing objects.
+    pub(super) fn watch_list(&self) -> WatchListLabels {
+        WatchListLabels {
             group: self.group,
             version: self.version,
             resource: self.resource,
@@ -199,8 +205,8 @@ impl Labels {
         }
     }
 
-    /// The labels of a request body; `None` for a verb without a body, and for a path that is not a served
-    /// resource.
+    /// Returns the labels of a request body; `None` for a verb without a body, and for a path that is not a
+    /// served resource.
     pub(super) fn body(&self) -> Option<BodyLabels> {
         let verb = match self.verb {
             "POST" => "create",

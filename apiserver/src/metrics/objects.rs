@@ -11,10 +11,11 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
 
-/// Stored resources by name, each with its store. Resources that share their stored objects count once.
-pub(super) struct Objects(BTreeMap<String, (GroupResource, Arc<dyn Store>)>);
+/// Collector of the numbers of stored objects: the stored resources by name, each with a store. Resources
+/// that share their stored objects count once.
+pub(super) struct ObjectCounts(BTreeMap<String, (GroupResource, Arc<dyn Store>)>);
 
-impl Objects {
+impl ObjectCounts {
     pub(super) fn of(stored: impl IntoIterator<Item = (GroupResource, Arc<dyn Store>)>) -> Self {
         let stored = stored.into_iter();
         Self(
@@ -25,7 +26,7 @@ impl Objects {
     }
 }
 
-impl Collector for Objects {
+impl Collector for ObjectCounts {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let mut family = encoder.encode_descriptor(
             "apiserver_storage_objects",
@@ -42,7 +43,7 @@ impl Collector for Objects {
     }
 }
 
-impl fmt::Debug for Objects {
+impl fmt::Debug for ObjectCounts {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_set().entries(self.0.keys()).finish()
     }

@@ -1,4 +1,4 @@
-//! Verdicts of admission policies about writes, under kube-apiserver's names (docs/reference.md, "Health,
+//! Results of admission policies for writes, under kube-apiserver's names (docs/reference.md, "Health,
 //! metrics, stopping").
 
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use prometheus_client::metrics::histogram::Histogram;
 
 use super::Metrics;
 
+/// Buckets of durations, in seconds.
 const LATENCIES: [f64; 5] = [0.000_000_5, 0.001, 0.01, 0.1, 1.0];
 
 fn latencies() -> Histogram {
@@ -53,7 +54,7 @@ impl PolicyMetrics {
         })
     }
 
-    /// Records the result of a policy for a write.
+    /// Records the evaluation of a policy for a write.
     pub fn checked(&self, check: &Check<'_>) {
         let (policy, policy_binding) = (check.policy.to_owned(), check.binding.to_owned());
         let (error_type, seconds) = (check.error.label(), check.took.as_secs_f64());

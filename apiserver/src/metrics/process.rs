@@ -1,4 +1,4 @@
-//! The `process_*` metrics, read from `/proc` at each scrape. On systems other than Linux they are absent.
+//! The `process_*` metrics, which are read from `/proc` at each scrape. Without `/proc`, they are absent.
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
@@ -6,10 +6,11 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 
-/// Ticks per second of processor time: Linux reports it in hundredths of a second, independent of the
-/// kernel's own tick.
+/// Unit of processor times in `/proc`: Linux reports hundredths of a second, independent of the timer
+/// frequency of the kernel.
 const TICKS_PER_SECOND: f64 = 100.0;
 
+/// Collector of the metrics of this process.
 #[derive(Debug)]
 pub(super) struct Process;
 
@@ -39,12 +40,12 @@ impl Collector for Process {
             ("process_open_fds", "Open file descriptors", usage.open_files),
             (
                 "process_max_fds",
-                "The most file descriptors that may be open",
+                "Highest allowed number of open file descriptors",
                 usage.max_files,
             ),
             (
                 "process_start_time_seconds",
-                "When the process started, in seconds since 1970",
+                "Start time of the process, in seconds since 1970",
                 usage.start_time,
             ),
         ] {

@@ -1,4 +1,4 @@
-//! Gauges that are read at each scrape, from the component that has the value.
+//! Gauges whose values are read from a component of the program at each scrape.
 
 use std::fmt;
 
@@ -9,9 +9,10 @@ use prometheus_client::metrics::gauge::ConstGauge;
 
 use super::Metrics;
 
-/// The labels of one series, and its value.
+/// Labels and value of one series.
 pub type Series = (Vec<(&'static str, String)>, f64);
 
+/// Collector of the series of one gauge.
 struct Gauges {
     name: &'static str,
     help: &'static str,
@@ -43,7 +44,7 @@ impl Collector for Gauges {
 }
 
 impl Metrics {
-    /// Adds a gauge whose series `read` returns at each scrape. `read` must be fast.
+    /// Adds a gauge. `read` returns the series at each scrape, and must be fast.
     pub fn read_at_scrape(
         &self,
         name: &'static str,

@@ -1,4 +1,4 @@
-//! Durations and verdicts of calls of a hub's admission webhooks, under kube-apiserver's names
+//! Durations and results of calls of a hub's admission webhooks, under kube-apiserver's names
 //! (docs/reference.md, "Health, metrics, stopping").
 
 use std::sync::Arc;
@@ -13,10 +13,11 @@ use prometheus_client::metrics::histogram::Histogram;
 
 use super::{Metrics, UnsuffixedCounter};
 
+/// Buckets of durations, in seconds.
 const LATENCIES: [f64; 8] = [0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 25.0];
 
-/// Highest code that is counted separately; higher codes are counted as this code, so that webhooks cannot
-/// invent series.
+/// Highest status code that has a series. Higher codes count as this code, so that webhooks cannot add series
+/// without limit.
 const HIGHEST_CODE: u16 = 600;
 
 fn latencies() -> Histogram {
@@ -26,11 +27,11 @@ fn latencies() -> Histogram {
 /// Reason why a write was refused because of a webhook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
-    /// The webhook refused the write, with this code.
+    /// The webhook refused the write with this code.
     Denied(u16),
     /// The webhook could not be called, or its answer was invalid.
-    Uncalled,
-    /// The webhook's change could not be applied, with this code.
+    CallFailed,
+    /// The change by the webhook could not be applied, so the write was refused with this code.
     Internal(u16),
 }
 
@@ -38,14 +39,14 @@ impl Rejection {
     fn labels(self) -> (&'static str, u16) {
         match self {
             Self::Denied(code) => ("no_error", code.min(HIGHEST_CODE)),
-            Self::Uncalled => ("calling_webhook_error", 0),
+            Self::CallFailed => ("calling_webhook_error", 0),
             Self::Internal(code) => ("apiserver_internal_error", code.min(HIGHEST_CODE)),
         }
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Call {
+struct DurationLabels {
     name: String,
     r#type: &'static str,
     operation: &'static str,
@@ -53,7 +54,7 @@ struct Call {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct CodeLabels {
+struct RequestLabels {
     name: String,
     r#type: &'static str,
     operation: &'static str,
@@ -62,7 +63,7 @@ struct CodeLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct RefusalLabels {
+struct RejectionLabels {
     name: String,
     r#type: &'static str,
     operation: &'static str,
@@ -71,13 +72,13 @@ struct RefusalLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct CallLabels {
+struct FailOpenLabels {
     name: String,
     r#type: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Condition {
+struct ConditionLabels {
     name: String,
     kind: &'static str,
     r#type: &'static str,
@@ -87,12 +88,12 @@ struct Condition {
 /// Metrics of webhooks. [`Metrics::count_webhooks`] exposes them.
 #[derive(Debug)]
 pub struct WebhookMetrics {
-    durations: Family<Call, Histogram, fn() -> Histogram>,
-    requests: Family<CodeLabels, Counter>,
-    rejections: Family<RefusalLabels, UnsuffixedCounter>,
-    fail_opens: Family<CallLabels, UnsuffixedCounter>,
-    exclusions: Family<Condition, Counter>,
-    condition_errors: Family<Condition, Counter>,
+    durations: Family<DurationLabels, Histogram, fn() -> Histogram>,
+    requests: Family<RequestLabels, Counter>,
+    rejections: Family<RejectionLabels, UnsuffixedCounter>,
+    fail_opens: Family<FailOpenLabels, UnsuffixedCounter>,
+    exclusions: Family<ConditionLabels, Counter>,
+    condition_errors: Family<ConditionLabels, Counter>,
 }
 
 impl WebhookMetrics {
@@ -109,7 +110,8 @@ impl WebhookMetrics {
         })
     }
 
-    /// Records a call of the webhook `name`, and the reason if the write was refused.
+    /// Records a call of the webhook `name`. `rejection` is the reason if the call led to the refusal of the
+    /// write.
     pub fn called(
         &self,
         name: &str,
@@ -120,7 +122,7 @@ impl WebhookMetrics {
     ) {
         let (r#type, operation) = (webhook_type.label(), operation.as_str());
         let rejected = if rejection.is_some() { "true" } else { "false" };
-        let call = Call {
+        let call = DurationLabels {
             name: name.to_owned(),
             r#type,
             operation,
@@ -129,10 +131,10 @@ impl WebhookMetrics {
         self.durations.get_or_create(&call).observe(took.as_secs_f64());
         let code = match rejection {
             None => 200,
-            Some(Rejection::Uncalled) => 500,
+            Some(Rejection::CallFailed) => 500,
             Some(other) => other.labels().1,
         };
-        let code_labels = CodeLabels {
+        let code_labels = RequestLabels {
             name: name.to_owned(),
             r#type,
             operation,
@@ -145,8 +147,7 @@ impl WebhookMetrics {
         }
     }
 
-    /// Records that a write was refused because of the webhook `name`, although the webhook itself was called
-    /// and allowed it.
+    /// Records that a write was refused because of the webhook `name`, although the webhook allowed it.
     pub fn rejected(
         &self,
         name: &str,
@@ -159,7 +160,7 @@ impl WebhookMetrics {
 
     fn count(&self, name: &str, r#type: &'static str, operation: &'static str, rejection: Rejection) {
         let (error_type, rejection_code) = rejection.labels();
-        let labels = RefusalLabels {
+        let labels = RejectionLabels {
             name: name.to_owned(),
             r#type,
             operation,
@@ -171,7 +172,7 @@ impl WebhookMetrics {
 
     /// Records that a write was admitted although the webhook `name` could not be called.
     pub fn failed_open(&self, name: &str, webhook_type: WebhookType) {
-        let labels = CallLabels {
+        let labels = FailOpenLabels {
             name: name.to_owned(),
             r#type: webhook_type.label(),
         };
@@ -181,7 +182,7 @@ impl WebhookMetrics {
     /// Records that the conditions of the webhook `name` excluded a write, or (`failed`) could not be
     /// evaluated.
     pub fn condition(&self, name: &str, webhook_type: WebhookType, operation: Operation, failed: bool) {
-        let condition = Condition {
+        let condition = ConditionLabels {
             name: name.to_owned(),
             kind: "webhook",
             r#type: webhook_type.label(),
@@ -257,7 +258,7 @@ mod tests {
             WebhookType::Validating,
             update,
             took,
-            Some(Rejection::Uncalled),
+            Some(Rejection::CallFailed),
         );
         webhooks.rejected("c", WebhookType::Mutating, create, Rejection::Internal(500));
         webhooks.failed_open("d", WebhookType::Mutating);

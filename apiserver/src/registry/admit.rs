@@ -1,9 +1,9 @@
-//! Order of admission, which is the same for all admitted requests: writes, deletions, objects that are only
-//! returned, bodies of subresources, connections to a proxy.
+//! Order of admission, which is the same for all requests: writes, deletions, objects that are only returned,
+//! bodies of subresources, and connections to a proxy.
 //!
 //! In each pass the program's own plugins come first. External plugins (admission policies, the hub's
-//! webhooks) come after them, since they take longest; guards detect changes in the meantime. Quotas come
-//! last, so that a refused write does not count against them.
+//! webhooks) follow, since they take longest. Guards detect changes of the store in the meantime. Quotas come
+//! last, so that a refused write does not use them.
 
 use std::sync::Arc;
 
@@ -24,39 +24,40 @@ pub(crate) struct Admission<'a> {
     pub(crate) annotations: &'a Annotations,
 }
 
-/// Purpose of admission.
+/// Use of an object after admission.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// The object is stored or deleted: the verdict must still hold at the commit.
     Store,
     /// The object is returned and not stored.
     Answer,
-    /// The object is passed to the handler of the subresource, whose own writes are admitted and recorded
-    /// separately.
-    HandOn,
+    /// The object is passed to the handler of a subresource. The writes of this handler are admitted and
+    /// audited separately.
+    Handle,
 }
 
-/// Object to be admitted.
+/// Request to be admitted.
 #[derive(Clone, Copy)]
 pub(crate) struct AdmissionSubject<'a> {
-    /// The object for the program's own plugins.
+    /// The request for the program's own plugins.
     pub(crate) request: &'a Request<'a>,
-    /// The object for policies and webhooks; `None` if they are not consulted.
+    /// The request for policies and webhooks; `None` if they are not consulted.
     pub(crate) subject: Option<&'a Subject<'a>>,
     pub(crate) purpose: Purpose,
 }
 
-/// Object of a write between the passes of admission.
-pub(crate) trait Candidate: Send {
-    /// Adds fields for policies and webhooks that the object otherwise gets later.
-    fn show(&mut self, _value: &mut Value) {}
+/// Object during admission. The methods are the work between the passes of admission.
+pub(crate) trait AdmissionObject: Send {
+    /// Adds fields that policies and webhooks need, and that the object otherwise gets later.
+    fn before_external(&mut self, _value: &mut Value) {}
 
-    /// Removes the fields of [`Candidate::show`], and restores fields that policies and webhooks must not
-    /// change. `changers` are the names of the policies and webhooks that changed the object.
+    /// Removes the fields that [`AdmissionObject::before_external`] added, and restores fields that policies
+    /// and webhooks must not change. `changers` are the names of the policies and webhooks that changed the
+    /// object.
     ///
     /// # Errors
-    /// When such a field was changed and cannot be reset silently.
-    fn hide(&mut self, _value: &mut Value, _changers: &[Arc<str>]) -> Result<(), Status> {
+    /// 403 when policies or webhooks changed a field that must not be restored silently.
+    fn after_external(&mut self, _value: &mut Value, _changers: &[Arc<str>]) -> Result<(), Status> {
         Ok(())
     }
 
@@ -64,29 +65,29 @@ pub(crate) trait Candidate: Send {
     fn finish(&mut self, value: Value) -> Result<Value, Status>;
 }
 
-impl<F: FnMut(Value) -> Result<Value, Status> + Send> Candidate for F {
+impl<F: FnMut(Value) -> Result<Value, Status> + Send> AdmissionObject for F {
     fn finish(&mut self, value: Value) -> Result<Value, Status> {
         self(value)
     }
 }
 
-/// Candidate of a deletion, which has no object.
+/// Deletion, for which admission processes no object.
 pub(crate) struct Deletion;
 
-impl Candidate for Deletion {
+impl AdmissionObject for Deletion {
     fn finish(&mut self, value: Value) -> Result<Value, Status> {
         Ok(value)
     }
 }
 
 impl Admission<'_> {
-    /// Runs admission on `value` (null on delete). Returns the result, and the guards that must hold when it
-    /// is stored.
+    /// Runs admission on `value` (null on delete). Returns the resulting object, and the guards that must
+    /// hold when it is stored.
     pub(crate) async fn admit(
         &self,
         input: AdmissionSubject<'_>,
         mut value: Value,
-        candidate: &mut dyn Candidate,
+        admission_object: &mut dyn AdmissionObject,
     ) -> Result<(Value, Vec<Guard>), Status> {
         let AdmissionSubject {
             request,
@@ -99,26 +100,28 @@ impl Admission<'_> {
             self.with_warnings(|warnings| chain.mutate(request, &mut value, warnings))?;
         }
         if let Some(subject) = subject {
-            candidate.show(&mut value);
-            let changers = self.change(subject, &mut value).await?;
-            candidate.hide(&mut value, &changers)?;
+            admission_object.before_external(&mut value);
+            let changers = self.mutate(subject, &mut value).await?;
+            admission_object.after_external(&mut value, &changers)?;
         }
-        let mut value = candidate.finish(value)?;
+        let mut value = admission_object.finish(value)?;
         self.with_warnings(|warnings| chain.validate(request, object(&value), warnings))?;
         let mut guards = match purpose {
             Purpose::Store => chain.guards(request, object(&value)),
-            Purpose::Answer | Purpose::HandOn => Vec::new(),
+            Purpose::Answer | Purpose::Handle => Vec::new(),
         };
-        chain.entitled(request, object(&value)).await?;
+        chain.check_rights(request, object(&value)).await?;
         if let Some(subject) = subject {
-            candidate.show(&mut value);
-            self.judge(subject, object(&value)).await?;
-            candidate.hide(&mut value, &[])?;
+            admission_object.before_external(&mut value);
+            self.validate(subject, object(&value)).await?;
+            admission_object.after_external(&mut value, &[])?;
         }
         if purpose == Purpose::Store {
-            guards.extend(self.with_warnings(|warnings| chain.conclude(request, object(&value), warnings))?);
+            guards.extend(
+                self.with_warnings(|warnings| chain.run_final_plugins(request, object(&value), warnings))?,
+            );
         }
-        if purpose != Purpose::HandOn {
+        if purpose != Purpose::Handle {
             self.annotate(request, object(&value));
         }
         Ok((value, guards))
@@ -126,15 +129,15 @@ impl Admission<'_> {
 
     /// Lets policies and webhooks change `value`. Returns the names of the policies and webhooks that changed
     /// it.
-    async fn change(&self, subject: &Subject<'_>, value: &mut Value) -> Result<Vec<Arc<str>>, Status> {
+    async fn mutate(&self, subject: &Subject<'_>, value: &mut Value) -> Result<Vec<Arc<str>>, Status> {
         let mut notes = PolicyNotes::default();
         let result = self.chain.mutate_by_policies(subject, value, &mut notes).await;
         self.pass_on(notes);
         result
     }
 
-    /// Lets policies and webhooks judge the final object.
-    async fn judge(&self, subject: &Subject<'_>, object: Option<&Value>) -> Result<(), Status> {
+    /// Lets policies and webhooks validate the final object.
+    async fn validate(&self, subject: &Subject<'_>, object: Option<&Value>) -> Result<(), Status> {
         let mut notes = PolicyNotes::default();
         let result = self.chain.validate_by_policies(subject, object, &mut notes).await;
         self.pass_on(notes);
@@ -165,7 +168,7 @@ impl Admission<'_> {
     }
 }
 
-/// The object for plugins; `None` on delete.
+/// Returns the object for plugins; `None` on delete.
 fn object(value: &Value) -> Option<&Value> {
     (!value.is_null()).then_some(value)
 }

@@ -1,5 +1,5 @@
 //! Server-side apply: the configuration of a manager is merged into the object. Controllers in this process
-//! use this module directly; a request has additional checks before and after (`handlers::apply`).
+//! use this module directly; `handlers::apply` adds the checks for requests.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::Registry;
 use super::ownership::{Ownership, WriteIntent};
 use super::transaction::{Author, Origin};
-use super::write::Target;
+use super::write::ObjectAddress;
 use crate::actor::Actor;
 use crate::annotations::Annotations;
 use crate::call::Warnings;
@@ -36,8 +36,8 @@ impl Registry {
     /// Applies `configuration` as `author`, and takes over fields of other managers.
     ///
     /// # Errors
-    /// Reason why the configuration was not applied; a refusal is the same as for a request of the author's
-    /// user.
+    /// Reason why the configuration was not applied. Requests of the author's user are refused for the same
+    /// reasons.
     pub async fn apply_as(
         &self,
         author: Author<'_>,
@@ -77,28 +77,29 @@ impl Registry {
         let served = self
             .index()
             .by_api_version(key.resource, version)
-            .ok_or_else(|| Status::bad_request(format!("{} is not served as {version}", key.resource)))?;
+            .ok_or_else(|| {
+                Status::bad_request(format!(
+                    "{} is not served in the version {version:?}",
+                    key.resource
+                ))
+            })?;
         let warnings = Warnings::default();
         let actor = Actor {
             user: author.user,
             manager: author.manager,
             now: self.clock().now(),
             dry_run: false,
-            asked: false,
+            policies_consulted: false,
             decided: true,
             warnings: &warnings,
             annotations,
         };
-        let target = Target {
+        let address = ObjectAddress {
             served,
             namespace: &key.namespace,
             name: &key.name,
         };
-        let via = match (base, subresource) {
-            (None, _) => Via::Create,
-            (Some(_), "") => Via::Update,
-            (Some(_), name) => Via::Subresource(name),
-        };
+        let via = via(base, subresource);
         let application = Application {
             ownership: Ownership::new(self.index(), served, via, actor.manager, actor.now),
             served,
@@ -108,8 +109,8 @@ impl Registry {
         let Some(base) = base else {
             let body = || {
                 application
-                    .to_nothing(true)
-                    .map(WriteIntent::made)
+                    .apply_to_absent(true)
+                    .map(WriteIntent::of_first_apply)
                     .map_err(to_status)
             };
             return self.create(served, actor, &key.namespace, body).await;
@@ -118,15 +119,24 @@ impl Registry {
             if current.revision() != base {
                 return Err(CommitError::modified(served.name, &key.name));
             }
-            let stored = application.to(current);
+            let stored = application.for_stored(current);
             let applied = stored.apply(true).map_err(to_status)?;
             Ok(stored.into_intent(applied))
         };
-        self.update(target, actor, via, true, edit).await
+        self.update(address, actor, via, true, edit).await
     }
 }
 
-/// Configuration of one manager that is being applied: of a request, or of a controller in this process.
+/// Kind of the write that applies a configuration with `base` to `subresource`.
+fn via(base: Option<Revision>, subresource: &'static str) -> Via {
+    match (base, subresource) {
+        (None, _) => Via::Create,
+        (Some(_), "") => Via::Update,
+        (Some(_), name) => Via::Subresource(name),
+    }
+}
+
+/// Application of the configuration of one manager, which a request or a controller in this process applies.
 pub(crate) struct Application<'a> {
     pub(crate) ownership: Ownership<'a>,
     pub(crate) served: &'a ServedVersion,
@@ -135,14 +145,14 @@ pub(crate) struct Application<'a> {
 }
 
 impl Application<'_> {
-    /// Applies the configuration to an absent object.
-    pub(crate) fn to_nothing(&self, force: bool) -> Result<ApplyOutcome, ApplyError> {
+    /// Applies the configuration, for which no object is stored yet.
+    pub(crate) fn apply_to_absent(&self, force: bool) -> Result<ApplyOutcome, ApplyError> {
         self.ownership.applied(None, self.config, force)
     }
 
-    /// Prepares the application of the configuration to `current`.
-    pub(crate) fn to<'a>(&'a self, current: &'a Object) -> ToStored<'a> {
-        ToStored {
+    /// Prepares the application of the configuration to the stored object `current`.
+    pub(crate) fn for_stored<'a>(&'a self, current: &'a Object) -> StoredApplication<'a> {
+        StoredApplication {
             application: self,
             current,
             live: render::unmanaged(self.served, current),
@@ -150,15 +160,15 @@ impl Application<'_> {
     }
 }
 
-/// Configuration that is being applied to a stored object.
-pub(crate) struct ToStored<'a> {
+/// Application of a configuration to a stored object.
+pub(crate) struct StoredApplication<'a> {
     application: &'a Application<'a>,
     current: &'a Object,
-    /// The object in the served version, without its managed fields.
+    /// The stored object in the served version, without managed fields.
     pub(crate) live: Value,
 }
 
-impl ToStored<'_> {
+impl StoredApplication<'_> {
     /// Applies the configuration; `force` takes over fields of other managers.
     pub(crate) fn apply(&self, force: bool) -> Result<ApplyOutcome, ApplyError> {
         let Application {
@@ -167,7 +177,7 @@ impl ToStored<'_> {
         ownership.applied(Some((self.current, &self.live)), config, force)
     }
 
-    /// Returns the applied object as a write.
+    /// Returns the resulting object as a write.
     pub(crate) fn into_intent(self, applied: ApplyOutcome) -> WriteIntent {
         let is_as_stored = render::is_as_stored(self.application.served, self.current);
         WriteIntent::Applied {

@@ -9,34 +9,36 @@ use berth_apimachinery::{Object, Status, Timestamp};
 use super::transaction::{Author, Origin};
 use super::{InstallError, Registry};
 use crate::annotations::Annotations;
-use crate::audit::{self, Audit, Event, Level, ObjectReference, PolicyAttributes, ResponseStatus, Stage};
+use crate::audit::{
+    self, Audit, Event, Level, ObjectReference, PolicyAttributes, ResponseStatus, Stage, Verdict,
+};
 
 impl Registry {
-    /// Records in-process writes in `audit`, which can be set once.
+    /// Sets the audit log of in-process writes, which can be set once.
     ///
     /// # Errors
-    /// When an audit log is set already.
+    /// When an audit log is already set.
     pub fn audit(&self, audit: Audit) -> Result<(), InstallError> {
         self.audit
             .set(audit)
-            .map_err(|_| InstallError::Already("an audit log"))
+            .map_err(|_| InstallError::AlreadySet("an audit log"))
     }
 
     /// Creates the annotations of an in-process write that comes from `origin`.
     pub(super) fn annotations(&self, origin: &Origin) -> Annotations {
         match &origin.annotations {
-            Some(request) => request.another(),
+            Some(request) => request.empty_in_same_domain(),
             None => self.audit.get().map(Audit::annotations).unwrap_or_default(),
         }
     }
 
-    /// Records a list of writes that was committed or refused, with the annotations `notes` for each. Writes
-    /// without a cause are part of a request, which has an event of its own.
+    /// Records a list of writes that was committed or refused, with one of `write_annotations` for each.
+    /// Writes without a cause belong to a request, which has an audit event of its own.
     pub(super) async fn record(
         &self,
         author: Author<'_>,
         writes: &[Write],
-        notes: &[Annotations],
+        write_annotations: &[Annotations],
         since: Timestamp,
         result: Result<&[Arc<Object>], &CommitError>,
     ) {
@@ -47,7 +49,7 @@ impl Registry {
             let outcome = result
                 .map(|objects| objects.get(index).map(AsRef::as_ref))
                 .map_err(|error| &error.status);
-            let annotations = notes.get(index).cloned();
+            let annotations = write_annotations.get(index).cloned();
             let annotations = annotations.unwrap_or_else(|| audit.annotations());
             annotations.add_own("audit", "cause", cause);
             self.record_one(audit, author, &annotations, write, since, outcome)
@@ -55,6 +57,7 @@ impl Registry {
         }
     }
 
+    /// Records one write, if the audit policy requires it.
     async fn record_one(
         &self,
         audit: &Audit,
@@ -83,36 +86,14 @@ impl Registry {
             return;
         }
         let version = self.preferred(key.resource).map_or("", |served| served.version);
-        let body = |level: Level, name: &str, bytes: &dyn Fn() -> Vec<u8>| {
-            if verdict.level < level {
-                return None;
-            }
-            let result = match audit::are_confidential(attributes) {
-                true => Err(audit::CONFIDENTIAL),
-                false => audit::line("application/json", &bytes(), verdict.omit_managed_fields),
-            };
-            match result {
-                Ok(line) => Some(line),
-                Err(why) => {
-                    annotations.add_own("audit", &format!("omitted-{name}"), why);
-                    None
-                }
-            }
+        let is_confidential = audit::are_confidential(attributes);
+        let bodies = Bodies {
+            verdict: &verdict,
+            is_confidential,
+            annotations,
         };
-        let request = match write.verb {
-            Verb::Delete => None,
-            _ => body(Level::Request, "request-object", &|| {
-                write.object.to_string().into_bytes()
-            }),
-        };
-        let stored = outcome.ok().flatten();
-        let response = stored.and_then(|object| {
-            body(Level::RequestResponse, "response-object", &|| {
-                let mut bytes = Vec::with_capacity(object.len());
-                object.write(&mut bytes);
-                bytes
-            })
-        });
+        let request = bodies.request(write);
+        let response = outcome.ok().flatten().and_then(|object| bodies.response(object));
         let id = uuid::Uuid::new_v4().to_string();
         let uri = uri(write, group, version, resource);
         audit
@@ -136,7 +117,7 @@ impl Registry {
                     api_version: version,
                     subresource: write.subresource,
                 }),
-                response_status: Some(status(write.verb, outcome, audit::are_confidential(attributes))),
+                response_status: Some(status(write.verb, outcome, is_confidential)),
                 request_received_timestamp: since,
                 stage_timestamp: self.clock().now(),
                 annotations: annotations.all(),
@@ -147,7 +128,53 @@ impl Registry {
     }
 }
 
-/// Path of a request that would make the same write.
+/// Bodies in the audit event of one write.
+struct Bodies<'a> {
+    verdict: &'a Verdict,
+    is_confidential: bool,
+    /// Annotations of the event, which receive the reason why a body is omitted.
+    annotations: &'a Annotations,
+}
+
+impl Bodies<'_> {
+    /// Returns the object in the request, if the audit policy requires it.
+    fn request(&self, write: &Write) -> Option<Vec<u8>> {
+        if write.verb == Verb::Delete {
+            return None;
+        }
+        self.body(Level::Request, "request-object", || {
+            write.object.to_string().into_bytes()
+        })
+    }
+
+    /// Returns the stored object, if the audit policy requires it.
+    fn response(&self, object: &Object) -> Option<Vec<u8>> {
+        self.body(Level::RequestResponse, "response-object", || {
+            let mut bytes = Vec::with_capacity(object.len());
+            object.write(&mut bytes);
+            bytes
+        })
+    }
+
+    fn body(&self, level: Level, name: &str, bytes: impl FnOnce() -> Vec<u8>) -> Option<Vec<u8>> {
+        if self.verdict.level < level {
+            return None;
+        }
+        let result = match self.is_confidential {
+            true => Err(audit::CONFIDENTIAL),
+            false => audit::json_line("application/json", &bytes(), self.verdict.omit_managed_fields),
+        };
+        match result {
+            Ok(line) => Some(line),
+            Err(why) => {
+                self.annotations.add_own("audit", &format!("omitted-{name}"), why);
+                None
+            }
+        }
+    }
+}
+
+/// Returns the path of a request for `write`.
 fn uri(write: &Write, group: &str, version: &str, resource: &str) -> String {
     let mut uri = match group {
         "" => format!("/api/{version}"),
@@ -167,7 +194,8 @@ fn uri(write: &Write, group: &str, version: &str, resource: &str) -> String {
     uri
 }
 
-/// Outcome of a write. Messages about credentials are omitted: they may quote the object.
+/// Returns the status of a write. Messages about `confidential` objects are omitted, since they may quote the
+/// object.
 fn status<'a>(
     verb: Verb,
     outcome: Result<Option<&Object>, &'a Status>,

@@ -10,8 +10,8 @@ use super::create_hook::CreateHook;
 use super::index::{Index, InstallError};
 use crate::resource::Group;
 
-/// Builder of a [`Registry`]: handlers that write through the registry are created with its [`handle`], and
-/// the groups with these handlers complete the registry.
+/// Builder of a [`Registry`]. Handlers that write through the registry receive the registry from [`handle`].
+/// The groups, which contain these handlers, are then added by [`build`](Self::build).
 ///
 /// [`handle`]: RegistryBuilder::handle
 #[must_use = "nothing is served before it is built"]
@@ -34,7 +34,7 @@ impl RegistryBuilder {
         }
     }
 
-    /// The registry under construction, for handlers to keep. It has no resources before
+    /// Returns the registry under construction, for handlers. It has no resources before
     /// [`build`](Self::build).
     #[must_use]
     pub fn handle(&self) -> &Arc<Registry> {
@@ -47,7 +47,7 @@ impl RegistryBuilder {
         self
     }
 
-    /// Returns the registry of `groups`.
+    /// Completes the registry with the resources of `groups`, and returns it.
     ///
     /// # Errors
     /// When a resource is a duplicate, or in the wrong group.

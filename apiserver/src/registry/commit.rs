@@ -1,5 +1,5 @@
-//! Lists of in-process writes: each is admitted and validated as a write of its user, and all are committed
-//! in one transaction.
+//! Lists of in-process writes. Each write is admitted and validated as a write of its user, and all writes of
+//! a list are committed in one transaction.
 
 use std::sync::Arc;
 
@@ -14,11 +14,12 @@ use crate::registry::{CONFLICT_ATTEMPTS, Registry};
 
 impl Registry {
     /// Admits and validates `writes` as writes by `author`, in order: each write sees the earlier writes.
-    /// Then commits them as one list under `guards`. Returns the stored objects, one per write.
+    /// Then commits all writes in one transaction under `guards`. Returns the stored objects, one for each
+    /// write.
     ///
     /// # Errors
-    /// Reason why nothing was written: a concurrent write, or the first refusal, as for a request of that
-    /// user.
+    /// Reason why nothing was written: a concurrent write, or the first refusal. Requests of the author's
+    /// user are refused for the same reasons.
     pub async fn commit(
         &self,
         author: Author<'_>,
@@ -40,37 +41,45 @@ impl Registry {
         dry_run: bool,
     ) -> Result<Vec<Arc<Object>>, CommitError> {
         let since = self.clock().now();
-        let mut notes = Vec::new();
+        let mut write_annotations = Vec::new();
         let result = self
-            .apply(origin, author, &writes, guards, dry_run, &mut notes)
+            .commit_with_retries(origin, author, &writes, guards, dry_run, &mut write_annotations)
             .await;
-        if let Some(annotations) = &origin.annotations {
-            let all = notes.iter().flat_map(Annotations::all);
-            all.for_each(|(key, value)| annotations.add(key, value));
+        if let Some(request_annotations) = &origin.annotations {
+            let all = write_annotations.iter().flat_map(Annotations::all);
+            all.for_each(|(key, value)| request_annotations.add(key, value));
         }
         if !dry_run {
-            self.record(author, &writes, &notes, since, result.as_deref())
+            self.record(author, &writes, &write_annotations, since, result.as_deref())
                 .await;
         }
         result
     }
 
-    async fn apply(
+    /// Prepares and commits the writes, and repeats this after concurrent writes of the same objects.
+    async fn commit_with_retries(
         &self,
         origin: &Origin,
         author: Author<'_>,
         writes: &[Write],
         guards: Vec<Guard>,
         dry_run: bool,
-        notes: &mut Vec<Annotations>,
+        write_annotations: &mut Vec<Annotations>,
     ) -> Result<Vec<Arc<Object>>, CommitError> {
         let mut attempt = 1;
         loop {
             // Annotations of earlier attempts are dropped.
-            *notes = writes.iter().map(|_| self.annotations(origin)).collect();
+            *write_annotations = writes.iter().map(|_| self.annotations(origin)).collect();
             let mut transaction = Transaction::default();
-            self.extend(&mut transaction, origin, author, writes, dry_run, notes)
-                .await?;
+            self.extend(
+                &mut transaction,
+                origin,
+                author,
+                writes,
+                dry_run,
+                write_annotations,
+            )
+            .await?;
             if dry_run {
                 return Ok(transaction.into_results());
             }
@@ -87,8 +96,8 @@ impl Registry {
         }
     }
 
-    /// Whether the list writes the object at `key` in any state, so that the commit can be repeated after a
-    /// concurrent write of this object.
+    /// Whether the commit can be repeated after a concurrent write of the object at `key`: the list writes
+    /// this object, and requires no revision of it.
     fn is_repeatable(&self, writes: &[Write], key: &Key) -> bool {
         let mut of_key = writes
             .iter()
@@ -97,6 +106,7 @@ impl Registry {
         of_key.peek().is_some() && of_key.all(|write| write.base.is_none() && write.verb != Verb::Create)
     }
 
+    /// Returns the key of the stored object.
     fn stored_key(&self, write: &Write) -> Key {
         let served = self.index().preferred(write.key.resource);
         let resource = served.map_or(write.key.resource, |served| served.stored);
@@ -106,12 +116,13 @@ impl Registry {
         }
     }
 
+    /// Converts the error of the store to an error for the author.
     fn explain(&self, error: StoreError, writes: &[Write]) -> CommitError {
         let served = writes
             .first()
             .and_then(|write| self.index().preferred(write.key.resource));
         served.map_or_else(
-            || Status::internal("nothing was to be written").into(),
+            || Status::internal("the list of writes is empty").into(),
             |served| errors::of_commit(error, served),
         )
     }

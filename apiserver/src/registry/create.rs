@@ -1,10 +1,9 @@
-//! Creation of objects, for requests and in-process writers: a missing name is generated, and a write that
-//! was validated on an outdated state is validated again.
+//! Creation of objects, for requests and in-process writers. A missing name is generated. A write that was
+//! admitted on an outdated state of the store is admitted again.
 
 use std::sync::Arc;
 
-use berth_apimachinery::write::Guard;
-use berth_apimachinery::write::{CommitError, WriteRefusal};
+use berth_apimachinery::write::{CommitError, Guard, WriteRefusal};
 use berth_apimachinery::{Draft, Key, Object, Status, Via};
 use berth_storage::{At, StoreError};
 use serde_json::Value;
@@ -17,11 +16,12 @@ use crate::registry::{CONFLICT_ATTEMPTS, Registry, WriteIntent, system};
 use crate::served::ServedVersion;
 use crate::{errors, names};
 
-/// Highest number of generated names before giving up (docs/reference.md, "Writes and patches").
+/// Highest number of names that are generated for one object (docs/reference.md, "Writes and patches").
 const NAME_ATTEMPTS: usize = 8;
 
 impl Registry {
-    /// Stores a new object. For each attempt, `body` returns the decoded object in the served version.
+    /// Stores a new object. `body` is called for each attempt, and returns the decoded object in the served
+    /// version.
     pub(crate) async fn create(
         &self,
         served: &ServedVersion,
@@ -33,7 +33,7 @@ impl Registry {
         Ok(stored.object)
     }
 
-    /// Stores a new object, whose transaction `hooked` may extend.
+    /// Stores a new object. With `hooked`, the hook may add writes to the transaction.
     pub(super) async fn create_hooked(
         &self,
         hooked: Option<&HookedCreate<'_>>,
@@ -43,8 +43,9 @@ impl Registry {
         mut body: impl FnMut() -> Result<WriteIntent, Status>,
     ) -> Result<StoredObject, CommitError> {
         let mut intent = body()?;
-        let mut draw = NameDraw::of(intent.value())?;
-        let requested = draw.requested.clone();
+        check_no_version(intent.value())?;
+        let mut object_name = ObjectName::of(intent.value());
+        let requested = object_name.requested.clone();
         let input = WriteInput {
             served,
             index: self.index(),
@@ -56,7 +57,7 @@ impl Registry {
         };
         let mut attempt = 1;
         loop {
-            draw.name(intent.value_mut());
+            object_name.fill_in(intent.value_mut());
             let admitted = input.create(intent).await?;
             let draft = prepare::draft(served, &admitted)?;
             let stored = match hooked {
@@ -70,20 +71,23 @@ impl Registry {
                 }
             };
             match stored {
-                Err(StoreError::AlreadyExists { .. }) if draw.has_attempts_left() => draw.attempt += 1,
-                Err(StoreError::AlreadyExists { key }) if draw.is_generated() => {
+                Err(StoreError::AlreadyExists { .. }) if object_name.has_attempts_left() => {
+                    object_name.attempt += 1
+                }
+                Err(StoreError::AlreadyExists { key }) if object_name.is_generated() => {
                     return Err(CommitError::new(
                         WriteRefusal::Exists,
-                        draw.no_free_name(served, &key),
+                        object_name.no_free_name(served, &key),
                     ));
                 }
-                Err(error) if prepare::is_moved(&error) && attempt < CONFLICT_ATTEMPTS => attempt += 1,
+                Err(error) if prepare::is_outdated(&error) && attempt < CONFLICT_ATTEMPTS => attempt += 1,
                 result => return result.map_err(|error| errors::of_commit(error, served)),
             }
             intent = body()?;
         }
     }
 
+    /// Stores `draft` under `guards`; in a dry run, only checks that the name is free.
     pub(super) async fn insert(
         &self,
         served: &ServedVersion,
@@ -106,41 +110,47 @@ impl Registry {
     }
 }
 
-/// The name of a new object: the requested name, or a name that is generated again until it is free.
-struct NameDraw {
-    /// The name in the request; empty when it is generated.
+/// Checks that a new object has no resource version.
+fn check_no_version(value: &Value) -> Result<(), Status> {
+    if matches!(system::text(value, "resourceVersion"), "" | "0") {
+        return Ok(());
+    }
+    Err(Status::bad_request(
+        "resourceVersion should not be set on objects to be created",
+    ))
+}
+
+/// Name of a new object: the requested name, or a name that is generated again until it is free.
+struct ObjectName {
+    /// The name in the request; empty if the name is generated.
     requested: String,
+    /// The prefix of generated names (`generateName`); empty if the request has a name.
     prefix: String,
-    /// One more than the number of generated names that were not free; attempts after a concurrent write do
-    /// not count.
+    /// Number of the current generated name, from 1. Attempts after a concurrent write do not count.
     attempt: usize,
 }
 
-impl NameDraw {
-    fn of(value: &Value) -> Result<Self, Status> {
-        if !matches!(system::text(value, "resourceVersion"), "" | "0") {
-            return Err(Status::bad_request(
-                "resourceVersion should not be set on objects to be created",
-            ));
-        }
+impl ObjectName {
+    fn of(value: &Value) -> Self {
         let requested = system::text(value, "name").to_owned();
         let prefix = if requested.is_empty() {
             system::text(value, "generateName")
         } else {
             ""
         };
-        Ok(Self {
+        Self {
             prefix: prefix.to_owned(),
             requested,
             attempt: 1,
-        })
+        }
     }
 
     fn is_generated(&self) -> bool {
         !self.prefix.is_empty()
     }
 
-    fn name(&self, value: &mut Value) {
+    /// Sets a new generated name in `value`, if the request asks for one (`generateName` without `name`).
+    fn fill_in(&self, value: &mut Value) {
         if self.is_generated() {
             system::metadata(value).insert("name".to_owned(), names::generate(&self.prefix).into());
         }

@@ -21,7 +21,7 @@ use crate::served::ServedVersion;
 /// An object that a client creates.
 #[derive(Clone)]
 pub struct CreatedObject {
-    /// Resource that the client named.
+    /// Resource in the request of the client.
     pub resource: GroupResource,
     /// The object as stored; in a dry run, and in [`CreateHook::extend`], as it would be stored.
     pub object: Arc<Object>,
@@ -47,8 +47,8 @@ pub struct Extension {
     pub writes: Vec<Write>,
     /// Further conditions of the commit.
     pub guards: Vec<Guard>,
-    /// Function that is called when the transaction is committed; dropped if the object is stored without the
-    /// additional writes.
+    /// Function that is called after the commit; dropped if the object is stored without the additional
+    /// writes.
     pub on_commit: OnCommit,
 }
 
@@ -58,25 +58,25 @@ pub type OnCommit = Box<dyn FnOnce(CommittedTransaction) -> BoxFuture<'static, (
 /// A committed transaction.
 pub struct CommittedTransaction {
     /// The new object, as stored by the first write.
-    pub made: Arc<Object>,
-    /// The objects stored by the extension's writes, one for each.
+    pub created: Arc<Object>,
+    /// The objects as stored by the writes of the extension, one for each write.
     pub written: Vec<Arc<Object>>,
 }
 
 /// Work of the program on a new object before the client receives the answer.
 #[async_trait]
 pub trait CreateHook: Send + Sync + 'static {
-    /// Whether the hook acts on new objects of `resource`, as the client named it.
+    /// Whether the hook acts on creates of `resource`, which is the resource in the request of the client.
     fn concerns(&self, resource: GroupResource) -> bool;
 
     /// Returns the writes to commit in one transaction with the object, which has passed admission and has no
-    /// revision yet. Not called in a dry run, nor where other processes write to the store.
+    /// revision yet. Not called in a dry run, nor for a store that is shared with other processes.
     async fn extend(&self, _creating: &CreatedObject) -> Option<Extension> {
         None
     }
 
-    /// Returns the object for the answer, if its transaction was not extended. The create itself is complete
-    /// (except in a dry run), so a problem here is a warning.
+    /// Called if the transaction of the object was not extended. Returns the object for the answer. The
+    /// create itself is complete (except in a dry run), so a problem can only be a warning.
     async fn created(&self, created: CreatedObject) -> Arc<Object>;
 }
 
@@ -96,8 +96,8 @@ pub(super) struct HookedCreate<'a> {
 }
 
 impl Registry {
-    /// Stores a new object as [`Registry::create`] does, and runs the hook.
-    pub(crate) async fn create_asked(
+    /// Stores a new object as [`Registry::create`] does, for a client, and runs the hook.
+    pub(crate) async fn create_for_client(
         self: &Arc<Self>,
         served: &ServedVersion,
         actor: Actor<'_>,
@@ -120,15 +120,15 @@ impl Registry {
             return Ok(stored.object);
         }
         let after = hook.created(hooked.created(stored.object)).await;
-        // In a dry run, the hook may return a state that appears to be stored, so the revision is removed.
+        // In a dry run nothing is stored, so the object of the answer has no revision.
         Ok(match actor.dry_run && after.revision() != Revision(0) {
             true => Arc::new(after.draft().unstored()),
             false => after,
         })
     }
 
-    /// Commits `first` and the writes of `extension`. Returns the first object as the last of the writes
-    /// leaves it.
+    /// Commits `first` and the writes of `extension`. Returns the object of `first` as it is after all
+    /// writes.
     async fn commit_extended(
         &self,
         store: Arc<dyn Store>,
@@ -149,25 +149,35 @@ impl Registry {
             cause: Some(&cause),
         };
         let (origin, since) = (Origin::default(), self.clock().now());
-        let notes: Vec<_> = writes.iter().map(|_| self.annotations(&origin)).collect();
+        let write_annotations: Vec<_> = writes.iter().map(|_| self.annotations(&origin)).collect();
         let mut transaction = Transaction::on(&store);
         transaction.add(first, store.revision());
-        self.extend(&mut transaction, &origin, author, &writes, false, &notes)
-            .await?;
+        self.extend(
+            &mut transaction,
+            &origin,
+            author,
+            &writes,
+            false,
+            &write_annotations,
+        )
+        .await?;
         transaction.guard(&writes, guards);
         let last = transaction.last_about_first();
         let mut objects = transaction.commit().await?;
         let Some(object) = objects.get(last).cloned() else {
-            return Err(StoreError::Unavailable("the storage answered for no step".to_owned()).into());
+            return Err(
+                StoreError::Unavailable("the storage returned no object for the write".to_owned()).into(),
+            );
         };
-        let made = objects.remove(0);
+        let created = objects.remove(0);
         // The function is called at once, so that it sees the object before any later change.
         on_commit(CommittedTransaction {
-            made,
+            created,
             written: objects.clone(),
         })
         .await;
-        self.record(author, &writes, &notes, since, Ok(&objects)).await;
+        self.record(author, &writes, &write_annotations, since, Ok(&objects))
+            .await;
         Ok(object)
     }
 }
@@ -195,7 +205,7 @@ impl HookedCreate<'_> {
     /// they are refused.
     ///
     /// # Errors
-    /// Reason why `draft` itself is not stored.
+    /// Reason why `draft` is not stored, independent of the hook.
     pub(super) async fn insert(&self, draft: Draft, guards: Vec<Guard>) -> Result<StoredObject, StoreError> {
         if !self.actor.dry_run
             && let Some(store) = self.served.store().filter(|store| !store.is_shared())
@@ -216,8 +226,8 @@ impl HookedCreate<'_> {
         })
     }
 
-    /// Commits `draft` and the writes of the hook; commits nothing if there are no such writes or they are
-    /// refused.
+    /// Commits `draft` together with the writes of the hook. Commits nothing, and returns `None`, if there
+    /// are no such writes or they are refused.
     async fn commit_with_hook(
         &self,
         store: &Arc<dyn Store>,
@@ -228,7 +238,7 @@ impl HookedCreate<'_> {
         let key = Key::new(self.served.stored, meta.namespace(), meta.name());
         let existing = store.cached(self.served.stored);
         if existing.get(&key.namespace, &key.name).is_some() {
-            // The write will be refused, with or without additional writes.
+            // The create is going to fail, with or without additional writes.
             return Ok(None);
         }
         let creating = self.created(Arc::new(draft.unstored()));
@@ -242,10 +252,10 @@ impl HookedCreate<'_> {
         let task = tokio::spawn(async move { registry.commit_extended(store, first, extension).await });
         match task.await {
             Ok(Ok(object)) => Ok(Some(object)),
-            Ok(Err(WriteFailure::Store(error))) if is_about(&error, &key, guards) => Err(error),
+            Ok(Err(WriteFailure::Store(error))) if is_about_create(&error, &key, guards) => Err(error),
             Ok(Err(refusal)) => {
                 let error = refusal.into_error(self.served);
-                tracing::debug!(%key, %error, "a new object is stored without what a hook adds");
+                tracing::debug!(%key, %error, "a new object is stored without the writes of the hook");
                 Ok(None)
             }
             Err(problem) => {
@@ -257,14 +267,14 @@ impl HookedCreate<'_> {
     }
 }
 
-/// Whether `error` is about the new object at `key`, stored under `guards`, independent of additional writes
-/// in its transaction.
-fn is_about(error: &StoreError, key: &Key, guards: &[Guard]) -> bool {
+/// Whether `error` also occurs without additional writes in the transaction: it is about the new object at
+/// `key`, or about one of its `guards`.
+fn is_about_create(error: &StoreError, key: &Key, guards: &[Guard]) -> bool {
     match error {
         StoreError::AlreadyExists { key: existing } => existing == key,
-        StoreError::Conflict { key: moved, .. } => guards
+        StoreError::Conflict { key: changed, .. } => guards
             .iter()
-            .any(|guard| matches!(guard, Guard::Unchanged { key, .. } if key == moved)),
+            .any(|guard| matches!(guard, Guard::Unchanged { key, .. } if key == changed)),
         StoreError::Fenced { name: passed, .. } => guards
             .iter()
             .any(|guard| matches!(guard, Guard::Fence { name, .. } if **name == **passed)),

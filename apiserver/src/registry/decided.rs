@@ -1,28 +1,31 @@
-//! Protection of in-process writes: admission policies and webhooks may only add to the decided content.
+//! Protection of in-process writes, such as decisions of a scheduler: admission policies and webhooks may not
+//! change the fields that the write changes.
 
 use std::sync::Arc;
 
-use berth_apimachinery::overruled::{self, Absent};
+use berth_apimachinery::overruled::{self, AbsentField};
 use berth_apimachinery::{FieldError, GroupResource, Status};
 use serde_json::Value;
 
-/// Returns the refusal of a write of `resource`/`name` by `user`, if `changers` changed the decided
-/// content.
+/// Checks that admission did not change a field that the write of `resource`/`name` by `user` changes.
+/// `decided` is the object before admission, `changed` the object after admission, and `stored` the object
+/// before the write (null for a new object). `changers` are the names of the policies and webhooks that
+/// changed the object.
 ///
-/// `decided` is the object as the process would write it, `stored` the object before the write (null for a
-/// new object), `changed` the object after admission. Admission may change all fields that the write itself
-/// does not change.
+/// # Errors
+/// 403 with the path of the first such field.
 pub(super) fn overruled(
     (resource, name): (GroupResource, &str),
     user: &str,
     changers: &[Arc<str>],
     [decided, stored, changed]: [&Value; 3],
 ) -> Result<(), Status> {
-    let Some(path) = overruled::first(decided, stored, changed, Absent::Counts) else {
+    let Some(path) = overruled::first_difference(decided, stored, changed, AbsentField::Removed) else {
         return Ok(());
     };
     let detail = format!(
-        "{user} decided it, and it may not be changed by others: {}; exclude this user there with a matchCondition",
+        "{user} decided this field, and policies and webhooks may not change it; one of these changed it: {}; \
+         exclude the user there with a matchCondition",
         changers.join(", ")
     );
     let error = FieldError::forbidden(path, detail);

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use berth_apimachinery::write::CommitError;
-use berth_apimachinery::write::{Guard, Verb};
+use berth_apimachinery::write::{CommitError, Guard, Verb};
 use berth_apimachinery::{Object, time};
 use berth_storage::{Expect, Step};
 use serde_json::Value;
@@ -12,20 +11,20 @@ use crate::actor::Actor;
 use crate::options::{DeleteOptions, Propagation};
 use crate::registry::prepare;
 use crate::registry::retries::{Retries, WriteFailure};
-use crate::registry::write::{Target, apply_one};
+use crate::registry::write::{ObjectAddress, apply_one};
 use crate::registry::{Registry, system};
 use crate::served::ServedVersion;
 
-/// Finalizer with which the garbage collector deletes the dependents first.
+/// Finalizer by which the garbage collector deletes the dependents before the object.
 const FOREGROUND: &str = "foregroundDeletion";
 
-/// Finalizer with which the garbage collector orphans the dependents.
+/// Finalizer by which the garbage collector orphans the dependents before the object is removed.
 const ORPHAN: &str = "orphan";
 
 /// Result of a delete.
 #[derive(Debug)]
 pub(crate) enum DeleteOutcome {
-    /// The object is removed; its last state.
+    /// The object is removed; this is the last state.
     Gone(Arc<Object>),
     /// The object is marked as being deleted, and waits for its finalizers.
     Pending(Arc<Object>),
@@ -35,30 +34,31 @@ impl Registry {
     /// Deletes one object.
     pub(crate) async fn delete(
         &self,
-        target: Target<'_>,
+        address: ObjectAddress<'_>,
         actor: Actor<'_>,
         options: &DeleteOptions,
     ) -> Result<DeleteOutcome, CommitError> {
-        let mut retries = Retries::of(target, actor.dry_run)?;
+        let mut retries = Retries::of(address, actor.dry_run)?;
         loop {
             let attempt = async {
-                let current = retries.current(target).await?;
-                options.check_preconditions(target.served.name, &current)?;
-                let guards = prepare::admit_delete(self.chain(), target.served, &actor, &current).await?;
-                let pending = pending_state(target.served, &actor, options.propagation, &current);
-                apply_deletion(target, actor, &current, pending, guards).await
+                let current = retries.current(address).await?;
+                options.check_preconditions(address.served.name, &current)?;
+                let guards = prepare::admit_delete(self.chain(), address.served, &actor, &current).await?;
+                let pending = pending_state(address.served, &actor, options.propagation, &current);
+                apply_deletion(address, actor, &current, pending, guards).await
             };
             match attempt.await {
                 Ok(deleted) => return Ok(deleted),
                 // A violated precondition on the resource version is reported at the next attempt.
                 Err(error) if retries.retry(&error) => {}
-                Err(error) => return Err(error.into_error(target.served)),
+                Err(error) => return Err(error.into_error(address.served)),
             }
         }
     }
 }
 
-/// The object marked as being deleted; `None` when neither a finalizer nor its kind holds it.
+/// Returns `current` marked as being deleted; `None` if it can be removed at once, since it has no finalizers
+/// and its kind does not delay the removal.
 pub(crate) fn pending_state(
     served: &ServedVersion,
     actor: &Actor<'_>,
@@ -82,8 +82,8 @@ pub(crate) fn pending_state(
     (served.kind().holds_deletion(&mut value, actor.now) || has_finalizers).then_some(value)
 }
 
-/// The finalizers when the deletion begins: finalizers of the propagation policy are added or removed, the
-/// others stay.
+/// Returns the finalizers when the deletion begins. Finalizers for a propagation policy are added or removed;
+/// the others stay.
 fn finalizers(served: &ServedVersion, propagation: Option<Propagation>, current: &Object) -> Vec<String> {
     let mut list = current.meta().finalizers().to_vec();
     let Some(propagation) = propagation else {
@@ -100,16 +100,17 @@ fn finalizers(served: &ServedVersion, propagation: Option<Propagation>, current:
     list
 }
 
+/// Removes `current`, or stores the state `pending` until the finalizers are removed.
 async fn apply_deletion(
-    target: Target<'_>,
+    address: ObjectAddress<'_>,
     actor: Actor<'_>,
     current: &Arc<Object>,
     pending: Option<Value>,
     guards: Vec<Guard>,
 ) -> Result<DeleteOutcome, WriteFailure> {
-    let store = target.store()?;
+    let store = address.store()?;
     let draft = pending
-        .map(|value| prepare::redraft(target.served, &value))
+        .map(|value| prepare::redraft(address.served, &value))
         .transpose()?;
     if actor.dry_run {
         return Ok(match draft {
@@ -124,7 +125,7 @@ async fn apply_deletion(
     };
     let step = Step {
         verb,
-        key: target.key(),
+        key: address.key(),
         subresource: "",
         object: draft,
         expect: Expect::At(current.revision()),

@@ -1,4 +1,4 @@
-//! Index of served resources: every (group, version, resource). Lookups allocate nothing.
+//! Index of served resources by group, version and name. Lookups allocate no memory.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ type ByName<T> = HashMap<&'static str, T>;
 #[non_exhaustive]
 pub enum InstallError {
     /// A resource is in the wrong group.
-    #[error("{resource} is in the group {group:?}, which is not its own")]
+    #[error("{resource} cannot be served in the group {group:?}, which is not the group of its kind")]
     WrongGroup {
         /// The resource.
         resource: GroupResource,
@@ -24,7 +24,7 @@ pub enum InstallError {
     },
     /// A resource occurs twice in one version.
     #[error("{resource} is served twice in version {version}")]
-    Twice {
+    Duplicate {
         /// The resource.
         resource: GroupResource,
         /// The version.
@@ -33,15 +33,15 @@ pub enum InstallError {
     /// A requested resource is not served.
     #[error("{0} is not served here")]
     NotServed(GroupResource),
-    /// The audit log of a registry is already set.
-    #[error("{0} is installed already")]
-    Already(&'static str),
+    /// A part of a registry that can be set once (the audit log) is already set.
+    #[error("{0} is already set")]
+    AlreadySet(&'static str),
     /// A document cannot be rendered.
-    #[error("rendering a document: {0}")]
+    #[error("cannot render a document: {0}")]
     Document(String),
 }
 
-/// Every served resource.
+/// Served resources, by group, version and name.
 #[derive(Default)]
 pub struct Index {
     groups: ByName<ByName<ByName<Arc<ServedVersion>>>>,
@@ -76,7 +76,7 @@ impl Index {
             let versions = self.groups.entry(info.group).or_default();
             let names = versions.entry(version).or_default();
             if names.insert(info.plural, Arc::clone(&served)).is_some() {
-                return Err(InstallError::Twice {
+                return Err(InstallError::Duplicate {
                     resource: info.resource(),
                     version,
                 });
@@ -86,7 +86,7 @@ impl Index {
         Ok(())
     }
 
-    /// Returns the resource at a path.
+    /// Returns the resource of a request path.
     #[must_use]
     pub fn get(&self, group: &str, version: &str, resource: &str) -> Option<&Arc<ServedVersion>> {
         self.groups.get(group)?.get(version)?.get(resource)
@@ -109,13 +109,13 @@ impl Index {
         matching.next().map(|served| &**served)
     }
 
-    /// Returns the resource in its preferred version.
+    /// Returns the resource in the preferred version.
     #[must_use]
     pub fn preferred(&self, resource: GroupResource) -> Option<&Arc<ServedVersion>> {
         self.resources.get(&resource)?.first()
     }
 
-    /// Every resource in its preferred version.
+    /// Returns every resource in the preferred version.
     pub fn all(&self) -> impl Iterator<Item = &Arc<ServedVersion>> {
         self.resources.values().filter_map(|versions| versions.first())
     }

@@ -1,5 +1,5 @@
-//! Protection of the fields of a keeper ([`berth_apimachinery::Kind::keeper`]): writes of other users do not
-//! change them.
+//! Protection of the fields that the keeper of a kind applied ([`berth_apimachinery::Kind::keeper`]). Writes
+//! of other users do not change these fields.
 
 use berth_apimachinery::{Keeper, Object, Status, Via};
 use berth_apply::{Conflict, Identity, Operation};
@@ -9,7 +9,7 @@ use super::ownership;
 use super::prepare::WriteInput;
 
 impl WriteInput<'_> {
-    /// Whether the object has a keeper other than the user of this write.
+    /// Whether the kind has a keeper, and the user of this write is not the keeper.
     ///
     /// # Errors
     /// 403 when the write uses the keeper's field manager.
@@ -21,13 +21,13 @@ impl WriteInput<'_> {
         if actor.user.name == keeper.user {
             return Ok(false);
         }
-        own_name(keeper, actor.manager)
+        check_not_keeper(keeper, actor.manager)
             .map_err(|text| Status::forbidden(self.served.name, self.name, &text))?;
         Ok(true)
     }
 
-    /// Returns `value` with the keeper's fields restored from `live`, the served form of `stored`. The client
-    /// gets a warning if this changes a field.
+    /// Returns `value` with the fields of the keeper restored from `live`, which is `stored` in the served
+    /// version. The client gets a warning if this changes `value`.
     pub(super) fn with_kept_fields(&self, stored: &Object, live: &Value, value: Value) -> Value {
         let Some(keeper) = self.served.kind().keeper() else {
             return value;
@@ -46,10 +46,14 @@ impl WriteInput<'_> {
         let Some(owned) = managers.get(&identity) else {
             return value;
         };
-        let restored = self.served.merging().types.kept(live, &owned.set, &value);
+        let restored = self
+            .served
+            .merge_schema()
+            .types
+            .restore_owned(live, &owned.set, &value);
         if restored != value {
             self.actor.warnings.add(format!(
-                "the fields of field manager {:?} are computed: they stay as they are",
+                "the fields of field manager {:?} are computed by the server: changes to them are ignored",
                 keeper.manager
             ));
         }
@@ -60,18 +64,18 @@ impl WriteInput<'_> {
 /// Checks that `manager` is not the keeper's field manager.
 ///
 /// # Errors
-/// The problem of the name.
-pub(crate) fn own_name(keeper: Keeper, manager: &str) -> Result<(), String> {
+/// The message for the client.
+pub(crate) fn check_not_keeper(keeper: Keeper, manager: &str) -> Result<(), String> {
     if manager != keeper.manager {
         return Ok(());
     }
     Err(format!(
-        "only {} writes as field manager {:?}: name another one",
+        "only the user {} may use the field manager {:?}: use another field manager",
         keeper.user, keeper.manager
     ))
 }
 
-/// Whether one of `conflicts` is about fields of the keeper. An apply with force does not take over such
+/// Whether one of `conflicts` is about fields of the keeper. Even an apply with force does not take over such
 /// fields.
 pub(crate) fn concerns(keeper: Keeper, conflicts: &[Conflict]) -> bool {
     conflicts.iter().any(|conflict| {

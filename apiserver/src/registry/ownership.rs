@@ -1,8 +1,7 @@
 //! Ownership of fields: the effect of a write on the managed fields of an object.
 //!
-//! The rules are in the crate `berth-apply`. This module has the facts about a kind that the crate needs (the
-//! kind's versions, and the fields that a write through a resource cannot set), and the managed fields before
-//! a write.
+//! The rules are in the crate `berth-apply`. This module provides the input of the rules: the versions of a
+//! kind, the fields that a write cannot set, and the managed fields before a write.
 
 use std::borrow::Cow;
 
@@ -24,7 +23,7 @@ pub(crate) enum WriteIntent {
         /// The stored object, without its managed fields.
         before: Value,
     },
-    /// Result of an apply, with the owners of fields.
+    /// The result of an apply, with the owners of fields.
     Applied {
         /// The new object.
         value: Value,
@@ -42,8 +41,8 @@ impl WriteIntent {
         value
     }
 
-    /// Returns the result of an apply to an absent object.
-    pub(crate) fn made(applied: ApplyOutcome) -> Self {
+    /// Returns the write that creates the result of an apply, when no object is stored yet.
+    pub(crate) fn of_first_apply(applied: ApplyOutcome) -> Self {
         Self::Applied {
             value: applied.object,
             managers: applied.managers,
@@ -51,20 +50,20 @@ impl WriteIntent {
         }
     }
 
-    /// Returns the new object, to be completed.
+    /// Returns the new object for changes.
     pub(crate) const fn value_mut(&mut self) -> &mut Value {
         let (Self::Sent(value) | Self::Patched { value, .. } | Self::Applied { value, .. }) = self;
         value
     }
 
-    /// Returns the new object.
+    /// Returns the new object alone.
     pub(crate) fn into_value(self) -> Value {
         let (Self::Sent(value) | Self::Patched { value, .. } | Self::Applied { value, .. }) = self;
         value
     }
 }
 
-/// Versions of the objects that a resource stores.
+/// Versions in which the stored objects of a resource are served.
 struct StoredVersions<'a> {
     index: &'a Index,
     served: &'a ServedVersion,
@@ -87,7 +86,7 @@ impl Versions for StoredVersions<'_> {
         } else {
             served
         };
-        Some(&version.merging().types)
+        Some(&version.merge_schema().types)
     }
 
     fn convert<'a>(&self, object: &'a Value, from: &str, to: &str) -> Cow<'a, Value> {
@@ -99,7 +98,7 @@ impl Versions for StoredVersions<'_> {
         }
         let mut value = object.clone();
         old.kind().to_stored(old.version, &mut value);
-        // An object cannot be created without a name: the empty state before a create stays unchanged.
+        // The empty state before a create has no name, so it is not a valid object and stays unchanged.
         match Object::new(&value, Revision(0)) {
             Ok(stored) => Cow::Owned(new.kind().to_served(new.version, &stored).unwrap_or(value)),
             Err(_) => Cow::Borrowed(object),
@@ -113,7 +112,7 @@ fn is_alike(one: &ServedVersion, other: &ServedVersion) -> bool {
     one.name == other.name && schema(one) == schema(other)
 }
 
-/// A write that changes managed fields.
+/// Computation of the managed fields after a write.
 pub(crate) struct Ownership<'a> {
     versions: StoredVersions<'a>,
     via: Via,
@@ -122,7 +121,7 @@ pub(crate) struct Ownership<'a> {
 }
 
 impl<'a> Ownership<'a> {
-    /// Describes a write by `manager`; `via` is the kind of the write.
+    /// Creates the computation for a write by the field manager `manager`. `via` is the kind of the write.
     pub(crate) fn new(
         index: &'a Index,
         served: &'a ServedVersion,
@@ -140,10 +139,10 @@ impl<'a> Ownership<'a> {
 
     fn writer(&self) -> Writer<'_> {
         let served = self.versions.served;
-        let merging = served.merging();
+        let merge_schema = served.merge_schema();
         let (subresource, reset) = match self.via {
-            Via::Create | Via::Update => ("", &merging.itself),
-            Via::Subresource("status") => ("status", &merging.status),
+            Via::Create | Via::Update => ("", &merge_schema.itself),
+            Via::Subresource("status") => ("status", &merge_schema.status),
             Via::Subresource(name) => (name, &Reset::Nothing),
         };
         Writer {
@@ -155,14 +154,14 @@ impl<'a> Ownership<'a> {
         }
     }
 
-    /// Managed fields of the new object `value`, whose body had the managed fields `sent_fields`.
+    /// Returns the managed fields of the new object `value`, whose body had the managed fields `sent_fields`.
     pub(crate) fn created(&self, value: &Value, sent_fields: Option<&Value>) -> Managers {
         let before = Managers::of_request(sent_fields, Managers::default());
         before.update(&self.versions, &empty_state(value), value, &self.writer())
     }
 
-    /// Managed fields of `value`, which replaces `stored`, and whose body had the managed fields
-    /// `sent_fields`; `live` is `stored` in the served version.
+    /// Returns the managed fields of `value`, which replaces `stored`, and whose body had the managed fields
+    /// `sent_fields`. `live` is `stored` in the served version.
     pub(crate) fn updated(
         &self,
         stored: &Object,
@@ -178,8 +177,8 @@ impl<'a> Ownership<'a> {
         before.update(&self.versions, live, value, &self.writer())
     }
 
-    /// Applies `config` to `stored`, which is `live` in the served version; to an empty object if none is
-    /// stored.
+    /// Applies `config` to the stored object, which is given as stored and in the served version; to an empty
+    /// object if none is stored.
     pub(crate) fn applied(
         &self,
         stored: Option<(&Object, &Value)>,
@@ -198,12 +197,12 @@ impl<'a> Ownership<'a> {
     }
 }
 
-/// State of the object before its creation.
+/// Returns the state of the object `value` before the creation.
 fn empty_state(value: &Value) -> Value {
     json!({"apiVersion": value["apiVersion"], "kind": value["kind"]})
 }
 
-/// Managed fields of a stored object; empty if they cannot be parsed.
+/// Returns the managed fields of a stored object; empty if they cannot be parsed.
 pub(crate) fn of_stored(stored: &Object) -> Managers {
     let bytes = stored.managed_fields();
     match bytes.is_empty() {
@@ -213,18 +212,19 @@ pub(crate) fn of_stored(stored: &Object) -> Managers {
 }
 
 /// Removes the managed fields from `value` and returns them.
-pub(crate) fn take(value: &mut Value) -> Option<Value> {
+pub(crate) fn take_managed_fields(value: &mut Value) -> Option<Value> {
     system::metadata(value).remove("managedFields")
 }
 
 /// Sets the managed fields in `value`.
-pub(crate) fn put(value: &mut Value, managers: &Managers) {
+pub(crate) fn put_managed_fields(value: &mut Value, managers: &Managers) {
     if let Some(list) = managers.to_value() {
         system::metadata(value).insert("managedFields".to_owned(), list);
     }
 }
 
-/// Managed fields after admission, which received `before` and returned `list`.
+/// Returns the managed fields after admission, which received `before` and returned `list`: `before` if
+/// `list` is invalid.
 pub(crate) fn after_admission(before: Managers, list: Option<&Value>, warnings: &Warnings) -> Managers {
     let managers = list.map_or_else(|| Ok(Managers::default()), Managers::decode_value);
     match managers {

@@ -1,5 +1,6 @@
-//! Preparation of every write, from a decoded body to a draft: system fields, admission ([`super::admit`]),
-//! and between its passes defaults, the kind's own preparation, and validation of everything at once.
+//! Preparation of every write, from a decoded body to a draft: system fields, and admission
+//! ([`super::admit`]). Between the passes of admission, defaults are filled in, the kind prepares the object,
+//! and the whole object is validated.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use berth_storage::StoreError;
 use serde_json::Value;
 
 use crate::actor::Actor;
-use crate::registry::admit::{Admission, AdmissionSubject, Candidate, Deletion, Purpose};
+use crate::registry::admit::{Admission, AdmissionObject, AdmissionSubject, Deletion, Purpose};
 use crate::registry::ownership::{self, Ownership, WriteIntent};
 use crate::registry::system::SystemFields;
 use crate::registry::{Index, decided, system};
@@ -20,7 +21,8 @@ use crate::served::ServedVersion;
 use crate::{render, validation};
 
 impl<'a> Actor<'a> {
-    /// Admission by `chain`, which records to the receivers of this actor's write.
+    /// Returns the admission by `chain` of a write by this actor, with the receivers of warnings and
+    /// annotations.
     fn admission(&self, chain: &'a Chain) -> Admission<'a> {
         Admission {
             chain,
@@ -30,15 +32,15 @@ impl<'a> Actor<'a> {
     }
 }
 
-/// Subject of `request` for policies and webhooks; the object is in the version `held`.
-fn subject<'a>(served: &'a ServedVersion, request: &'a Request<'a>, held: &'a str) -> Subject<'a> {
+/// Returns `request` as policies and webhooks receive it. The object is in the version `object_version`.
+fn subject<'a>(served: &'a ServedVersion, request: &'a Request<'a>, object_version: &'a str) -> Subject<'a> {
     Subject {
         request,
         version: served.version,
         versions: served.info().versions,
         form: Form::Own {
             kind: served.kind(),
-            held,
+            object_version,
         },
     }
 }
@@ -103,7 +105,7 @@ impl WriteInput<'_> {
         self.admit(value, managers, Some((stored, &old))).await
     }
 
-    /// Completes the body of a create, and computes its managed fields.
+    /// Completes the body of a create, and computes the managed fields.
     fn created(&self, mut value: Value) -> Result<(Value, Managers), Status> {
         self.complete(&mut value);
         self.served.kind().read_body(None, &mut value);
@@ -112,8 +114,8 @@ impl WriteInput<'_> {
         Ok((value, managers))
     }
 
-    /// Completes the body of an update of `stored`, whose parsed form is `old`, and computes its managed
-    /// fields. Returns both, and `old`.
+    /// Completes the body of an update of `stored`, and computes the managed fields. `old` is `stored`,
+    /// parsed. Returns the body, the managed fields, and `old`.
     fn updated(
         &self,
         mut value: Value,
@@ -135,7 +137,7 @@ impl WriteInput<'_> {
         Ok((value, managers, old))
     }
 
-    /// Completes the result of an apply, whose owners are known.
+    /// Completes the result of an apply, whose managed fields are already computed.
     fn applied(&self, mut value: Value) -> Result<Value, Status> {
         self.complete(&mut value);
         self.managed_fields(&mut value)?;
@@ -153,14 +155,14 @@ impl WriteInput<'_> {
         Ownership::new(self.index, self.served, self.via, manager, now)
     }
 
-    /// Fills in the defaults of the served version, which count as written by the sender of the body.
+    /// Fills in the defaults of the served version. The sender of the body owns these fields.
     fn default(&self, value: &mut Value) {
         self.served.kind().schema(self.served.version).default(value);
     }
 
     /// Removes the managed fields from a body and returns them. The error is 422 if they are invalid.
     fn managed_fields(&self, value: &mut Value) -> Result<Option<Value>, Status> {
-        let sent_fields = ownership::take(value);
+        let sent_fields = ownership::take_managed_fields(value);
         if let (Some(list), Via::Create | Via::Update) = (&sent_fields, self.via) {
             // A list that cannot be parsed counts as absent.
             let errors = Managers::decode_value(list).map(|managers| managers.validate());
@@ -175,8 +177,8 @@ impl WriteInput<'_> {
         }
     }
 
-    /// Restores the fields of the stored object that this write must not change: system fields, and either
-    /// the status or everything else.
+    /// Restores the fields of the stored object that this write must not change: system fields; for a write
+    /// of the status also everything else, and for other writes also the status.
     fn confine(&self, mut value: Value, old: &Value) -> Value {
         if self.via == Via::Subresource("status") {
             value = system::only_status(value, old, self.served.kind().status_metadata());
@@ -187,7 +189,7 @@ impl WriteInput<'_> {
         value
     }
 
-    /// Prepares an object that is returned to the client, or stored by the program: `value` is decoded, and
+    /// Prepares an object that the program returns to the client, or stores itself. `value` is decoded, and
     /// replaces `old` if there is one. The object needs no name and gets no system fields.
     pub(crate) async fn answer(&self, old: Option<&Value>, value: Value) -> Result<Value, Status> {
         let request = self.request(old);
@@ -209,9 +211,9 @@ impl WriteInput<'_> {
         let write = self.write(old);
         schema.default(&mut value);
         kind.prepare(&write, &mut value);
-        let mut errors = validation::unnamed(&value);
+        let mut errors = validation::labels_and_annotations(&value);
         errors.extend(schema.validate(&value));
-        field::add_about_others(&mut errors, kind.validate(&write, &value));
+        field::merge_by_field(&mut errors, kind.validate(&write, &value));
         self.refuse(errors, &value)?;
         Ok(value)
     }
@@ -240,7 +242,7 @@ impl WriteInput<'_> {
         let old = before.map(|(_, old)| old);
         let request = self.request(old);
         let storage_version = self.served.info().storage_version;
-        let consults = !self.actor.asked
+        let consults = !self.actor.policies_consulted
             && self
                 .chain
                 .consults(&subject(self.served, &request, storage_version));
@@ -253,7 +255,7 @@ impl WriteInput<'_> {
             subject: consults.then_some(&subject),
             purpose: Purpose::Store,
         };
-        let mut candidate = ObjectToStore {
+        let mut object = ObjectToStore {
             input: self,
             old,
             managers,
@@ -262,16 +264,17 @@ impl WriteInput<'_> {
             is_final: false,
         };
         let admission = self.actor.admission(self.chain);
-        let (value, guards) = admission.admit(admission_subject, value, &mut candidate).await?;
+        let (value, guards) = admission.admit(admission_subject, value, &mut object).await?;
         Ok(AdmittedObject {
             value,
-            managers: candidate.managers,
+            managers: object.managers,
             guards,
         })
     }
 
-    /// Returns those of `errors` that this write can correct. Problems outside of metadata and status existed
-    /// before a write of the status, and must not prevent it (kube-apiserver's validation ratcheting).
+    /// Returns the errors that this write can correct. A write of the status cannot correct errors outside of
+    /// metadata and status, which existed before, so these errors are dropped (as in kube-apiserver's
+    /// validation ratcheting).
     fn correctable(&self, mut errors: Vec<FieldError>) -> Vec<FieldError> {
         if matches!(self.via, Via::Subresource("status")) {
             errors.retain(|error| {
@@ -321,28 +324,28 @@ impl WriteInput<'_> {
     }
 }
 
-/// An object during admission.
+/// Object of a create or an update during admission.
 struct ObjectToStore<'a> {
     input: &'a WriteInput<'a>,
     old: Option<&'a Value>,
     managers: Managers,
     /// Fields that only the server sets, with their values before policies and webhooks changed the object.
     system_fields: Option<SystemFields>,
-    /// Content of a write by the process itself, before policies and webhooks changed it.
+    /// The object of an in-process write, before policies and webhooks changed it.
     decided: Option<Value>,
-    /// Whether policies and webhooks can no longer change the object.
+    /// Whether the object is complete, so that policies and webhooks can only validate it.
     is_final: bool,
 }
 
-impl Candidate for ObjectToStore<'_> {
-    fn show(&mut self, value: &mut Value) {
+impl AdmissionObject for ObjectToStore<'_> {
+    fn before_external(&mut self, value: &mut Value) {
         self.system_fields = (!self.is_final).then(|| SystemFields::of(value));
         self.decided = (!self.is_final && self.input.actor.decided).then(|| value.clone());
-        ownership::put(value, &self.managers);
+        ownership::put_managed_fields(value, &self.managers);
     }
 
-    fn hide(&mut self, value: &mut Value, changers: &[Arc<str>]) -> Result<(), Status> {
-        let managed_fields = ownership::take(value);
+    fn after_external(&mut self, value: &mut Value, changers: &[Arc<str>]) -> Result<(), Status> {
+        let managed_fields = ownership::take_managed_fields(value);
         if let Some(system_fields) = self.system_fields.take() {
             let managers = std::mem::take(&mut self.managers);
             let warnings = self.input.actor.warnings;
@@ -381,8 +384,8 @@ impl Candidate for ObjectToStore<'_> {
         }
         let mut errors = validation::metadata(&value, served, old);
         errors.extend(input.correctable(schema.validate(&value)));
-        field::add_about_others(&mut errors, kind.validate(&write, &value));
-        field::add_about_others(&mut errors, kind.own_rules(&write, &value));
+        field::merge_by_field(&mut errors, kind.validate(&write, &value));
+        field::merge_by_field(&mut errors, kind.own_rules(&write, &value));
         input.refuse(errors, &value)?;
         for warning in validation::finalizer_warnings(&value, served, old) {
             input.actor.warnings.add(warning);
@@ -423,8 +426,8 @@ pub(crate) async fn admit_delete(
     Ok(guards)
 }
 
-/// Whether the state changed between the verdict and the write, so that the write must be judged again.
-pub(crate) fn is_moved(error: &StoreError) -> bool {
+/// Whether the write was admitted on an outdated state of the store, so that it must be admitted again.
+pub(crate) fn is_outdated(error: &StoreError) -> bool {
     matches!(error, StoreError::Conflict { .. } | StoreError::Fenced { .. })
 }
 
@@ -435,8 +438,8 @@ pub(crate) fn draft(served: &ServedVersion, admitted: &AdmittedObject) -> Result
         .map_err(|malformed| invalid_object(served, &admitted.value, malformed))
 }
 
-/// Serializes the admitted object to a draft that replaces `stored`; the draft is the stored object itself if
-/// both differ only in the times of managers.
+/// Serializes the admitted object to a draft that replaces `stored`. If both differ only in the times of
+/// managed fields, the draft is `stored` itself, and nothing changes.
 pub(crate) fn draft_over(
     served: &ServedVersion,
     admitted: &AdmittedObject,
@@ -449,7 +452,7 @@ pub(crate) fn draft_over(
     Ok(draft)
 }
 
-/// Serializes a stored object that the server itself changed, including its managed fields.
+/// Serializes `value`, a stored object with managed fields that the server changed.
 pub(crate) fn redraft(served: &ServedVersion, value: &Value) -> Result<Draft, Status> {
     Draft::new(value).map_err(|malformed| invalid_object(served, value, malformed))
 }

@@ -1,4 +1,4 @@
-//! Fields of `metadata` that belong to the server, and the split between an object and its status.
+//! Fields of `metadata` that only the server sets, and the separation of an object from its status.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::served::ServedVersion;
 
-/// Fields that the body of an update never changes.
+/// Fields of `metadata` that the body of an update never changes.
 const IMMUTABLE: [&str; 7] = [
     "uid",
     "creationTimestamp",
@@ -20,11 +20,11 @@ const IMMUTABLE: [&str; 7] = [
     "namespace",
 ];
 
-/// Fields that clients may send and that are not stored.
+/// Fields of `metadata` that clients may send and that are not stored.
 const DROPPED: [&str; 2] = ["selfLink", "resourceVersion"];
 
-/// Returns the object's metadata, which are created if they are missing. Decoding has rejected metadata that
-/// are not an object.
+/// Returns the metadata of an object, which are created if they are missing. Metadata of another type, which
+/// decoding rejects, are replaced.
 pub(crate) fn metadata(value: &mut Value) -> &mut Map<String, Value> {
     if !value.is_object() {
         *value = Value::Object(Map::new());
@@ -33,10 +33,11 @@ pub(crate) fn metadata(value: &mut Value) -> &mut Map<String, Value> {
     if !slot.is_object() {
         *slot = Value::Object(Map::new());
     }
-    slot.as_object_mut().expect("was made an object just above")
+    slot.as_object_mut()
+        .expect("it was replaced by an object just above")
 }
 
-/// Returns a text field of the metadata; the empty string when it is missing.
+/// Returns the text `field` of the metadata; the empty string if it is missing.
 pub(crate) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value["metadata"][field].as_str().unwrap_or_default()
 }
@@ -44,7 +45,7 @@ pub(crate) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
 /// Sets the system fields of a new object, and resets fields that clients may not set.
 pub(crate) fn on_create(value: &mut Value, served: &ServedVersion, namespace: &str, now: Timestamp) {
     let fields = metadata(value);
-    // Where generations are not counted, the generation in the body is kept.
+    // For kinds without counted generations, the generation in the body is kept.
     let is_kept =
         |field: &str| field == "name" || (field == "generation" && !served.kind().counts_generation());
     for field in IMMUTABLE.iter().chain(&DROPPED).filter(|field| !is_kept(field)) {
@@ -63,8 +64,8 @@ pub(crate) fn on_create(value: &mut Value, served: &ServedVersion, namespace: &s
     }
 }
 
-/// Errors for setting `deletionTimestamp`, and for setting or changing `deletionGracePeriodSeconds`. Other
-/// changes of these fields are no errors: the stored values are restored.
+/// Returns errors for setting `deletionTimestamp`, and for setting or changing `deletionGracePeriodSeconds`.
+/// Other changes of these fields are no errors, but the stored values are restored.
 pub(crate) fn deletion_changes(value: &Value, old: &Value) -> Vec<FieldError> {
     let field = |object: &Value, name: &str| object["metadata"][name].clone();
     let mut errors = Vec::new();
@@ -86,16 +87,16 @@ pub(crate) fn deletion_changes(value: &Value, old: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Keeps the first of owner references that are equal in every field, and returns the warning for the client
-/// if there were more. References with one UID that differ in other fields stay: only their writer knows the
-/// right reference.
+/// Removes duplicate owner references, which are equal in every field, and returns a warning for the client
+/// if there were any. References with the same UID that differ in other fields stay: only the client knows
+/// which of them is right.
 pub(crate) fn deduplicate_owners(value: &mut Value) -> Option<String> {
     let owners = value
         .get_mut("metadata")?
         .get_mut("ownerReferences")?
         .as_array_mut()?;
     let mut references = HashSet::new();
-    let mut twice = BTreeSet::new();
+    let mut duplicates = BTreeSet::new();
     owners.retain(|owner| {
         // A reference that cannot be parsed is rejected later, together with all other errors.
         let Ok(reference) = OwnerReference::deserialize(owner) else {
@@ -104,14 +105,14 @@ pub(crate) fn deduplicate_owners(value: &mut Value) -> Option<String> {
         let uid = reference.uid.clone();
         let first = references.insert(reference);
         if !first {
-            twice.insert(uid);
+            duplicates.insert(uid);
         }
         first
     });
-    (!twice.is_empty()).then(|| {
+    (!duplicates.is_empty()).then(|| {
         format!(
-            ".metadata.ownerReferences contains duplicate entries; the server keeps the first of equal ones, please fix \
-             your requests; duplicate UID(s) observed: {twice:?}"
+            ".metadata.ownerReferences contains duplicate entries; the server keeps the first of equal entries, please fix \
+             your requests; duplicate UID(s) observed: {duplicates:?}"
         )
     })
 }
@@ -138,8 +139,8 @@ pub(crate) fn keep_status(value: &mut Value, old: &Value) {
     }
 }
 
-/// Restores everything but the status, for an update of the status. The client's metadata are kept as far as
-/// the kind allows.
+/// Restores everything except the status, for an update of the status. The metadata from the client are kept
+/// as far as `rule` allows.
 pub(crate) fn only_status(mut value: Value, old: &Value, rule: StatusMetadata) -> Value {
     let mut result = old.clone();
     let mut take = |field: &str| value.as_object_mut().and_then(|fields| fields.remove(field));
@@ -148,7 +149,7 @@ pub(crate) fn only_status(mut value: Value, old: &Value, rule: StatusMetadata) -
         None => remove(&mut result, "status"),
     }
     let new_metadata = match rule {
-        StatusMetadata::Stay => None,
+        StatusMetadata::Ignored => None,
         StatusMetadata::Written | StatusMetadata::WrittenButLabels => take("metadata"),
     };
     if let Some(new_metadata) = new_metadata {
@@ -170,11 +171,12 @@ fn remove(value: &mut Value, field: &str) {
     }
 }
 
-/// Fields that only the server sets. They are restored when policies or webhooks have changed the object.
+/// Values of the fields that only the server sets. They are restored after policies and webhooks have changed
+/// the object.
 pub(super) struct SystemFields(Value);
 
 impl SystemFields {
-    /// Reads the fields of `value`, as the server set them.
+    /// Copies the fields from `value`, before policies and webhooks change it.
     pub(super) fn of(value: &Value) -> Self {
         let fields = ["metadata", "status"].into_iter();
         let fields = fields.filter_map(|field| Some((field.to_owned(), value.get(field)?.clone())));
@@ -190,9 +192,10 @@ impl SystemFields {
     }
 }
 
-/// Increments the generation when a field outside metadata and status changed.
+/// Increments the generation if the content changed: a field other than apiVersion, kind, metadata and
+/// status.
 pub(crate) fn count_generation(value: &mut Value, old: &Value) {
-    if differs_in_substance(value, old) {
+    if differs_in_content(value, old) {
         raise_generation(value);
     }
 }
@@ -204,7 +207,8 @@ pub(crate) fn raise_generation(value: &mut Value) {
     }
 }
 
-fn differs_in_substance(new: &Value, old: &Value) -> bool {
+/// Whether `new` and `old` differ in a field other than apiVersion, kind, metadata and status.
+fn differs_in_content(new: &Value, old: &Value) -> bool {
     let (Some(new), Some(old)) = (new.as_object(), old.as_object()) else {
         return true;
     };
@@ -234,7 +238,7 @@ pub(crate) fn drop_nulls(value: &mut Value) {
     let Some(fields) = fields.as_object_mut() else {
         return;
     };
-    // An empty list in the place of a map is a wrong type, and is rejected like any other.
+    // An empty list instead of a map has the wrong type, and is rejected like other wrong types.
     fields.retain(|name, value| match value {
         Value::Null => false,
         Value::Array(items) => !items.is_empty() || !LISTS.contains(&name.as_str()),
@@ -291,7 +295,7 @@ mod tests {
                 value["metadata"]["annotations"]["b"].clone(),
             ]
         };
-        assert_eq!(written(StatusMetadata::Stay), [json!("old"), Value::Null]);
+        assert_eq!(written(StatusMetadata::Ignored), [json!("old"), Value::Null]);
         assert_eq!(written(StatusMetadata::Written), [json!("new"), json!("new")]);
         assert_eq!(
             written(StatusMetadata::WrittenButLabels),

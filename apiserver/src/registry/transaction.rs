@@ -15,7 +15,7 @@ use crate::call::Warnings;
 use crate::errors;
 use crate::registry::delete::pending_state;
 use crate::registry::prepare::{self, WriteInput};
-use crate::registry::write::{Target, UpdateOutcome, creation};
+use crate::registry::write::{ObjectAddress, UpdateOutcome, creation};
 use crate::registry::{Registry, WriteIntent, system};
 use crate::served::ServedVersion;
 
@@ -26,29 +26,30 @@ pub struct Author<'a> {
     pub user: &'a UserInfo,
     /// Field manager of the writes.
     pub manager: &'a str,
-    /// Cause of the writes, for audit events; `None` if a request is the cause, which has an event of its
-    /// own.
+    /// Cause of the writes, for audit events; `None` if the cause is a request, which has an audit event of
+    /// its own.
     pub cause: Option<&'a str>,
 }
 
-/// Origin of a list of writes.
+/// Request that causes a list of writes; empty for writes of a controller.
 #[derive(Default)]
 pub(super) struct Origin {
-    /// Warnings for the client; warnings of in-process writes are dropped.
+    /// Warnings for the client. `None` for writes without a client, whose warnings are only logged.
     pub(super) warnings: Option<Warnings>,
-    /// Annotations of the request that causes the list of writes; in-process writes have events of their own.
+    /// Annotations of the request. `None` for writes without a request, which have audit events of their own.
     pub(super) annotations: Option<Annotations>,
-    /// Whether policies and webhooks were already consulted about the body of a subresource.
-    pub(super) asked: bool,
+    /// Whether policies and webhooks have already admitted the body of the subresource that causes the
+    /// writes.
+    pub(super) policies_consulted: bool,
 }
 
-/// Distributes the guards of a list over its writes, for stores that commit one write at a time. Returns the
-/// guards of each write.
+/// Distributes `guards` over `writes`, for stores that commit one write at a time. Returns the guards of each
+/// write.
 ///
-/// `Unchanged` guards belong to the first write, since later writes of the list may change those objects
-/// themselves. A fence belongs to the first create: if it were passed earlier, another scheduler could take a
-/// snapshot after the fence but before the object exists, and count the same capacity twice. Without a create
-/// it belongs to the first write.
+/// An `Unchanged` guard belongs to the first write, since later writes may themselves change the guarded
+/// object. A fence belongs to the first create. If the fence were passed earlier, another scheduler could
+/// take a snapshot after the fence but before the object exists, and count the same capacity twice. Without a
+/// create, a fence belongs to the first write.
 #[must_use]
 pub fn share_guards(writes: &[Write], guards: Vec<Guard>) -> Vec<Vec<Guard>> {
     let mut shared = vec![Vec::new(); writes.len()];
@@ -65,12 +66,12 @@ pub fn share_guards(writes: &[Write], guards: Vec<Guard>) -> Vec<Vec<Guard>> {
     shared
 }
 
-/// Steps that are committed at once, one for each write, with the resulting objects.
+/// Steps that are committed together, one for each write, with the resulting objects.
 #[derive(Default)]
 pub(super) struct Transaction {
     steps: Vec<Step>,
     results: Vec<Arc<Object>>,
-    /// Objects as the steps leave them; `None` for deleted objects.
+    /// Objects after the steps; `None` for deleted objects.
     written: HashMap<Key, Option<Arc<Object>>>,
     store: Option<Arc<dyn Store>>,
 }
@@ -79,7 +80,7 @@ impl Registry {
     /// Admits and validates `writes` as writes of `author`, in order, and adds them to `transaction`.
     ///
     /// # Errors
-    /// The first refusal, as for a request of the author's user.
+    /// The first refusal. Requests of the author's user are refused for the same reasons.
     pub(super) async fn extend(
         &self,
         transaction: &mut Transaction,
@@ -87,36 +88,36 @@ impl Registry {
         author: Author<'_>,
         writes: &[Write],
         dry_run: bool,
-        notes: &[Annotations],
+        write_annotations: &[Annotations],
     ) -> Result<(), CommitError> {
         let Author { user, manager, .. } = author;
         let (warnings, now) = (Warnings::default(), self.clock().now());
-        for (write, annotations) in writes.iter().zip(notes) {
+        for (write, annotations) in writes.iter().zip(write_annotations) {
             let actor = Actor {
                 user,
                 manager,
                 now,
                 dry_run,
-                asked: origin.asked,
+                policies_consulted: origin.policies_consulted,
                 decided: true,
                 warnings: &warnings,
                 annotations,
             };
             if write.verb != Verb::Delete && !write.object.is_object() {
-                let text = format!("the object to write as {} is not an object", write.key);
+                let text = format!("the value to write as {} must be a JSON object", write.key);
                 return Err(Status::bad_request(text).into());
             }
             let served = self.served_for(write)?;
             transaction.use_store(served)?;
-            let target = Target {
+            let address = ObjectAddress {
                 served,
                 namespace: &write.key.namespace,
                 name: &write.key.name,
             };
             match write.verb {
-                Verb::Create => self.add_create(transaction, target, actor, write).await?,
-                Verb::Update => self.add_update(transaction, target, actor, write).await?,
-                Verb::Delete => self.add_delete(transaction, target, actor, write).await?,
+                Verb::Create => self.add_create(transaction, address, actor, write).await?,
+                Verb::Update => self.add_update(transaction, address, actor, write).await?,
+                Verb::Delete => self.add_delete(transaction, address, actor, write).await?,
             }
         }
         for warning in warnings.take() {
@@ -138,7 +139,10 @@ impl Registry {
                 .index()
                 .by_api_version(write.key.resource, version)
                 .ok_or_else(|| {
-                    Status::bad_request(format!("{} is not served as {version}", write.key.resource))
+                    Status::bad_request(format!(
+                        "{} is not served in the version {version:?}",
+                        write.key.resource
+                    ))
                 }),
             _ => self.preferred(write.key.resource),
         }
@@ -147,15 +151,15 @@ impl Registry {
     async fn add_create(
         &self,
         transaction: &mut Transaction,
-        target: Target<'_>,
+        address: ObjectAddress<'_>,
         actor: Actor<'_>,
         write: &Write,
     ) -> Result<(), CommitError> {
-        let Target {
+        let ObjectAddress {
             served,
             namespace,
             name,
-        } = target;
+        } = address;
         let mut value = write.object.clone();
         system::drop_nulls(&mut value);
         system::metadata(&mut value).insert("name".to_owned(), name.into());
@@ -174,20 +178,20 @@ impl Registry {
         let draft = prepare::draft(served, &admitted)?;
         let step = Step {
             subresource: write.subresource,
-            ..creation(target.key(), draft, guards)
+            ..creation(address.key(), draft, guards)
         };
-        transaction.add(step, target.store()?.revision());
+        transaction.add(step, address.store()?.revision());
         Ok(())
     }
 
     async fn add_update(
         &self,
         transaction: &mut Transaction,
-        target: Target<'_>,
+        address: ObjectAddress<'_>,
         actor: Actor<'_>,
         write: &Write,
     ) -> Result<(), CommitError> {
-        let (current, expect) = transaction.current(target, write).await?;
+        let (current, expect) = transaction.current(address, write).await?;
         let via = match write.subresource {
             "" => Via::Update,
             name => Via::Subresource(name),
@@ -195,15 +199,15 @@ impl Registry {
         let mut value = write.object.clone();
         system::drop_nulls(&mut value);
         let (next, guards) = self
-            .next_state(target, actor, via, WriteIntent::Sent(value), &current)
+            .next_state(address, actor, via, WriteIntent::Sent(value), &current)
             .await?;
         let (verb, object) = match next {
-            UpdateOutcome::Stays(draft) => (Verb::Update, Some(draft)),
-            UpdateOutcome::Goes(_) => (Verb::Delete, None),
+            UpdateOutcome::Kept(draft) => (Verb::Update, Some(draft)),
+            UpdateOutcome::Removed(_) => (Verb::Delete, None),
         };
         let step = Step {
             verb,
-            key: target.key(),
+            key: address.key(),
             subresource: write.subresource,
             object,
             expect,
@@ -219,15 +223,15 @@ impl Registry {
     async fn add_delete(
         &self,
         transaction: &mut Transaction,
-        target: Target<'_>,
+        address: ObjectAddress<'_>,
         actor: Actor<'_>,
         write: &Write,
     ) -> Result<(), CommitError> {
-        let (current, expect) = transaction.current(target, write).await?;
-        let guards = prepare::admit_delete(self.chain(), target.served, &actor, &current).await?;
-        let pending = pending_state(target.served, &actor, None, &current);
+        let (current, expect) = transaction.current(address, write).await?;
+        let guards = prepare::admit_delete(self.chain(), address.served, &actor, &current).await?;
+        let pending = pending_state(address.served, &actor, None, &current);
         let draft = pending
-            .map(|value| prepare::redraft(target.served, &value))
+            .map(|value| prepare::redraft(address.served, &value))
             .transpose()?;
         let verb = if draft.is_some() {
             Verb::Update
@@ -236,7 +240,7 @@ impl Registry {
         };
         let step = Step {
             verb,
-            key: target.key(),
+            key: address.key(),
             subresource: "",
             object: draft,
             expect,
@@ -259,6 +263,7 @@ impl Transaction {
         }
     }
 
+    /// Checks that the objects of `served` are in the store of the transaction.
     fn use_store(&mut self, served: &ServedVersion) -> Result<(), Status> {
         let store = served.store().ok_or_else(Status::method_not_allowed)?;
         match &self.store {
@@ -274,7 +279,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Adds `guards` to the steps of `writes`, which are the last steps.
+    /// Adds `guards` to the steps of `writes`, which must be the last steps.
     pub(super) fn guard(&mut self, writes: &[Write], guards: Vec<Guard>) {
         let shared = share_guards(writes, guards).into_iter().rev();
         for (step, guards) in self.steps.iter_mut().rev().zip(shared) {
@@ -282,28 +287,32 @@ impl Transaction {
         }
     }
 
-    /// Returns the object after the earlier writes, and the state that the store must still have at the
-    /// commit.
-    async fn current(&self, target: Target<'_>, write: &Write) -> Result<(Arc<Object>, Expect), CommitError> {
-        match self.written.get(&target.key()) {
+    /// Returns the object of `write` after the earlier writes, and the condition that the stored object must
+    /// fulfil at the commit.
+    async fn current(
+        &self,
+        address: ObjectAddress<'_>,
+        write: &Write,
+    ) -> Result<(Arc<Object>, Expect), CommitError> {
+        match self.written.get(&address.key()) {
             Some(Some(object)) => return Ok((Arc::clone(object), Expect::Present)),
-            Some(None) => return Err(CommitError::gone(target.served.name, target.name)),
+            Some(None) => return Err(CommitError::gone(address.served.name, address.name)),
             None => {}
         }
-        let list = target.store()?.list(target.served.stored, At::Latest).await;
-        let list = list.map_err(|error| errors::of_commit(error, target.served))?;
-        let Some(object) = list.get(target.namespace, target.name) else {
-            return Err(CommitError::gone(target.served.name, target.name));
+        let list = address.store()?.list(address.served.stored, At::Latest).await;
+        let list = list.map_err(|error| errors::of_commit(error, address.served))?;
+        let Some(object) = list.get(address.namespace, address.name) else {
+            return Err(CommitError::gone(address.served.name, address.name));
         };
         match write.base {
             Some(base) if base != object.revision() => {
-                Err(CommitError::modified(target.served.name, target.name))
+                Err(CommitError::modified(address.served.name, address.name))
             }
             _ => Ok((Arc::clone(object), Expect::At(object.revision()))),
         }
     }
 
-    /// Adds a step. Later writes see its object with `revision`.
+    /// Adds `step`. Later writes see the object of the step with `revision`.
     pub(super) fn add(&mut self, step: Step, revision: Revision) {
         let after = step.object.as_ref().map(|draft| Arc::new(draft.at(revision)));
         self.results.extend(after.clone());
@@ -311,22 +320,22 @@ impl Transaction {
         self.steps.push(step);
     }
 
-    /// The objects that the steps would store, for a dry run.
+    /// Returns the objects that the steps would store, for a dry run.
     pub(super) fn into_results(self) -> Vec<Arc<Object>> {
         self.results
     }
 
-    /// Index of the last step about the first step's object.
+    /// Returns the index of the last step that writes the object of the first step.
     pub(super) fn last_about_first(&self) -> usize {
         let key = self.steps.first().map(|step| &step.key);
         let last = self.steps.iter().rposition(|step| Some(&step.key) == key);
         last.unwrap_or_default()
     }
 
-    /// Commits all steps, or none of them. Returns the stored objects, one for each step.
+    /// Commits all steps, or none. Returns the stored objects, one for each step.
     ///
     /// # Errors
-    /// The store's error; none of the steps is then committed.
+    /// The error of the store; no step is then committed.
     pub(super) async fn commit(self) -> Result<Vec<Arc<Object>>, StoreError> {
         let Some(store) = self.store else {
             return Ok(Vec::new());

@@ -1,9 +1,8 @@
-//! Update and delete of stored objects, for requests and for in-process writers.
+//! Updates of stored objects, for requests and for in-process writers.
 
 use std::sync::Arc;
 
-use berth_apimachinery::write::{CommitError, WriteRefusal};
-use berth_apimachinery::write::{Guard, Verb};
+use berth_apimachinery::write::{CommitError, Guard, Verb, WriteRefusal};
 use berth_apimachinery::{Draft, FieldError, Key, Object, Revision, Status, Via};
 use berth_storage::{At, Expect, Step, StepResult, Store, StoreError};
 use serde_json::Value;
@@ -15,15 +14,15 @@ use crate::registry::retries::Retries;
 use crate::registry::{Registry, WriteIntent, system};
 use crate::served::ServedVersion;
 
-/// One object of a stored resource.
+/// Resource, namespace and name of a stored object.
 #[derive(Clone, Copy)]
-pub(crate) struct Target<'a> {
+pub(crate) struct ObjectAddress<'a> {
     pub(crate) served: &'a ServedVersion,
     pub(crate) namespace: &'a str,
     pub(crate) name: &'a str,
 }
 
-impl Target<'_> {
+impl ObjectAddress<'_> {
     pub(crate) fn key(&self) -> Key {
         Key::new(self.served.stored, self.namespace, self.name)
     }
@@ -32,7 +31,7 @@ impl Target<'_> {
         self.served.store().ok_or_else(Status::method_not_allowed)
     }
 
-    /// Reads the object as fresh as `at` requires.
+    /// Reads the object, as recent as `at` requires.
     pub(crate) async fn read(&self, at: At) -> Result<Arc<Object>, CommitError> {
         let list = self.store()?.list(self.served.stored, at).await;
         let list = list.map_err(|error| errors::of_commit(error, self.served))?;
@@ -44,44 +43,44 @@ impl Target<'_> {
 
 /// Result of an update.
 pub(crate) enum UpdateOutcome {
-    /// The object remains, in this state.
-    Stays(Draft),
-    /// The object was being deleted and nothing holds it any more, so it is removed; this is its last state.
-    Goes(Draft),
+    /// The object remains in this state.
+    Kept(Draft),
+    /// The object was being deleted and can now be removed; this is the last state.
+    Removed(Draft),
 }
 
 impl Registry {
-    /// Stores the next state of an object. `edit` computes this state from the current object, in the served
-    /// version. A resource version in the result must be the current version; it may be missing if
-    /// `unconditional` is set.
+    /// Stores the next state of an object. `edit` is called for each attempt, and computes the next state, in
+    /// the served version, from the current object. A resource version in the next state must be that of the
+    /// current object; it may be missing if `unconditional` is set.
     pub(crate) async fn update<E: Into<CommitError>>(
         &self,
-        target: Target<'_>,
+        address: ObjectAddress<'_>,
         actor: Actor<'_>,
         via: Via,
         unconditional: bool,
         mut edit: impl FnMut(&Object) -> Result<WriteIntent, E>,
     ) -> Result<Arc<Object>, CommitError> {
-        let mut retries = Retries::of(target, actor.dry_run)?;
+        let mut retries = Retries::of(address, actor.dry_run)?;
         loop {
             let attempt = async {
-                let current = retries.current(target).await?;
+                let current = retries.current(address).await?;
                 let intent = edit(&current).map_err(Into::into)?;
-                check_base(target.served, intent.value(), &current, unconditional)?;
-                let (next, guards) = self.next_state(target, actor, via, intent, &current).await?;
+                check_base(address.served, intent.value(), &current, unconditional)?;
+                let (next, guards) = self.next_state(address, actor, via, intent, &current).await?;
                 if actor.dry_run {
-                    let (UpdateOutcome::Stays(draft) | UpdateOutcome::Goes(draft)) = next;
+                    let (UpdateOutcome::Kept(draft) | UpdateOutcome::Removed(draft)) = next;
                     return Ok(Arc::new(draft.at(current.revision())));
                 }
                 let expect = Expect::At(current.revision());
-                Ok(store_next(target, via, next, expect, guards).await?)
+                Ok(store_next(address, via, next, expect, guards).await?)
             };
             match attempt.await {
                 Ok(object) => return Ok(object),
-                // A stale resource version from the client is reported at the next attempt; everything else
-                // is judged again.
+                // The next attempt uses a newer state. An outdated resource version from the client is
+                // refused then.
                 Err(error) if retries.retry(&error) => {}
-                Err(error) => return Err(error.into_error(target.served)),
+                Err(error) => return Err(error.into_error(address.served)),
             }
         }
     }
@@ -90,17 +89,17 @@ impl Registry {
     /// conditions that must still hold when it is stored.
     pub(crate) async fn next_state(
         &self,
-        target: Target<'_>,
+        address: ObjectAddress<'_>,
         actor: Actor<'_>,
         via: Via,
         intent: WriteIntent,
         current: &Object,
     ) -> Result<(UpdateOutcome, Vec<Guard>), Status> {
-        let Target {
+        let ObjectAddress {
             served,
             namespace,
             name,
-        } = target;
+        } = address;
         let input = WriteInput {
             served,
             index: self.index(),
@@ -118,15 +117,15 @@ impl Registry {
             && !served.kind().holds_deletion(&mut admitted.value, actor.now);
         let draft = prepare::draft_over(served, &admitted, current)?;
         let next = if is_removed {
-            UpdateOutcome::Goes(draft)
+            UpdateOutcome::Removed(draft)
         } else {
-            UpdateOutcome::Stays(draft)
+            UpdateOutcome::Kept(draft)
         };
         Ok((next, guards))
     }
 }
 
-/// The step that creates the object of `draft`.
+/// Returns the step that creates the object of `draft`.
 pub(super) fn creation(key: Key, draft: Draft, guards: Vec<Guard>) -> Step {
     Step {
         verb: Verb::Create,
@@ -166,27 +165,28 @@ pub(crate) fn check_base(
         text => match text.parse::<u64>() {
             Ok(revision) if Revision(revision) == current.revision() => Ok(()),
             Ok(_) => Err(CommitError::modified(served.name, name)),
-            Err(_) => Err(errors::no_version(served.info(), name, text).into()),
+            Err(_) => Err(errors::invalid_version(served.info(), name, text).into()),
         },
     }
 }
 
+/// Commits the next state, and returns the object for the client.
 async fn store_next(
-    target: Target<'_>,
+    address: ObjectAddress<'_>,
     via: Via,
     next: UpdateOutcome,
     expect: Expect,
     guards: Vec<Guard>,
 ) -> Result<Arc<Object>, StoreError> {
-    let Some(store) = target.served.store() else {
+    let Some(store) = address.served.store() else {
         return Err(StoreError::Unavailable(format!(
             "{} is not stored",
-            target.served.name
+            address.served.name
         )));
     };
     let (verb, object, last) = match next {
-        UpdateOutcome::Stays(draft) => (Verb::Update, Some(draft), None),
-        UpdateOutcome::Goes(draft) => (Verb::Delete, None, Some(draft)),
+        UpdateOutcome::Kept(draft) => (Verb::Update, Some(draft), None),
+        UpdateOutcome::Removed(draft) => (Verb::Delete, None, Some(draft)),
     };
     let subresource = match via {
         Via::Subresource(name) => name,
@@ -194,15 +194,15 @@ async fn store_next(
     };
     let step = Step {
         verb,
-        key: target.key(),
+        key: address.key(),
         subresource,
         object,
         expect,
         guards,
     };
     let object = apply_one(store, step).await?;
-    // The store keeps the former state; the client gets the object that it wrote, with the revision of the
-    // removal.
+    // For a removal, the store returns the state before the write. The client gets the object that it wrote,
+    // with the revision of the removal.
     Ok(last.map_or(object.clone(), |draft| Arc::new(draft.at(object.revision()))))
 }
 
@@ -212,7 +212,7 @@ pub(crate) async fn apply_one(store: &Arc<dyn Store>, step: Step) -> Result<Arc<
     match applied.into_iter().next() {
         Some(StepResult { object, .. }) => Ok(object),
         None => Err(StoreError::Unavailable(
-            "the storage answered for no step".to_owned(),
+            "the storage returned no object for the write".to_owned(),
         )),
     }
 }

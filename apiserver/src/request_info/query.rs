@@ -21,12 +21,12 @@ impl Query {
     pub fn all<'a>(&'a self, key: &str) -> impl Iterator<Item = &'a str> {
         self.0
             .iter()
-            .filter(move |(have, _)| have == key)
+            .filter(move |(name, _)| name == key)
             .map(|(_, value)| value.as_str())
     }
 
-    /// Returns a switch as Kubernetes interprets it: `false` and `0` are off, any other value, including the
-    /// empty one, is on.
+    /// Whether the switch `key` is on, as Kubernetes interprets it: a missing switch, `false` and `0` are
+    /// off; any other value is on, also the empty value.
     #[must_use]
     pub fn flag(&self, key: &str) -> bool {
         self.first(key)

@@ -15,7 +15,7 @@ struct State {
     quiet_since: Instant,
 }
 
-/// One counted request, until dropped.
+/// Request in progress; dropping this value ends the request.
 #[derive(Debug)]
 struct Request(Arc<Activity>);
 
@@ -28,7 +28,7 @@ impl Activity {
     }
 
     /// Counts a request until the returned marker is dropped.
-    pub(super) fn begin(self: &Arc<Self>) -> crate::chain::Busy {
+    pub(super) fn begin(self: &Arc<Self>) -> crate::chain::BusyMarker {
         self.0.lock().requests += 1;
         Arc::new(Request(self.clone()))
     }

@@ -28,63 +28,64 @@ use tower::ServiceExt;
 
 use super::ConnectionLimits;
 use super::activity::Activity;
-use super::crowd::{Crowd, Seat};
 use super::stall::TimeoutStream;
-use super::websocket::Switch;
+use super::unidentified::{Registration, UnidentifiedConnections};
+use super::websocket::SessionSlot;
 use crate::authn::Connection;
-use crate::chain::{Busy, Chain};
+use crate::chain::{BusyMarker, Chain};
 use crate::metrics::Metrics;
 use crate::respond;
 use crate::signal::Signal;
-use crate::unread::Streams;
+use crate::unread::StreamExecutor;
 
 /// Interval of pings to a silent HTTP/2 peer.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 /// Time limit of the peer's answer to a ping.
 const PING_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Time for an idle connection to close after the signal to do so.
-const CLOSING: Duration = Duration::from_secs(5);
+/// Time in which an idle peer must close the connection after the signal to do so.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Receive windows that are large enough for a body of usual size at once.
+/// Receive windows that are large enough to receive a body of usual size without waiting.
 const WINDOWS: Windows = Windows {
     stream: 256 * 1024,
     connection: 16 * 1024 * 1024,
 };
 
-/// Receive windows for peers without a known certificate: their requests wait in memory before
-/// authentication.
+/// Receive windows for peers without a trusted certificate, whose requests wait in memory for authentication.
 const SMALL_WINDOWS: Windows = Windows {
     stream: 64 * 1024,
     connection: 256 * 1024,
 };
 
-/// Highest number of unread bytes of a peer, on one stream and on all of them.
+/// HTTP/2 receive windows: highest number of bytes that a peer sends before they are read, on one stream and
+/// on the whole connection.
 #[derive(Clone, Copy, Debug)]
 struct Windows {
     stream: u32,
     connection: u32,
 }
 
-/// Parts that all connections share.
+/// Routes, settings and limits that all connections of one listener share.
 pub(super) struct Endpoint {
     router: Router,
     chain: Arc<Chain>,
     http1: http1::Builder,
-    /// HTTP/2 settings for peers with a known certificate.
-    http2: http2::Builder<Streams>,
+    /// HTTP/2 settings for peers with a trusted certificate.
+    http2: http2::Builder<StreamExecutor>,
     /// HTTP/2 settings for all other peers.
-    http2_of_strangers: http2::Builder<Streams>,
+    http2_of_unidentified: http2::Builder<StreamExecutor>,
     limits: ConnectionLimits,
-    crowd: Arc<Crowd>,
+    unidentified: Arc<UnidentifiedConnections>,
     metrics: Arc<Metrics>,
 }
 
-/// The connection of a request, and its activity counter.
+/// Connection of one request, in the extensions of the request.
 #[derive(Clone)]
-struct Origin {
+struct RequestConnection {
     connection: Arc<Connection>,
-    busy: Busy,
+    /// Marker that counts the request as in progress until it is dropped.
+    busy: BusyMarker,
 }
 
 impl Endpoint {
@@ -95,7 +96,7 @@ impl Endpoint {
         limits: ConnectionLimits,
         metrics: Arc<Metrics>,
     ) -> Self {
-        let router = open(Arc::clone(chain), open_routes).fallback(api(Arc::clone(chain)));
+        let router = open_router(Arc::clone(chain), open_routes).fallback(api_handler(Arc::clone(chain)));
         Self::of(chain, router, limits, metrics)
     }
 
@@ -109,7 +110,7 @@ impl Endpoint {
         let refuse = || async { respond::status(&Status::no_such_path()) };
         Self::of(
             chain,
-            open(Arc::clone(chain), open_routes).fallback(refuse),
+            open_router(Arc::clone(chain), open_routes).fallback(refuse),
             limits,
             metrics,
         )
@@ -126,22 +127,22 @@ impl Endpoint {
             chain: Arc::clone(chain),
             http1: http1_builder(limits),
             http2: http2_builder(limits, WINDOWS),
-            http2_of_strangers: http2_builder(limits, SMALL_WINDOWS),
-            crowd: Crowd::new(limits.strangers),
+            http2_of_unidentified: http2_builder(limits, SMALL_WINDOWS),
+            unidentified: UnidentifiedConnections::new(limits.unidentified),
             limits,
             metrics,
         }
     }
 }
 
-/// The program's own routes. Each request is tracked and guarded like requests to the API. Handlers find the
-/// [`Connection`] in the request's extensions.
-fn open(chain: Arc<Chain>, routes: Router) -> Router {
+/// Router of the program's own routes. Their requests are tracked and limited like requests to the API.
+/// Handlers find the [`Connection`] in the request's extensions.
+fn open_router(chain: Arc<Chain>, routes: Router) -> Router {
     if !routes.has_routes() {
         return routes;
     }
-    let guard = middleware::from_fn(
-        move |Extension(origin): Extension<Origin>, mut request: Request, next: Next| {
+    let layer = middleware::from_fn(
+        move |Extension(origin): Extension<RequestConnection>, mut request: Request, next: Next| {
             let chain = chain.clone();
             async move {
                 request.extensions_mut().insert(origin.connection.clone());
@@ -153,16 +154,16 @@ fn open(chain: Arc<Chain>, routes: Router) -> Router {
         },
     );
     let refuse = || async { respond::status(&Status::method_not_allowed()) };
-    // `route_layer` applies the guard to requests that match one of these routes; all others belong to the
+    // `route_layer` applies only to requests that match one of these routes; all others belong to the
     // fallback.
-    routes.method_not_allowed_fallback(refuse).route_layer(guard)
+    routes.method_not_allowed_fallback(refuse).route_layer(layer)
 }
 
-/// The pipeline, for every request that matches no other route.
-fn api(
+/// Handler that passes every request without a route of its own to the pipeline.
+fn api_handler(
     chain: Arc<Chain>,
-) -> impl Fn(Extension<Origin>, Request) -> futures::future::BoxFuture<'static, Response> + Clone {
-    move |Extension(origin): Extension<Origin>, request: Request| {
+) -> impl Fn(Extension<RequestConnection>, Request) -> futures::future::BoxFuture<'static, Response> + Clone {
+    move |Extension(origin): Extension<RequestConnection>, request: Request| {
         let chain = chain.clone();
         Box::pin(async move {
             chain
@@ -181,8 +182,8 @@ fn http1_builder(limits: ConnectionLimits) -> http1::Builder {
     builder
 }
 
-fn http2_builder(limits: ConnectionLimits, windows: Windows) -> http2::Builder<Streams> {
-    let mut builder = http2::Builder::new(Streams);
+fn http2_builder(limits: ConnectionLimits, windows: Windows) -> http2::Builder<StreamExecutor> {
+    let mut builder = http2::Builder::new(StreamExecutor);
     builder
         .timer(TokioTimer::new())
         .max_concurrent_streams(limits.streams)
@@ -207,18 +208,19 @@ pub(super) async fn serve(
     finish: CancellationToken,
 ) {
     let activity = Activity::new();
-    let leave = CancellationToken::new();
-    let seat = endpoint.crowd.enter(Arc::clone(&activity), leave.clone());
+    let close = CancellationToken::new();
+    let registration = endpoint.unidentified.add(Arc::clone(&activity), close.clone());
     let secure_connection = tokio::select! {
-        secure_connection = Box::pin(secure(&endpoint, acceptor, stream, peer, seat)) => secure_connection,
-        () = leave.cancelled() => None,
+        secure_connection =
+            Box::pin(secure(&endpoint, acceptor, stream, peer, registration)) => secure_connection,
+        () = close.cancelled() => None,
     };
     let Some(secure_connection) = secure_connection else {
         return;
     };
     tokio::select! {
-        () = Box::pin(requests(&endpoint, secure_connection, activity, finish)) => {}
-        () = leave.cancelled() => {
+        () = Box::pin(serve_requests(&endpoint, secure_connection, activity, finish)) => {}
+        () = close.cancelled() => {
             tracing::debug!(%peer, "connection closed: too many connections of peers that are not identified");
         }
     }
@@ -237,10 +239,10 @@ async fn secure(
     acceptor: TlsAcceptor,
     stream: TcpStream,
     peer: SocketAddr,
-    seat: Seat,
+    registration: Registration,
 ) -> Option<SecureConnection> {
     if let Err(problem) = stream.set_nodelay(true) {
-        tracing::debug!(%peer, %problem, "the connection cannot be set to send at once");
+        tracing::debug!(%peer, %problem, "TCP_NODELAY cannot be set: small answers may be delayed");
     }
     let stream = match tokio::time::timeout(endpoint.limits.handshake, acceptor.accept(stream)).await {
         Ok(Ok(stream)) => stream,
@@ -262,15 +264,14 @@ async fn secure(
         .map(|certificate| certificate.clone().into_owned())
         .collect();
     Some(SecureConnection {
-        connection: Arc::new(Connection::new(peer, certificates).of_stranger(seat)),
-        // The handshake has determined the protocol; detecting it from the first bytes would wait for them
-        // without a limit.
+        connection: Arc::new(Connection::new(peer, certificates).with_unidentified_place(registration)),
+        // The handshake has determined the protocol. Detecting it from the first bytes could wait forever.
         http2: session.alpn_protocol() == Some(b"h2"),
         stream,
     })
 }
 
-async fn requests(
+async fn serve_requests(
     endpoint: &Endpoint,
     secure_connection: SecureConnection,
     activity: Arc<Activity>,
@@ -281,18 +282,18 @@ async fn requests(
         connection,
         http2,
     } = secure_connection;
-    let is_known = endpoint.chain.knows(&connection);
+    let is_known = endpoint.chain.trusts_peer(&connection);
     if is_known {
-        connection.identified();
+        connection.mark_identified();
     }
     let peer = connection.peer();
-    let switch = Switch::default();
+    let session_slot = SessionSlot::default();
     let service = service_fn(|request: hyper::Request<Incoming>| {
-        let origin = Origin {
+        let origin = RequestConnection {
             connection: connection.clone(),
             busy: activity.begin(),
         };
-        answer(endpoint.router.clone(), request, origin, switch.clone())
+        answer(endpoint.router.clone(), request, origin, session_slot.clone())
     });
     let stream = TokioIo::new(TimeoutStream::new(stream, endpoint.limits.stall));
     let idle = endpoint.limits.idle;
@@ -300,7 +301,7 @@ async fn requests(
         let http = if is_known {
             &endpoint.http2
         } else {
-            &endpoint.http2_of_strangers
+            &endpoint.http2_of_unidentified
         };
         let http = http.serve_connection(stream, service);
         drive(http, |http| http.graceful_shutdown(), &activity, idle, finish).await
@@ -312,7 +313,7 @@ async fn requests(
         tracing::debug!(%peer, %problem, "connection ended");
         return;
     }
-    if let Some(session) = switch.take()
+    if let Some(session) = session_slot.take()
         && let Err(problem) = Box::pin(session.run()).await
     {
         tracing::debug!(%peer, problem, "a WebSocket ended");
@@ -332,9 +333,9 @@ async fn drive<H: Future<Output = hyper::Result<()>>>(
     let mut finish = Signal::of(&finish);
     let mut close_signalled = false;
     loop {
-        // The connection is not idle while requests run, so the check is repeated after the idle time.
+        // A request may have started or ended since the last check, so the delay is computed anew.
         let check_delay = if close_signalled {
-            CLOSING
+            CLOSE_TIMEOUT
         } else {
             idle.saturating_sub(activity.quiet_for())
         };
@@ -346,7 +347,7 @@ async fn drive<H: Future<Output = hyper::Result<()>>>(
             }
             () = tokio::time::sleep(check_delay) => {
                 let quiet = activity.quiet_for();
-                if close_signalled && quiet >= CLOSING {
+                if close_signalled && quiet >= CLOSE_TIMEOUT {
                     // The peer was signalled to close the connection and does not close it.
                     return Ok(());
                 }
@@ -362,8 +363,8 @@ async fn drive<H: Future<Output = hyper::Result<()>>>(
 async fn answer(
     router: Router,
     request: hyper::Request<Incoming>,
-    origin: Origin,
-    switch: Switch,
+    origin: RequestConnection,
+    session_slot: SessionSlot,
 ) -> Result<Response, Infallible> {
     let mut request = request.map(Body::new);
     request.extensions_mut().insert(origin);
@@ -371,7 +372,7 @@ async fn answer(
         return router.oneshot(request).await;
     }
     let Some(upgrade) = request.extensions_mut().remove::<OnUpgrade>() else {
-        // HTTP/1.0 and HTTP/2 have no other protocol to switch to, so the request is an ordinary request.
+        // With HTTP/1.0 and HTTP/2, a connection cannot switch its protocol, so the request is an ordinary request.
         request.headers_mut().remove(UPGRADE);
         return router.oneshot(request).await;
     };
@@ -380,6 +381,6 @@ async fn answer(
         return Ok(response);
     }
     let (parts, body) = response.into_parts();
-    switch.set(upgrade, body);
+    session_slot.set(upgrade, body);
     Ok(Response::from_parts(parts, Body::empty()))
 }

@@ -1,7 +1,7 @@
-//! A stream that ends if its peer does not read.
+//! A stream that fails if the peer does not read.
 //!
-//! A peer whose receive window stays full would occupy a connection, its buffers and its requests' places
-//! forever: no body is polled while its connection is not writable.
+//! A peer whose receive window stays full would occupy a connection, buffers and places of requests in flight
+//! forever: no body is polled while the connection is not writable.
 
 use std::future::Future;
 use std::io;
@@ -12,34 +12,38 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-/// Stream whose writes fail once they make no progress for `longest`.
+/// Stream whose writes fail once they make no progress for the time `timeout`.
 #[derive(Debug)]
 pub(super) struct TimeoutStream<S> {
     inner: S,
-    longest: Duration,
+    timeout: Duration,
     /// Timer that runs while a write waits.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> TimeoutStream<S> {
-    pub(super) fn new(inner: S, longest: Duration) -> Self {
+    pub(super) fn new(inner: S, timeout: Duration) -> Self {
         Self {
             inner,
-            longest,
+            timeout,
             timer: None,
         }
     }
 
-    /// Lets a waiting write continue to wait, up to the limit.
-    fn bounded<T>(&mut self, context: &mut Context<'_>, result: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    /// Returns the result of a write; a write that has waited for the whole timeout is an error.
+    fn with_timeout<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        result: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
         if result.is_ready() {
             self.timer = None;
             return result;
         }
-        let longest = self.longest;
+        let timeout = self.timeout;
         let timer = self
             .timer
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(Instant::now() + longest)));
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(Instant::now() + timeout)));
         match timer.as_mut().poll(context) {
             Poll::Ready(()) => Poll::Ready(Err(io::Error::new(
                 io::ErrorKind::TimedOut,
@@ -67,7 +71,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for TimeoutStream<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let result = Pin::new(&mut self.inner).poll_write(context, bytes);
-        self.bounded(context, result)
+        self.with_timeout(context, result)
     }
 
     fn poll_write_vectored(
@@ -76,7 +80,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for TimeoutStream<S> {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let result = Pin::new(&mut self.inner).poll_write_vectored(context, slices);
-        self.bounded(context, result)
+        self.with_timeout(context, result)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -85,12 +89,12 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for TimeoutStream<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let result = Pin::new(&mut self.inner).poll_flush(context);
-        self.bounded(context, result)
+        self.with_timeout(context, result)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let result = Pin::new(&mut self.inner).poll_shutdown(context);
-        self.bounded(context, result)
+        self.with_timeout(context, result)
     }
 }
 

@@ -18,7 +18,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::*;
-use crate::testing::{Ca, Pair, Toy, chain_config, eventually};
+use crate::testing::{Ca, TestCertificate, Toy, chain_config, eventually};
 
 const FOOS: &str = "/apis/g.io/v1/namespaces/ns/foos";
 
@@ -67,17 +67,22 @@ impl ResolvesServerCert for FixedCertificate {
     }
 }
 
-fn certified(pair: Pair) -> Arc<rustls::sign::CertifiedKey> {
+fn certified(pair: TestCertificate) -> Arc<rustls::sign::CertifiedKey> {
     let key = rustls::crypto::ring::sign::any_supported_type(&pair.key).unwrap();
     Arc::new(rustls::sign::CertifiedKey::new(vec![pair.certificate], key))
 }
 
 impl Site {
-    async fn tls(&self, protocol: &[u8], pair: Option<Pair>) -> TlsStream<TcpStream> {
+    async fn tls(&self, protocol: &[u8], pair: Option<TestCertificate>) -> TlsStream<TcpStream> {
         self.tls_at(self.running.address, protocol, pair).await
     }
 
-    async fn tls_at(&self, address: SocketAddr, protocol: &[u8], pair: Option<Pair>) -> TlsStream<TcpStream> {
+    async fn tls_at(
+        &self,
+        address: SocketAddr,
+        protocol: &[u8],
+        pair: Option<TestCertificate>,
+    ) -> TlsStream<TcpStream> {
         let mut roots = RootCertStore::empty();
         roots.add(self.serving.certificate.clone()).unwrap();
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -100,25 +105,29 @@ impl Site {
             .unwrap()
     }
 
-    async fn http1(&self, pair: Option<Pair>) -> http1::SendRequest<Empty<Bytes>> {
+    async fn http1(&self, pair: Option<TestCertificate>) -> http1::SendRequest<Empty<Bytes>> {
         let stream = TokioIo::new(self.tls(b"http/1.1", pair).await);
         let (sender, connection) = http1::handshake(stream).await.unwrap();
         tokio::spawn(connection);
         sender
     }
 
-    async fn http2(&self, pair: Option<Pair>) -> http2::SendRequest<Empty<Bytes>> {
+    async fn http2(&self, pair: Option<TestCertificate>) -> http2::SendRequest<Empty<Bytes>> {
         self.http2_at(self.running.address, pair).await
     }
 
-    async fn http2_at(&self, address: SocketAddr, pair: Option<Pair>) -> http2::SendRequest<Empty<Bytes>> {
+    async fn http2_at(
+        &self,
+        address: SocketAddr,
+        pair: Option<TestCertificate>,
+    ) -> http2::SendRequest<Empty<Bytes>> {
         let stream = TokioIo::new(self.tls_at(address, b"h2", pair).await);
         let (sender, connection) = http2::handshake(TokioExecutor::new(), stream).await.unwrap();
         tokio::spawn(connection);
         sender
     }
 
-    fn alice(&self) -> Option<Pair> {
+    fn alice(&self) -> Option<TestCertificate> {
         Some(self.clients.client("alice", &[]))
     }
 }
@@ -266,7 +275,7 @@ async fn idle_and_silent_connections_are_closed() {
 
 #[tokio::test]
 async fn too_many_connections_of_strangers_close_the_quietest_and_no_others() {
-    let site = site(|config| config.connections.strangers = 2).await;
+    let site = site(|config| config.connections.unidentified = 2).await;
     let mut known = site.http2(site.alice()).await;
     known.send_request(get2("/readyz")).await.unwrap();
     let mut first = site.http2(None).await;

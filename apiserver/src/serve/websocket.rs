@@ -1,5 +1,5 @@
-//! A connection that has switched to a WebSocket: the lines of a watch as messages, until either side ends
-//! it.
+//! Connections that have switched to a WebSocket: each line of a watch is sent as a message, until the watch
+//! ends or the client disconnects.
 //!
 //! No data are queued for a client that does not read: the next part of the answer is requested only when the
 //! last part has been written. Until then, no message is read from the client. [`super::stall`] ends a
@@ -17,20 +17,20 @@ use parking_lot::Mutex;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use tokio_websockets::{Error, Limits, Message, ServerBuilder, WebSocketStream};
 
-/// Interval of pings to a client, which also keep proxies in between from closing the connection.
+/// Interval of pings to a client: without them, a proxy on the way may close an idle connection.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Time limit of the client's answer to the closing of the connection.
-const CLOSING: Duration = Duration::from_secs(5);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Longest message of a client. Messages of clients have no meaning; they are read and dropped.
 const LONGEST_MESSAGE: usize = 4096;
 
-/// Slot for the session of a request, which runs when the connection has switched protocols.
+/// Slot for the session that a request started, which runs once the connection has switched protocols.
 #[derive(Clone, Default)]
-pub(super) struct Switch(Arc<Mutex<Option<Session>>>);
+pub(super) struct SessionSlot(Arc<Mutex<Option<Session>>>);
 
-impl Switch {
+impl SessionSlot {
     /// Sets the session: the lines of `body` are sent once the connection has switched.
     pub(super) fn set(&self, upgrade: OnUpgrade, body: Body) {
         *self.0.lock() = Some(Session { upgrade, body });
@@ -60,7 +60,7 @@ impl Session {
         // The watch ends here, even if the client does not close the connection.
         let result = send(&mut socket, self.body).await;
         // A client that does not answer the closing in time is no error: all messages were sent.
-        tokio::time::timeout(CLOSING, socket.close())
+        tokio::time::timeout(CLOSE_TIMEOUT, socket.close())
             .await
             .unwrap_or(Ok(()))?;
         Ok(result?)
@@ -97,7 +97,7 @@ async fn send(socket: &mut Socket, body: Body) -> Result<(), Error> {
     }
 }
 
-/// Splits a part into its lines, which are complete, without their line feeds.
+/// Splits a part of the answer, which ends with a line feed, into lines without line feeds.
 fn lines(part: &Bytes) -> impl Iterator<Item = Bytes> {
     let lines = part.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     lines.map(|line| part.slice_ref(line))

@@ -20,9 +20,9 @@ impl Drop for Ends {
 #[tokio::test(start_paused = true)]
 async fn a_stream_whose_answer_makes_no_progress_is_ended() {
     let (ends, ended) = oneshot::channel();
-    Streams.execute(async move {
+    StreamExecutor.execute(async move {
         let _ends = Ends(Some(ends));
-        Patience::of_task().limit(Duration::from_secs(10));
+        ProgressLimit::of_task().set(Duration::from_secs(10));
         pending::<()>().await;
     });
     let started = Instant::now();
@@ -33,14 +33,14 @@ async fn a_stream_whose_answer_makes_no_progress_is_ended() {
 #[tokio::test(start_paused = true)]
 async fn a_stream_that_is_read_slowly_or_has_no_answer_yet_goes_on() {
     let (done, finished) = oneshot::channel();
-    Streams.execute(async move {
+    StreamExecutor.execute(async move {
         // Simulates a handler at work.
         tokio::time::sleep(Duration::from_secs(60)).await;
-        let patience = Patience::of_task();
-        patience.limit(Duration::from_secs(10));
+        let progress_limit = ProgressLimit::of_task();
+        progress_limit.set(Duration::from_secs(10));
         for _ in 0..10 {
             tokio::time::sleep(Duration::from_secs(9)).await;
-            patience.progress();
+            progress_limit.record_progress();
         }
         done.send(()).unwrap();
     });
@@ -49,8 +49,8 @@ async fn a_stream_that_is_read_slowly_or_has_no_answer_yet_goes_on() {
 
 #[tokio::test]
 async fn outside_of_a_stream_nothing_is_limited() {
-    let patience = Patience::of_task();
-    patience.limit(Duration::from_millis(1));
-    patience.progress();
+    let progress_limit = ProgressLimit::of_task();
+    progress_limit.set(Duration::from_millis(1));
+    progress_limit.record_progress();
     poll_fn(|_| Poll::Ready(())).await;
 }

@@ -10,7 +10,7 @@ use http::Response;
 
 use super::kind::NarrowedKind;
 use super::{ViewRules, ViewSource};
-use crate::context::{Api, AuthorizedRequest, Inner, RequestCx};
+use crate::context::{Api, AuthorizedRequest, RequestCx, SubresourceApi};
 use crate::decode::Codec;
 use crate::documents::{Document, Documents, Form};
 use crate::handlers::ApiState;
@@ -44,7 +44,7 @@ impl ViewApi {
         })?;
         let view_registry =
             Registry::builder(berth_admission::Chain::default(), Arc::clone(registry.clock()));
-        let state = ApiState::over(view_registry.build(&groups)?);
+        let state = ApiState::from_registry(view_registry.build(&groups)?);
         let api = match codec {
             Some(codec) => state.with_codec(codec),
             None => state,
@@ -58,7 +58,7 @@ impl ViewApi {
 }
 
 #[async_trait]
-impl Inner for ViewApi {
+impl SubresourceApi for ViewApi {
     async fn answer(&self, outer: &RequestCx) -> Result<Response<Body>, Status> {
         let Some(inner) = &outer.info.inner else {
             return Err(Status::no_such_path());
@@ -81,8 +81,8 @@ impl Inner for ViewApi {
     }
 }
 
-/// Discovery and OpenAPI of `resources` in a view, `/version`, and the probes that clients request. Every
-/// view of these resources has the same documents.
+/// Creates the documents of a view of `resources`: discovery, OpenAPI, `/version`, and the probes that
+/// clients request. All views of these resources can share them.
 ///
 /// # Errors
 /// When a resource is not served, or `version` cannot be rendered.
@@ -99,9 +99,9 @@ pub fn documents(
     let body =
         serde_json::to_vec_pretty(version).map_err(|problem| InstallError::Document(problem.to_string()))?;
     let mut documents = Documents::of_groups(title, &version.git_version, &groups);
-    documents.add(plain("/version", "application/json", body.into()));
+    documents.add(plain_document("/version", "application/json", body.into()));
     for probe in ["/healthz", "/livez", "/readyz"] {
-        documents.add(plain(
+        documents.add(plain_document(
             probe,
             "text/plain; charset=utf-8",
             Bytes::from_static(b"ok"),
@@ -110,7 +110,7 @@ pub fn documents(
     Ok(documents)
 }
 
-fn plain(path: &str, content_type: &'static str, body: Bytes) -> Document {
+fn plain_document(path: &str, content_type: &'static str, body: Bytes) -> Document {
     Document {
         path: path.to_owned(),
         forms: vec![Form::new(content_type, None, false, body).also_as("*/*")],
@@ -118,7 +118,8 @@ fn plain(path: &str, content_type: &'static str, body: Bytes) -> Document {
     }
 }
 
-/// The resources by group, in their order, limited to the verbs of a view.
+/// Groups `resources` by API group, in the given order. Each resource has the verbs of a view, and the source
+/// that `backing` returns.
 fn groups(
     registry: &Registry,
     resources: &[GroupResource],

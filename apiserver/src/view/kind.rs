@@ -1,4 +1,4 @@
-//! A kind served through a view: the same kind with the verbs of a view.
+//! Kinds as a view serves them: with fewer verbs than in the registry.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use serde_json::Value;
 /// Verbs of a view: objects are neither created nor deleted through a view.
 pub(super) const VERBS: &[&str] = &["get", "list", "patch", "update", "watch"];
 
-/// A kind with the verbs of a view.
+/// A kind of the registry, limited to the verbs of a view.
 pub(super) struct NarrowedKind {
     kind: Arc<dyn Kind>,
     info: KindInfo,

@@ -16,14 +16,15 @@ use crate::served::ServedVersion;
 
 type Items = OrdMap<Name, Arc<Object>>;
 
-/// A resource in a view.
+/// One resource of a registry, limited to the objects and forms of a view.
 pub struct ViewSource {
     pub(super) registry: Arc<Registry>,
     pub(super) rules: Arc<dyn ViewRules>,
     /// The resource as the registry serves it.
     pub(super) served: Arc<ServedVersion>,
-    /// The newest list, stored and visible: the next list differs from it by the writes in between.
-    last: Mutex<(Items, Items)>,
+    /// The stored objects of the last list, and their visible forms. The next list computes only the forms of
+    /// objects that have changed since.
+    last_list: Mutex<(Items, Items)>,
 }
 
 impl ViewSource {
@@ -36,7 +37,7 @@ impl ViewSource {
             registry: Arc::clone(registry),
             rules: Arc::clone(rules),
             served: Arc::clone(served),
-            last: Mutex::default(),
+            last_list: Mutex::default(),
         }
     }
 
@@ -46,14 +47,15 @@ impl ViewSource {
             .ok_or_else(|| StoreError::Unavailable(format!("{} is not stored", self.served.name)))
     }
 
-    /// The visible form of `object`, if it is visible.
+    /// The form of `object` in the view, if the object is visible.
     pub(super) fn visible_form(&self, object: &Arc<Object>) -> Option<Arc<Object>> {
-        self.rules.sees(object).then(|| self.rules.show(object))
+        self.rules.is_visible(object).then(|| self.rules.show(object))
     }
 
-    fn visible(&self, stored: Collection) -> Collection {
-        let mut last = self.last.lock();
-        let (before, mut visible) = last.clone();
+    /// The visible objects of `stored`, in their visible forms.
+    fn visible_objects(&self, stored: Collection) -> Collection {
+        let mut last_list = self.last_list.lock();
+        let (before, mut visible) = last_list.clone();
         for difference in before.diff(&stored.items) {
             let (name, object) = match difference {
                 DiffItem::Add(name, object)
@@ -67,7 +69,7 @@ impl ViewSource {
                 None => visible.remove(name),
             };
         }
-        *last = (stored.items, visible.clone());
+        *last_list = (stored.items, visible.clone());
         Collection {
             revision: stored.revision,
             items: visible,
@@ -79,12 +81,12 @@ impl ViewSource {
 impl Source for ViewSource {
     async fn list(&self, resource: GroupResource, at: At) -> Result<Collection, StoreError> {
         let stored = self.source()?.list(resource, at).await?;
-        Ok(self.visible(stored))
+        Ok(self.visible_objects(stored))
     }
 
     fn cached(&self, resource: GroupResource) -> Collection {
         match self.source() {
-            Ok(source) => self.visible(source.cached(resource)),
+            Ok(source) => self.visible_objects(source.cached(resource)),
             Err(_) => Collection {
                 revision: Revision(0),
                 items: Items::new(),
@@ -93,7 +95,7 @@ impl Source for ViewSource {
     }
 
     fn watch(&self, scope: Scope, after: Revision) -> Result<Box<dyn Watch>, StoreError> {
-        let oldest = self.rules.since();
+        let oldest = self.rules.valid_from();
         if after < oldest {
             return Err(StoreError::Expired { asked: after, oldest });
         }
@@ -119,10 +121,10 @@ impl Watch for ViewWatch {
     async fn next(&mut self, max: usize) -> Result<Vec<Arc<Event>>, StoreError> {
         let events = tokio::select! {
             events = self.watch.next(max) => events?,
-            () = self.rules.outlived() => return Err(self.expired()),
+            () = self.rules.wait_until_invalid() => return Err(self.expired()),
         };
-        // Writes after a change of the rules are not sent by the former rules.
-        if !self.rules.hold() {
+        // Former rules do not send the writes after a change of the rules.
+        if !self.rules.are_valid() {
             return Err(self.expired());
         }
         Ok(events
@@ -147,19 +149,19 @@ impl ViewWatch {
         }
     }
 
-    /// Returns the event in its visible form, if it is visible. An event in its stored form stays unchanged,
-    /// with its shared frame.
+    /// Returns the event as the view shows it; `None` if the object was and is invisible. An event whose
+    /// objects have their stored forms is returned itself, so that its frame stays shared.
     fn visible_event(&self, event: &Arc<Event>) -> Option<Arc<Event>> {
         let change = &event.change;
         let visible_form = |object: &Option<Arc<Object>>| {
-            let object = object.as_ref().filter(|object| self.rules.sees(object))?;
+            let object = object.as_ref().filter(|object| self.rules.is_visible(object))?;
             Some(self.rules.show(object))
         };
         let (old, new) = (visible_form(&change.old), visible_form(&change.new));
         if old.is_none() && new.is_none() {
             return None;
         }
-        if same(&old, &change.old) && same(&new, &change.new) {
+        if is_same_object(&old, &change.old) && is_same_object(&new, &change.new) {
             return Some(Arc::clone(event));
         }
         let visible = Change {
@@ -172,7 +174,7 @@ impl ViewWatch {
     }
 }
 
-fn same(visible: &Option<Arc<Object>>, stored: &Option<Arc<Object>>) -> bool {
+fn is_same_object(visible: &Option<Arc<Object>>, stored: &Option<Arc<Object>>) -> bool {
     match (visible, stored) {
         (None, None) => true,
         (Some(visible), Some(stored)) => Arc::ptr_eq(visible, stored),

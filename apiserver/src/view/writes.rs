@@ -12,29 +12,29 @@ use serde_json::Value;
 
 use super::{Origin, OriginWrite, ViewSource};
 use crate::actor::Actor;
-use crate::registry::{Target, WriteIntent, check_base, metadata, text};
+use crate::registry::{ObjectAddress, WriteIntent, check_base, metadata, text};
 use crate::render;
 use crate::resource::{Change, View};
 use crate::served::ServedVersion;
 
-/// Highest number of attempts at a write without a required resource version, when the object is changed
-/// concurrently on the hub: each attempt is a request to the hub.
+/// Highest number of attempts at a write to an [`Origin`] while the object is changed concurrently: each
+/// attempt is a request to the origin.
 const ATTEMPTS: usize = 8;
 
 /// One write of an object through a view.
-struct Edit<'a> {
+struct ViewWrite<'a> {
     served: &'a ServedVersion,
     key: &'a Key,
     actor: Actor<'a>,
     subresource: &'static str,
-    /// The client's changes to the visible form.
+    /// Function that applies the client's changes to the visible form.
     edit: &'a mut (dyn FnMut(&Object) -> Result<Value, Status> + Send),
 }
 
 #[async_trait]
 impl View for ViewSource {
-    fn own_sequence(&self) -> bool {
-        self.served.own_sequence()
+    fn has_local_versions(&self) -> bool {
+        self.served.has_local_versions()
     }
 
     async fn update(&self, change: Change<'_>) -> Result<Arc<Object>, CommitError> {
@@ -48,7 +48,7 @@ impl View for ViewSource {
         } = change;
         let served = self.served_as(version)?;
         self.rules.ready(key).await?;
-        let mut edit = Edit {
+        let mut write = ViewWrite {
             served,
             key,
             actor,
@@ -56,21 +56,21 @@ impl View for ViewSource {
             edit,
         };
         if let Some(origin) = self.rules.origin() {
-            return self.update_at_origin(origin, edit, unconditional).await;
+            return self.update_at_origin(origin, write, unconditional).await;
         }
-        let target = Target {
+        let address = ObjectAddress {
             served,
             namespace: &key.namespace,
             name: &key.name,
         };
-        let via = match self.rules.through(subresource) {
+        let via = match self.rules.written_subresource(subresource) {
             "" => Via::Update,
             name => Via::Subresource(name),
         };
-        let next = |current: &Object| self.next(&mut edit, current).map(WriteIntent::Sent);
+        let next = |current: &Object| self.next_state(&mut write, current).map(WriteIntent::Sent);
         let stored = self
             .registry
-            .update(target, actor, via, unconditional, next)
+            .update(address, actor, via, unconditional, next)
             .await?;
         Ok(self.rules.show(&stored))
     }
@@ -81,57 +81,57 @@ impl ViewSource {
     async fn update_at_origin(
         &self,
         origin: &dyn Origin,
-        mut edit: Edit<'_>,
+        mut write: ViewWrite<'_>,
         unconditional: bool,
     ) -> Result<Arc<Object>, CommitError> {
         let mut attempt = 1;
         loop {
-            let current = self.registry.get(edit.key).await?;
-            let mut object = self.next(&mut edit, &current)?;
-            check_base(edit.served, &object, &current, unconditional)?;
+            let current = self.registry.get(write.key).await?;
+            let mut object = self.next_state(&mut write, &current)?;
+            check_base(write.served, &object, &current, unconditional)?;
             // The resource version is valid only for the copy.
             metadata(&mut object).remove("resourceVersion");
-            let write = OriginWrite {
+            let origin_write = OriginWrite {
                 user: self.rules.user(),
-                key: edit.key,
-                subresource: self.rules.through(edit.subresource),
+                key: write.key,
+                subresource: self.rules.written_subresource(write.subresource),
                 object,
                 current: &current,
-                dry_run: edit.actor.dry_run,
+                dry_run: write.actor.dry_run,
             };
-            match origin.write(write).await {
-                // A stale resource version from the client is reported at the next attempt; everything else
-                // is judged again.
-                Err(error) if error.why == WriteRefusal::Changed && attempt < ATTEMPTS => attempt += 1,
+            match origin.write(origin_write).await {
+                // The next attempt reports a stale resource version of the client, and checks everything else
+                // again.
+                Err(error) if error.reason == WriteRefusal::Changed && attempt < ATTEMPTS => attempt += 1,
                 result => return result.map(|stored| self.rules.show(&stored)),
             }
         }
     }
 
-    /// Computes the next state of the stored object `current` after `edit`, with the resource version and UID
-    /// that the client knows.
-    fn next(&self, edit: &mut Edit<'_>, current: &Object) -> Result<Value, CommitError> {
-        let (served, key) = (edit.served, edit.key);
+    /// Computes the state of the stored object `current` after `write`, with the resource version and UID
+    /// that the client sent.
+    fn next_state(&self, write: &mut ViewWrite<'_>, current: &Object) -> Result<Value, CommitError> {
+        let (served, key) = (write.served, write.key);
         // The rules take a shared object, so the stored object is copied.
         let current = Arc::new(current.draft().at(current.revision()));
         let missing = || CommitError::gone(served.name, &key.name);
         let visible = self.visible_form(&current).ok_or_else(missing)?;
-        let new_form = (edit.edit)(&visible)?;
+        let new_form = (write.edit)(&visible)?;
         let stored = render::value(served, &current);
         let mut new = self
             .rules
-            .write(key, &stored, &new_form, edit.subresource)
+            .write(key, &stored, &new_form, write.subresource)
             .map_err(|denied| {
                 let request = Request {
                     operation: Operation::Update,
                     resource: served.name,
                     kind: served.info().kind,
-                    subresource: edit.subresource,
+                    subresource: write.subresource,
                     namespace: &key.namespace,
                     name: &key.name,
-                    user: edit.actor.user,
+                    user: write.actor.user,
                     old: Some(&stored),
-                    dry_run: edit.actor.dry_run,
+                    dry_run: write.actor.dry_run,
                 };
                 denied.into_status(&request)
             })?;
@@ -139,12 +139,13 @@ impl ViewSource {
         for field in ["resourceVersion", "uid"] {
             match text(&new_form, field) {
                 "" => drop(metadata(&mut new).remove(field)),
-                known => drop(metadata(&mut new).insert(field.to_owned(), known.into())),
+                sent => drop(metadata(&mut new).insert(field.to_owned(), sent.into())),
             }
         }
         Ok(new)
     }
 
+    /// The resource in the client's `version`.
     fn served_as(&self, version: &str) -> Result<&ServedVersion, Status> {
         let name = self.served.name;
         let served = self.registry.index().get(name.group, version, name.resource);

@@ -16,7 +16,7 @@ use crate::why::print::headline;
 use crate::why::{self, places};
 use crate::words::{self, RequestState};
 
-/// Requests advice, and prints it.
+/// Asks `source` for advice, and prints the answer.
 ///
 /// # Errors
 /// When the decision or cluster does not exist, or the server refuses or does not answer.
@@ -45,7 +45,7 @@ pub async fn run(question: &AdviceQuestion, source: &Source) -> Result<ExitCode>
             let width = terminal::width();
             let commands = question.output == AdviceOutput::Wide;
             let typed_advice: SchedulingAdvice = why::read(&advice)?;
-            writeln!(out, "{}", title(&typed_advice, width))
+            writeln!(out, "{}", headline_of(&typed_advice, width))
                 .and_then(|()| edits(&mut out, &advice["status"], commands, width))
         }
         AdviceOutput::Json => serde_json::to_string_pretty(&advice)
@@ -61,19 +61,19 @@ pub async fn run(question: &AdviceQuestion, source: &Source) -> Result<ExitCode>
     }
 }
 
-/// The object, its place and the summary.
-fn title(advice: &SchedulingAdvice, width: Option<usize>) -> String {
+/// Headline with the object and its state, followed by the message of the advice.
+fn headline_of(advice: &SchedulingAdvice, width: Option<usize>) -> String {
     let status = advice.status.as_ref();
     let (outcome, message) = status.map_or(("", ""), |status| (&*status.outcome, status.message.as_str()));
-    // Advice does not have the number of clusters.
+    // Advice does not contain the number of clusters, so the phrase has no number.
     let state = RequestState {
         phrase: words::outcome(outcome).to_owned(),
-        ..words::standing(outcome, 0, None)
+        ..words::request_state(outcome, 0, None)
     };
     headline(advice.spec.as_ref(), &state, message, width)
 }
 
-/// `text` as a value in a query.
+/// Escapes `text` for a value in the query of a URL.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for byte in text.bytes() {

@@ -19,7 +19,7 @@ pub struct ServerArgs {
     /// The kubeconfig; by default that of KUBECONFIG, or ~/.kube/config.
     #[arg(long, global = true, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
-    /// The context of the kubeconfig; by default its current one.
+    /// The context of the kubeconfig; by default the current context.
     #[arg(long, global = true, value_name = "NAME")]
     pub context: Option<String>,
 }
@@ -30,19 +30,19 @@ pub struct ConnectionArgs {
     /// The server and the user.
     #[command(flatten)]
     pub server: ServerArgs,
-    /// The namespace; by default the context's.
+    /// The namespace; by default the namespace of the context.
     #[arg(short = 'n', long, global = true, value_name = "NAME")]
     pub namespace: Option<String>,
 }
 
-/// Source of the answer to a question.
+/// Choice of the source of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Berth's server.
+    /// Berth's server decides.
     Server,
-    /// The systems' objects on the hub; this process decides by them.
+    /// This process decides, by the systems' objects on the hub.
     Hub,
-    /// The objects in a folder or file; this process decides by them.
+    /// This process decides, by the objects in a folder or file.
     Files(PathBuf),
 }
 
@@ -58,37 +58,38 @@ impl FromStr for Origin {
     }
 }
 
-/// Source of the answer.
+/// Choice of the source of an answer, and of the rules of a decision in this process.
 #[derive(Args, Clone, Debug, Default)]
 pub struct OriginArgs {
-    /// Source of the decision: Berth's `server`; the `hub`, whose objects are only read, without Berth on it;
-    /// or the objects of a folder or a file. By default the server, if one is registered on the hub, and else
-    /// the hub.
+    /// Source of the decision: Berth's `server`; this process by the objects of the `hub`, which are only
+    /// read; or this process by the objects of a folder or a file. By default the server, if one is
+    /// registered on the hub, and else the hub.
     #[arg(long, value_name = "server|hub|FOLDER", value_hint = ValueHint::AnyPath)]
     pub from: Option<Origin>,
-    /// The rules in force, if this process decides and a system's newest release contradicts the
-    /// documentation that its page names; by default those of its SchedulerConfiguration.
-    #[arg(long, value_name = "Auto|Documented|Current", value_parser = rules)]
+    /// The rules where a system's newest release contradicts the documentation that the system's page names,
+    /// if this process decides; by default those of the system's SchedulerConfiguration.
+    #[arg(long, value_name = "Auto|Documented|Current", value_parser = parse_rules)]
     pub rules: Option<RulesChoice>,
 }
 
 impl OriginArgs {
-    /// Checks the arguments of a question for a server: only a decision in this process can use
+    /// Checks that a server can answer with these arguments: only a decision in this process can use
     /// `--rules`.
     ///
     /// # Errors
-    /// When rules are chosen.
-    pub fn ask_server(&self) -> Result<()> {
+    /// When `--rules` is given.
+    pub fn check_for_server(&self) -> Result<()> {
         match self.rules {
             None => Ok(()),
             Some(_) => bail!(
-                "--rules: a server decides by spec.rules of its SchedulerConfigurations; --from=hub decides in this process"
+                "--rules: a server decides by spec.rules of its SchedulerConfigurations: omit --rules, or decide in this process with \
+                 --from=hub"
             ),
         }
     }
 }
 
-/// Changes of a plan, and the form of the output.
+/// Question of `berth plan`: the changes, the source of the answer, and the form of the output.
 #[derive(Args, Clone, Debug)]
 pub struct PlanQuestion {
     /// Objects to create or replace, and SchedulingReviews with `spec.changes`; `-` is standard input;
@@ -129,7 +130,7 @@ pub struct PlanArgs {
 }
 
 impl PlanArgs {
-    /// Server to ask, and the user.
+    /// The server and the user, for [`ConnectionArgs::client`].
     #[must_use]
     pub fn connection(&self) -> ConnectionArgs {
         let admin_kubeconfig = self.data_dir.join("admin.kubeconfig");
@@ -207,7 +208,7 @@ pub struct AdviceQuestion {
     /// Show only advice about this cluster: its name, or that of its Target.
     #[arg(long, value_name = "CLUSTER")]
     pub cluster: Option<String>,
-    /// Number of clusters with advice, the nearest to fitting first; 0 is all. By default 10.
+    /// Number of clusters to find advice for, the nearest to fitting first; 0 is all. By default 10.
     #[arg(long, value_name = "NUMBER")]
     pub limit: Option<usize>,
     /// Form of the output.
@@ -221,7 +222,7 @@ pub struct AdviceQuestion {
 /// Arguments of `berth advice`.
 #[derive(Args, Clone, Debug)]
 pub struct AdviceArgs {
-    /// The object, and the form of the output.
+    /// The question.
     #[command(flatten)]
     pub question: AdviceQuestion,
     /// The server.
@@ -232,7 +233,7 @@ pub struct AdviceArgs {
 /// Arguments of `berth why`.
 #[derive(Args, Clone, Debug)]
 pub struct WhyArgs {
-    /// The object, and the form of the output.
+    /// The question.
     #[command(flatten)]
     pub question: WhyQuestion,
     /// The server.
@@ -243,7 +244,7 @@ pub struct WhyArgs {
 /// Output of `berth history`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum HistoryOutput {
-    /// One change after another, each with its differences.
+    /// One change after another, each with the differences of the decision.
     Table,
     /// The DecisionHistory in JSON; with -A, a List of the records.
     Json,
@@ -272,7 +273,7 @@ pub struct HistoryQuestion {
 /// Arguments of `berth history`.
 #[derive(Args, Clone, Debug)]
 pub struct HistoryArgs {
-    /// The decision, and the form of the output.
+    /// The question.
     #[command(flatten)]
     pub question: HistoryQuestion,
     /// The server.
@@ -280,7 +281,7 @@ pub struct HistoryArgs {
     pub connection: ConnectionArgs,
 }
 
-/// Objects to export.
+/// Question of `berth export`: the folder to write.
 #[derive(Args, Clone, Debug)]
 pub struct ExportQuestion {
     /// The folder, created when missing. Files of an earlier export are replaced; other files are kept.
@@ -340,8 +341,8 @@ pub struct ConsoleCommand {
     pub files: FilesArgs,
 }
 
-/// The choice of rules with this token.
-fn rules(token: &str) -> Result<RulesChoice, String> {
+/// Parses the choice of rules by its token.
+fn parse_rules(token: &str) -> Result<RulesChoice, String> {
     let known = RulesChoice::ALL.map(RulesChoice::as_str);
     RulesChoice::named(token).ok_or_else(|| format!("must be one of {}", known.join(", ")))
 }
@@ -369,9 +370,9 @@ pub struct SimulateArgs {
     /// A system's own configuration file, or a SchedulerConfiguration; repeatable, one per system.
     #[arg(long, value_name = "FILE")]
     pub config: Vec<PathBuf>,
-    /// The rules in force, if a system's newest release contradicts the documentation that its page names; by
-    /// default those of its SchedulerConfiguration.
-    #[arg(long, value_name = "Auto|Documented|Current", value_parser = rules)]
+    /// The rules where a system's newest release contradicts the documentation that the system's page names;
+    /// by default those of the system's SchedulerConfiguration.
+    #[arg(long, value_name = "Auto|Documented|Current", value_parser = parse_rules)]
     pub rules: Option<RulesChoice>,
     /// The instant of the decisions (RFC 3339); by default the current time.
     #[arg(long, value_name = "RFC3339")]
@@ -397,16 +398,17 @@ pub struct SimulateArgs {
     /// Form of the output.
     #[arg(short = 'o', long, value_enum, default_value_t = SimulateOutput::Table)]
     pub output: SimulateOutput,
-    /// Detail of -o json and -o yaml about clusters that are not picked; by default all, or counts if there
-    /// are more than 10,000 pairs of a request and a cluster.
+    /// Detail of -o json and -o yaml about clusters that are not picked; by default all, or counts for more
+    /// than 10,000 pairs of a request and a cluster, unless --for names one request.
     #[arg(long, value_enum)]
     pub reasons: Option<Reasons>,
     /// Exit with 1 if an object is not placed, or only in part; for a plan: if anything would change.
     #[arg(long)]
     pub exit_code: bool,
-    /// Decide nothing, and exit with 2, if an object cannot be read, has an unknown field, or is of a kind of
-    /// these systems that no scheduler reads. If omitted, such objects are reported, the rest is decided, and
-    /// the exit code is 3 if an object was skipped.
+    /// Decide nothing, and exit with 2, if an object cannot be read, has an unknown or duplicate field, or is
+    /// of a kind that no scheduler reads, although the group or the name resembles a kind of a system. If
+    /// omitted, such objects are reported, the rest is decided, and the exit code is 3 if an object was set
+    /// aside.
     #[arg(long)]
     pub strict: bool,
 }
@@ -456,9 +458,9 @@ pub struct CompareQuestion {
     /// A system's own configuration file, or a SchedulerConfiguration; repeatable, one per system.
     #[arg(long, value_name = "FILE")]
     pub config: Vec<PathBuf>,
-    /// The rules in force, if a system's newest release contradicts the documentation that its page names; by
-    /// default those of its SchedulerConfiguration.
-    #[arg(long, value_name = "Auto|Documented|Current", value_parser = rules)]
+    /// The rules where a system's newest release contradicts the documentation that the system's page names;
+    /// by default those of the system's SchedulerConfiguration.
+    #[arg(long, value_name = "Auto|Documented|Current", value_parser = parse_rules)]
     pub rules: Option<RulesChoice>,
     /// The instant of the decisions (RFC 3339); by default the current time.
     #[arg(long, value_name = "RFC3339")]
@@ -481,7 +483,7 @@ pub struct CompareQuestion {
 /// Arguments of `berth compare`.
 #[derive(Args, Clone, Debug)]
 pub struct CompareArgs {
-    /// The requests, and the form of the output.
+    /// The question.
     #[command(flatten)]
     pub question: CompareQuestion,
     /// The server.
@@ -546,12 +548,12 @@ pub struct LoadArgs {
     /// The data folder of the standalone server.
     #[arg(long, env = "BERTH_DATA_DIR", default_value = "berth-data")]
     pub data_dir: PathBuf,
-    /// Treatment of unknown and duplicate fields: `strict` refuses the object, `warn` reports the fields, as
-    /// is always done for a status. With --server-side unknown fields are always refused.
+    /// Treatment of unknown and duplicate fields: `strict` refuses the object, `warn` reports the fields. In
+    /// a status, such fields are always only reported. With --server-side, unknown fields are always refused.
     #[arg(long, value_enum, default_value_t = Validate::Strict)]
     pub validate: Validate,
-    /// Use server-side apply for the objects and their status: differing fields of other managers are
-    /// conflicts, and fields that were omitted since the last apply are removed.
+    /// Use server-side apply for the objects and their status: fields of other managers with other values are
+    /// conflicts, and fields that the files no longer contain since the last apply are removed.
     #[arg(long)]
     pub server_side: bool,
     /// The field manager of the writes.
@@ -567,7 +569,7 @@ pub struct LoadArgs {
 }
 
 impl ServerArgs {
-    /// Connects.
+    /// Connects to the server.
     ///
     /// # Errors
     /// When there is no kubeconfig, or it is invalid.
@@ -577,7 +579,7 @@ impl ServerArgs {
 }
 
 impl ConnectionArgs {
-    /// Connects.
+    /// Connects to the server.
     ///
     /// # Errors
     /// When there is no kubeconfig, or it is invalid.
@@ -585,7 +587,7 @@ impl ConnectionArgs {
         self.server.client().await
     }
 
-    /// The requested namespace, or that of the context of `client`.
+    /// The namespace of `-n`, or else the namespace of the context of `client`.
     #[must_use]
     pub fn namespace<'a>(&'a self, client: &'a Client) -> &'a str {
         self.namespace.as_deref().unwrap_or_else(|| client.namespace())

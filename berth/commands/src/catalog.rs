@@ -1,4 +1,4 @@
-//! The kinds of objects in files and hubs.
+//! Catalog of the kinds that the commands read from files and hubs.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use berth_dialect_contract::Dialect;
 use berth_engine::Catalog;
 use berth_kubernetes::core;
 
-/// Kubernetes' own kinds, the kinds of `dialects`, and the configuration of the dialects.
+/// Creates the catalog of Kubernetes' own kinds, the kinds of `dialects`, and SchedulerConfiguration.
 #[must_use]
 pub fn catalog(dialects: &[Arc<dyn Dialect>]) -> Catalog {
     let kinds = dialects.iter().flat_map(|dialect| dialect.stored_kinds());

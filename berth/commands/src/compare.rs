@@ -1,5 +1,5 @@
-//! `berth compare`: does Berth decide as the scheduler did? It reads the present placements, decides
-//! every request by itself from that state, and compares the two (docs/try-on-your-hub.md).
+//! `berth compare`: does Berth decide as the other scheduler did? The command reads the present placements,
+//! decides every request again from that state, and compares the clusters (docs/try-on-your-hub.md).
 
 mod print;
 
@@ -16,8 +16,8 @@ use berth_client::Client;
 use berth_dialect_contract::amounts::AmountChange;
 use berth_dialect_contract::{Dialect, names};
 use berth_engine::Simulation;
-use berth_engine::agreement::{self, Agreement, GRACE, Unknown};
-use berth_engine::simulate::{Aside, DemandOutcome, Fault, Terms};
+use berth_engine::agreement::{self, Agreement, GRACE, UnknownReason};
+use berth_engine::simulate::{DemandOutcome, Fault, InvalidDemand, Terms};
 use berth_scheduling_api::API_VERSION;
 use berth_scheduling_api::decision::ContestedCluster;
 use serde::Serialize;
@@ -25,14 +25,14 @@ use serde::Serialize;
 use crate::args::{CompareOutput, CompareQuestion, ConnectionArgs};
 use crate::reading::{ReadResult, Scope};
 use crate::simulate::demand_filter::DemandFilter;
-use crate::simulate::{By, DONE, MALFORMED, SET_ASIDE, UNPLACED, load};
+use crate::simulate::{DONE, LoadOptions, MALFORMED, SET_ASIDE, UNPLACED, load};
 
-/// Highest number of clusters that each list of an entry names. The counts are of all clusters.
+/// Highest number of clusters in each list of an entry. The counts include all clusters.
 const CLUSTERS_LIMIT: usize = 50;
 
-/// Reads, compares and prints. All problems of the input go to standard error. The exit code is 1 for
-/// different decisions if the question requests this, 2 for an unreadable file, and 3 if objects were set
-/// aside.
+/// Reads the placements, compares and prints. All problems of the input go to standard error. The exit code
+/// is 2 for an unreadable file, 3 if objects were set aside, and 1 for different decisions with
+/// `--exit-code`.
 ///
 /// # Errors
 /// When no server answers, or a dialect is at fault.
@@ -49,12 +49,12 @@ pub async fn run(question: &CompareQuestion, connection: &ConnectionArgs) -> Res
         }
     };
     let inputs = reading.into_iter().flat_map(ReadResult::inputs);
-    let by = By {
+    let options = LoadOptions {
         config: &question.config,
         rules: question.rules,
         now,
     };
-    let mut loaded = match load(&question.filename, &by, false, inputs) {
+    let mut loaded = match load(&question.filename, &options, false, inputs) {
         Ok(loaded) => loaded,
         Err(problems) => {
             for problem in problems {
@@ -71,15 +71,15 @@ pub async fn run(question: &CompareQuestion, connection: &ConnectionArgs) -> Res
     let comparison = Comparison::of(&mut loaded.simulation, &subject, question.only_different, now)?;
     let is_read = print::to_stdout(&comparison, question.output)?;
     Ok(ExitCode::from(match is_read {
-        true if !loaded.whole => SET_ASIDE,
+        true if !loaded.is_complete => SET_ASIDE,
         true if comparison.counts.different > 0 && question.exit_code => UNPLACED,
         _ => DONE,
     }))
 }
 
-/// Compares the placements of `system` with Berth's decisions by `config`, for the requests that
-/// `selector` matches. Prints the requests that differ or cannot be compared, and returns the number of
-/// differences.
+/// Compares the placements of `system` with Berth's decisions by `config`, for the requests that `selector`
+/// matches. Prints the requests whose decisions differ or cannot be compared, and returns the number of
+/// different decisions.
 ///
 /// # Errors
 /// When no server answers, a configuration is malformed, or a dialect is at fault.
@@ -95,12 +95,12 @@ pub async fn print_system(
         namespace: None,
     };
     let reading = read(client, &scope).await?;
-    let by = By {
+    let options = LoadOptions {
         config,
         rules: None,
         now,
     };
-    let loaded = load(&[], &by, false, reading.inputs());
+    let loaded = load(&[], &options, false, reading.inputs());
     let mut simulation = loaded
         .map_err(|problems| anyhow!(problems.join("\n")))?
         .simulation;
@@ -114,17 +114,17 @@ pub async fn print_system(
     Ok(comparison.counts.different)
 }
 
-/// Reads the objects of a hub, and reports their number.
+/// Reads the objects of a hub, and prints their number on standard error.
 async fn read(client: &Client, scope: &Scope) -> Result<ReadResult> {
     let reading = ReadResult::of(client, scope).await?;
-    reading.tell(client).await?;
+    reading.print_summary(client).await?;
     Ok(reading)
 }
 
-/// Requests that are compared, and the time that the other scheduler has for each.
+/// Selection of the requests to compare, and the time that the other scheduler has for each.
 struct Subject<'a> {
     filter: DemandFilter<'a>,
-    /// Labels of the requests.
+    /// Selector of requests by their labels.
     selector: &'a Selector,
     /// Least age at which a request can count as different.
     grace: Duration,
@@ -140,7 +140,7 @@ struct Comparison {
     counts: Counts,
     /// Counts of all requests by system, including requests that are not listed.
     systems: BTreeMap<&'static str, Counts>,
-    /// The requests by system, namespace and name.
+    /// The compared requests, ordered by system, namespace and name.
     items: Vec<Entry>,
 }
 
@@ -157,7 +157,7 @@ impl Default for Comparison {
 }
 
 impl Comparison {
-    /// Decides each request of `subject` by itself at `now`, and compares.
+    /// Decides each request of `subject` independently at `now`, and compares.
     ///
     /// # Errors
     /// When a dialect is at fault.
@@ -180,15 +180,17 @@ impl Comparison {
             let is_selected = subject.selector.matches(outcome.object.meta().labels());
             let entry = is_selected.then(|| Entry::of(outcome, subject.grace, now));
             if let Some(entry) = entry.flatten() {
-                comparison.take(entry, only_different);
+                comparison.add(entry, only_different);
             }
             Ok(())
         })?;
-        comparison.take_aside(simulation, subject);
+        comparison.add_aside(simulation, subject);
         Ok(comparison)
     }
 
-    fn take(&mut self, entry: Entry, only_different: bool) {
+    /// Counts `entry`, and adds it to the items; with `only_different`, an entry with the same decision is
+    /// only counted.
+    fn add(&mut self, entry: Entry, only_different: bool) {
         let of_system = self.systems.entry(entry.system).or_default();
         for counts in [&mut self.counts, of_system] {
             match entry.agreement {
@@ -203,14 +205,14 @@ impl Comparison {
     }
 
     /// Adds the requests of `subject` that were set aside: their comparison is unknown.
-    fn take_aside(&mut self, simulation: &Simulation, subject: &Subject<'_>) {
-        let aside = simulation.aside().iter();
-        let is_asked = |aside: &&Aside| {
+    fn add_aside(&mut self, simulation: &Simulation, subject: &Subject<'_>) {
+        let aside = simulation.invalid_demands().iter();
+        let is_selected = |aside: &&InvalidDemand| {
             subject.filter.accepts(&*aside.dialect, &aside.demand)
                 && subject.selector.matches_with(|key| aside.labels[key].as_str())
         };
-        for aside in aside.filter(is_asked) {
-            self.take(Entry::aside(aside), false);
+        for aside in aside.filter(is_selected) {
+            self.add(Entry::aside(aside), false);
         }
         let sort_key = |entry: &Entry| (entry.system, entry.namespace.clone(), entry.name.clone());
         self.items.sort_by_cached_key(sort_key);
@@ -228,7 +230,7 @@ struct Counts {
     unknown: usize,
 }
 
-/// One request.
+/// Comparison of one request.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Entry {
@@ -237,7 +239,7 @@ struct Entry {
     /// Namespace of the Decision; empty for a ClusterDecision.
     #[serde(skip_serializing_if = "String::is_empty")]
     namespace: String,
-    /// The name of the Decision.
+    /// Name of the Decision.
     name: String,
     verdict: &'static str,
     #[serde(skip)]
@@ -246,25 +248,27 @@ struct Entry {
     placed: usize,
     /// Number of clusters that the request would have.
     would_have: usize,
-    /// Message of the decision if the clusters are the same, otherwise the sentence of the condition Agrees;
-    /// for a request that was set aside, its problem.
+    /// Message of the decision if the clusters are the same, otherwise the message of the condition Agrees;
+    /// for a request that was set aside, the problem of the object.
     message: String,
-    /// The clusters that the request has and would not get; at most [`CLUSTERS_LIMIT`].
+    /// First clusters that the request has and would not get; at most [`CLUSTERS_LIMIT`].
     losses: Vec<ContestedCluster>,
+    /// Number of all clusters that the request has and would not get.
     loss_count: usize,
-    /// The clusters that the request would get and does not have; at most [`CLUSTERS_LIMIT`].
+    /// First clusters that the request would get and does not have; at most [`CLUSTERS_LIMIT`].
     gains: Vec<ContestedCluster>,
+    /// Number of all clusters that the request would get and does not have.
     gain_count: usize,
-    /// The clusters that the request has and would keep with another amount; at most [`CLUSTERS_LIMIT`].
+    /// First clusters that the request has and would keep with another amount; at most [`CLUSTERS_LIMIT`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     resizes: Vec<AmountChange>,
-    /// Behaviour of the system's own scheduler that is known to differ here.
+    /// Known difference in the behaviour of the system's own scheduler that can explain this entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     known_difference: Option<&'static str>,
 }
 
 impl Entry {
-    /// The entry of a decided demand; `None` if the demand does not exist any more.
+    /// Creates the entry of a decided demand; `None` if the demand does not exist any more.
     fn of(outcome: &DemandOutcome<'_>, grace: Duration, now: Timestamp) -> Option<Self> {
         let (snapshot, decision) = (outcome.snapshot, outcome.decision);
         let view = snapshot.inventory.demand(&decision.demand, now)?;
@@ -296,10 +300,10 @@ impl Entry {
 }
 
 impl Entry {
-    /// The entry of a request that was set aside, since no server would accept it.
-    fn aside(aside: &Aside) -> Self {
+    /// Creates the entry of a request that was set aside, since no server would accept the object.
+    fn aside(aside: &InvalidDemand) -> Self {
         let (namespace, name) = aside.place();
-        let agreement = Agreement::Unknown(Unknown::Invalid);
+        let agreement = Agreement::Unknown(UnknownReason::Invalid);
         Self {
             system: aside.dialect.name(),
             kind: aside.kind,
@@ -320,7 +324,7 @@ impl Entry {
     }
 }
 
-/// The printed verdict.
+/// Returns the name of an agreement in the output.
 fn verdict(agreement: Agreement) -> &'static str {
     match agreement {
         Agreement::Same => "Same",

@@ -11,10 +11,10 @@ use crate::args::{ConnectionArgs, ExportQuestion};
 use crate::reading::{ReadResult, Scope};
 use crate::terminal::shown;
 
-/// Reads everything, then writes it.
+/// Reads the objects that schedulers read, and writes one file for each kind.
 ///
 /// # Errors
-/// When no server answers, there is no object that the caller may read, or a file cannot be written.
+/// When no server answers, the caller may read no objects, or a file cannot be written.
 pub async fn run(question: &ExportQuestion, connection: &ConnectionArgs) -> Result<()> {
     let client = connection.client().await?;
     let scope = Scope {
@@ -44,7 +44,7 @@ pub async fn run(question: &ExportQuestion, connection: &ConnectionArgs) -> Resu
     Ok(())
 }
 
-/// The names of all resources that a scheduler reads.
+/// Names of all resources that schedulers read, which are also the names of their files.
 fn known_names() -> BTreeSet<String> {
     let dialects = berth_dialect_registry::all();
     let resources = dialects.iter().flat_map(|dialect| dialect.reads());
@@ -75,7 +75,7 @@ fn write(folder: &Path, files: BTreeMap<PathBuf, Vec<Value>>) -> Result<()> {
     Ok(())
 }
 
-/// An object as YAML; as JSON, which is valid YAML, if its YAML would be parsed to another value.
+/// Serializes an object as YAML; as JSON, which is valid YAML, if the YAML would be parsed to another value.
 fn document(object: &Value) -> Result<String> {
     let yaml = serde_saphyr::to_string(object);
     match yaml {

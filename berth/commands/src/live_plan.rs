@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use berth_client::Client;
 use berth_scheduling_api::API_VERSION;
 use http::Method;
 use serde_json::{Value, json};
@@ -17,10 +18,9 @@ use crate::simulate::{DONE, MALFORMED, SET_ASIDE, UNPLACED};
 use crate::source::Source;
 use crate::why::missing;
 
-/// Requests a plan from `source`, and prints it. Objects that name no namespace are in `namespace`, if it is
-/// given. All problems of the changes go to standard error, and the command then exits with 2 before a
-/// request to the source. Unreadable documents are set aside: the plan is about the rest, and the exit code
-/// is 3.
+/// Requests a plan from `source`, and prints it. Objects without a namespace are in `namespace`, if it is
+/// given. Problems of the changes go to standard error, and the exit code is then 2, without a request to the
+/// source. Unreadable documents are set aside: the plan is about the rest, and the exit code is 3.
 ///
 /// # Errors
 /// When there is no answer, or the answer is not a plan.
@@ -50,34 +50,9 @@ pub async fn run(
         return Ok(print_refusal(&problems));
     }
     let source = source.await?;
-    let review = json!({
-        "apiVersion": API_VERSION,
-        "kind": "SchedulingReview",
-        "metadata": {"name": "plan"},
-        "spec": {"changes": input.entries.iter().map(|entry| &entry.value).collect::<Vec<_>>()},
-    });
-    let path = format!("/apis/{API_VERSION}/schedulingreviews");
-    let body = Some(("application/json", &review));
-    let answer = match source.client.send(Method::POST, &path, body).await? {
+    let answer = match request(&source.client, &input.entries).await? {
         Ok(answer) => answer,
-        Err(status) if status.code == 403 => {
-            let hint = missing::to_ask_for(&source.client, "").await;
-            let hint = format!(
-                "{hint}; a plan needs `list targets` (berth:target-viewer) and `get` on what it changes as well"
-            );
-            return Ok(print_refusal(&[status.message, hint]));
-        }
-        Err(status) => {
-            let causes = status.details.as_ref().map(|details| details.causes.as_slice());
-            let causes = causes.unwrap_or_default().iter();
-            let problems: Vec<String> = causes
-                .map(|cause| changes::sentence(&cause_text(&cause.field, &cause.message, &input.entries)))
-                .collect();
-            return Ok(print_refusal(match problems.as_slice() {
-                [] => std::slice::from_ref(&status.message),
-                problems => problems,
-            }));
-        }
+        Err(problems) => return Ok(print_refusal(&problems)),
     };
     let plan = answer["status"]
         .get("plan")
@@ -86,11 +61,44 @@ pub async fn run(
     if input.aside.is_empty() {
         return Ok(code);
     }
-    crate::say_error!("note: the plan leaves out what could not be read");
+    crate::say_error!("note: the plan ignores the documents that could not be read");
     Ok(ExitCode::from(SET_ASIDE))
 }
 
-/// The text of a cause: the file and document, or the flag, that has the problem, and the message.
+/// Sends `entries` as a SchedulingReview. Returns the answer, or the server's refusal in lines for the user.
+async fn request(client: &Client, entries: &[Entry]) -> Result<Result<Value, Vec<String>>> {
+    let review = json!({
+        "apiVersion": API_VERSION,
+        "kind": "SchedulingReview",
+        "metadata": {"name": "plan"},
+        "spec": {"changes": entries.iter().map(|entry| &entry.value).collect::<Vec<_>>()},
+    });
+    let path = format!("/apis/{API_VERSION}/schedulingreviews");
+    let body = Some(("application/json", &review));
+    let status = match client.send(Method::POST, &path, body).await? {
+        Ok(answer) => return Ok(Ok(answer)),
+        Err(status) => status,
+    };
+    if status.code == 403 {
+        let hint = missing::role_hint(client, "").await;
+        let hint = format!(
+            "{hint}; a plan also requires the rights to list targets (berth:target-viewer), and to get the objects that it \
+             changes"
+        );
+        return Ok(Err(vec![status.message, hint]));
+    }
+    let causes = status.details.as_ref().map(|details| details.causes.as_slice());
+    let causes = causes.unwrap_or_default().iter();
+    let problems: Vec<String> = causes
+        .map(|cause| changes::sentence(&cause_text(&cause.field, &cause.message, entries)))
+        .collect();
+    Ok(Err(match problems.is_empty() {
+        true => vec![status.message],
+        false => problems,
+    }))
+}
+
+/// Returns the text of a cause: the file and document, or the flag, that has the problem, and the message.
 fn cause_text(field: &str, message: &str, entries: &[Entry]) -> String {
     let entry_and_rest = field
         .strip_prefix("spec.changes[")
@@ -102,7 +110,7 @@ fn cause_text(field: &str, message: &str, entries: &[Entry]) -> String {
             let place: Vec<&str> = place.filter(|text| !text.is_empty()).collect();
             let rest = rest.trim_start_matches('.');
             let rest = rest.strip_prefix("object.").unwrap_or(rest);
-            // A flag is its own path: it is named once.
+            // For a flag, the path is the flag itself: it is named only once.
             let rest = rest
                 .strip_prefix(entry.path.trim_start_matches('-'))
                 .unwrap_or(rest);
@@ -114,6 +122,7 @@ fn cause_text(field: &str, message: &str, entries: &[Entry]) -> String {
     }
 }
 
+/// Prints `problems` on standard error, and returns the exit code.
 fn print_refusal(problems: &[String]) -> ExitCode {
     for problem in problems {
         crate::say_error!("error: {problem}");
@@ -127,7 +136,7 @@ fn print_plan(args: &PlanQuestion, plan: &Value) -> Result<ExitCode> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::from(DONE)),
         Err(error) => Err(error.into()),
-        Ok(()) if args.exit_code && print::changed(plan) > 0 => Ok(ExitCode::from(UNPLACED)),
+        Ok(()) if args.exit_code && print::changed_count(plan) > 0 => Ok(ExitCode::from(UNPLACED)),
         Ok(()) => Ok(ExitCode::from(DONE)),
     }
 }

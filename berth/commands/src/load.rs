@@ -1,5 +1,5 @@
-//! `berth load`: writes objects with their status, which `kubectl apply` cannot do. Stored objects are
-//! replaced by the objects of the files, or changed by server-side apply.
+//! `berth load`: writes objects with their status, which `kubectl apply` cannot do. The objects of the files
+//! replace the stored objects, or are applied by server-side apply.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -12,20 +12,21 @@ use crate::args::Validate;
 use crate::manifest::{self, Document};
 use crate::terminal::shown;
 
-/// Number of objects that are written at once in a long run of one kind.
+/// Number of objects that are written at once in a large run.
 const CONCURRENCY: usize = 32;
-/// Length from which a run of objects of one kind is written concurrently. The objects of a shorter run are
-/// written one after the other, since their order may matter: the first object is placed first.
-const MANY: usize = 100;
-/// Interval of progress lines of a long load.
+/// Length from which a run of consecutive objects of one kind is large, and written concurrently. The objects
+/// of a shorter run are written one after the other, since their order may matter: the first object is placed
+/// first.
+const LARGE_RUN: usize = 100;
+/// Interval of the progress lines.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Way of writing objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteMode {
-    /// Created, or replaced by the file's object.
+    /// Creates each object, or replaces the stored object.
     Replace,
-    /// Server-side apply.
+    /// Applies each object by server-side apply.
     Apply {
         /// Whether the command takes ownership of fields that other managers own.
         force: bool,
@@ -46,14 +47,14 @@ impl WriteMode {
     }
 }
 
-/// Writes every object of `paths` (namespaces first), each with its status, and prints a line for each. A
-/// scheduler's fields stay as stored; if a file differs, there is a line on standard error. A long run of one
-/// kind is written concurrently.
+/// Writes every object of `paths` (namespaces first), each with its status, and prints a line for each.
+/// Fields of schedulers stay as stored; if a file has other values, there is a line on standard error. Large
+/// runs of one kind are written concurrently.
 ///
 /// # Errors
-/// An unreadable file, before anything is written; documents that are not objects, objects with duplicate
-/// fields if `validate` is strict, and objects that the server refused, after the others are written. No
-/// further object is written when the client gave up waiting for the server.
+/// When a file cannot be read: in this case, nothing is written. After all other objects are written: when a
+/// document is not an object, an object has duplicate fields and `validate` is strict, or the server refused
+/// an object. When the client gave up waiting for the server: in this case, no further object is written.
 pub async fn run(client: &mut Client, paths: &[PathBuf], mode: WriteMode, validate: Validate) -> Result<()> {
     let (documents, problems) = manifest::read_all(paths);
     if problems.iter().any(|problem| problem.number == 0) {
@@ -67,17 +68,17 @@ pub async fn run(client: &mut Client, paths: &[PathBuf], mode: WriteMode, valida
     let documents = without_duplicates(namespaces_first(documents), validate, &mut refusals);
     let mut progress = Progress::of(documents.len());
     'all: for run in documents.chunk_by(|a, b| (a.api_version(), a.kind()) == (b.api_version(), b.kind())) {
-        let at_once = if run.len() < MANY { 1 } else { CONCURRENCY };
+        let at_once = if run.len() < LARGE_RUN { 1 } else { CONCURRENCY };
         // The write of the first object finds the URL of the kind, which the others then use.
         let (first, rest) = run.split_at(1);
         for document in first {
             let outcome = write(client, document, mode).await;
             let is_over = outcome.is_err() && client.gave_up();
-            refusals.extend(tell(outcome));
+            refusals.extend(print_outcome(outcome));
             if is_over {
                 break 'all;
             }
-            progress.one_more();
+            progress.add_one();
         }
         let clients = std::iter::repeat_with(|| client.clone());
         let writes = rest.iter().zip(clients);
@@ -86,11 +87,11 @@ pub async fn run(client: &mut Client, paths: &[PathBuf], mode: WriteMode, valida
             .buffered(at_once);
         while let Some(outcome) = outcomes.next().await {
             let is_over = outcome.is_err() && client.gave_up();
-            refusals.extend(tell(outcome));
+            refusals.extend(print_outcome(outcome));
             if is_over {
                 break 'all;
             }
-            progress.one_more();
+            progress.add_one();
         }
     }
     progress.end();
@@ -107,14 +108,14 @@ pub async fn run(client: &mut Client, paths: &[PathBuf], mode: WriteMode, valida
     }
 }
 
-/// Prints on standard error why the command waits for the server.
-pub fn tell_waiting(reason: &str) {
+/// Prints the `reason` why the command waits for the server on standard error.
+pub fn print_waiting(reason: &str) {
     crate::say_error!("waiting for the server: {}", shown(reason));
 }
 
-/// Reports the first duplicate field of each of `documents`, unless `validate` is `Ignore`: the server cannot
-/// report it, since the parsed objects do not contain it. With `Strict`, objects with duplicate fields are
-/// removed.
+/// Reports the first duplicate field of each document, unless `validate` is `Ignore`: the server cannot
+/// report duplicates, since the parsed objects no longer contain them. With `Strict`, removes the objects
+/// with duplicate fields.
 fn without_duplicates(
     documents: Vec<Document>,
     validate: Validate,
@@ -128,7 +129,7 @@ fn without_duplicates(
         match validate {
             Validate::Strict => {
                 refusals.push(format!(
-                    "{place}: duplicate field \"{path}\" (--validate=warn takes the last one)"
+                    "{place}: duplicate field \"{path}\": remove one, or use the last one with --validate=warn"
                 ));
                 return false;
             }
@@ -140,10 +141,10 @@ fn without_duplicates(
     documents.into_iter().filter(|document| keep(document)).collect()
 }
 
-/// Output for a written object: its line, and notes about its fields.
+/// Output about a written object: the line on standard output, and notes about fields for standard error.
 type LoadedLine = (String, Vec<String>);
 
-/// Writes one object.
+/// Writes one object; returns the output, or the problem with the place of the document.
 async fn write(client: &mut Client, document: &Document, mode: WriteMode) -> Result<LoadedLine, String> {
     let mut notes = Vec::new();
     let result = match mode {
@@ -151,9 +152,9 @@ async fn write(client: &mut Client, document: &Document, mode: WriteMode) -> Res
         WriteMode::Apply { force } => client.apply(&document.object, force).await,
     };
     match result {
-        Ok((name, what)) => {
+        Ok((name, result)) => {
             let notes = notes.into_iter().map(|note| format!("{name}: {note}"));
-            Ok((format!("{name} {what}"), notes.collect()))
+            Ok((format!("{name} {result}"), notes.collect()))
         }
         Err(error) => Err(format!(
             "{}: document {}: {error:#}",
@@ -162,8 +163,8 @@ async fn write(client: &mut Client, document: &Document, mode: WriteMode) -> Res
     }
 }
 
-/// Prints the line and the notes of a written object; returns the problem of any other.
-fn tell(outcome: Result<LoadedLine, String>) -> Option<String> {
+/// Prints the line and the notes of a written object; returns the problem of an object that was not written.
+fn print_outcome(outcome: Result<LoadedLine, String>) -> Option<String> {
     match outcome {
         Ok((line, notes)) => {
             crate::say!("{line}");
@@ -174,9 +175,11 @@ fn tell(outcome: Result<LoadedLine, String>) -> Option<String> {
     }
 }
 
-/// Progress of a load of many objects, on standard error.
+/// Progress of a load, printed on standard error if the load takes long or has many objects.
 struct Progress {
+    /// Number of all objects.
     all: usize,
+    /// Number of objects that were written or refused.
     done: usize,
     start: Instant,
     printed_at: Instant,
@@ -193,7 +196,7 @@ impl Progress {
         }
     }
 
-    fn one_more(&mut self) {
+    fn add_one(&mut self) {
         self.done += 1;
         if self.printed_at.elapsed() >= PROGRESS_INTERVAL {
             self.printed_at = Instant::now();
@@ -202,7 +205,7 @@ impl Progress {
     }
 
     fn end(&self) {
-        if self.all >= MANY {
+        if self.all >= LARGE_RUN {
             self.print();
         }
     }
@@ -220,7 +223,7 @@ fn lines<T: ToString>(list: &[T]) -> String {
         .join("\n")
 }
 
-/// Namespaces before the objects in them; otherwise the order of the files.
+/// Moves Namespaces before all other objects; otherwise keeps the order.
 #[must_use]
 pub fn namespaces_first(mut documents: Vec<Document>) -> Vec<Document> {
     documents.sort_by_key(|document| !(document.api_version() == "v1" && document.kind() == "Namespace"));

@@ -17,9 +17,9 @@ pub struct Document {
     pub file: String,
     /// The document's number in the file, from 1.
     pub number: usize,
-    /// The object.
+    /// The object; of duplicate fields, it has the last value.
     pub object: Value,
-    /// The paths of the object's duplicate fields; the last value of each is used.
+    /// Paths of the duplicate fields.
     pub duplicates: Vec<String>,
 }
 
@@ -49,16 +49,16 @@ impl Document {
     }
 }
 
-/// Problem of a file or a document that could not be read.
+/// Reason why a file or a document is not among the read objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The file or folder.
     pub file: String,
     /// The document's number in the file, from 1; 0 for the file as a whole.
     pub number: usize,
-    /// The problem.
+    /// Sentence about the problem.
     pub problem: String,
-    /// Whether this is only a note: the document is no manifest, but a program's configuration.
+    /// Whether this is only a note: the document is a program's configuration file, which is no error.
     pub is_note: bool,
 }
 
@@ -72,7 +72,7 @@ impl fmt::Display for Problem {
 }
 
 /// Reads files, and folders without their subfolders (`*.yaml`, `*.yml`, `*.json`, by name); `-` is standard
-/// input. Returns the readable objects, and every problem of the others.
+/// input. Returns the readable objects, and every problem of the other documents and files.
 #[must_use]
 pub fn read_all(paths: &[PathBuf]) -> (Vec<Document>, Vec<Problem>) {
     let mut documents = Vec::new();
@@ -113,6 +113,7 @@ pub fn text(file: &Path) -> Result<String, String> {
         .map_err(|problem| problem.to_string())
 }
 
+/// The manifests in a folder, by name; for a file, the file itself.
 fn files(path: &Path) -> Result<Vec<PathBuf>, Problem> {
     let problem = |text: String| Problem {
         file: path.display().to_string(),
@@ -143,11 +144,12 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Problem> {
     Ok(list)
 }
 
-/// Parses the documents of one text. The items of a list, whose kind ends with `List`, replace the list. An
-/// unreadable document does not affect others.
+/// Parses the documents of `text`, and appends the objects to `documents` and the problems to `problems`.
+/// Each item of a list (an object whose kind ends with `List`) is an object of its own. An unreadable
+/// document does not affect other documents.
 pub fn parse(file: &str, text: &str, documents: &mut Vec<Document>, problems: &mut Vec<Problem>) {
     for (number, result) in (1..).zip(values(text)) {
-        let mut tell = |problem: String, is_note: bool| {
+        let mut add_problem = |problem: String, is_note: bool| {
             problems.push(Problem {
                 file: file.to_owned(),
                 number,
@@ -158,20 +160,20 @@ pub fn parse(file: &str, text: &str, documents: &mut Vec<Document>, problems: &m
         let json::Document { value, duplicates } = match result {
             Ok(result) => result,
             Err(problem) => {
-                tell(problem, false);
+                add_problem(problem, false);
                 continue;
             }
         };
-        let mut add = |object: Value, duplicates: Vec<String>| match judge(&object) {
+        let mut add = |object: Value, duplicates: Vec<String>| match check(&object) {
             Ok(()) => documents.push(Document {
                 file: file.to_owned(),
                 number,
                 object,
                 duplicates,
             }),
-            Err(problem) => match configuration(&object) {
-                Some(note) => tell(note, true),
-                None => tell(problem.to_owned(), false),
+            Err(problem) => match configuration_note(&object) {
+                Some(note) => add_problem(note, true),
+                None => add_problem(problem.to_owned(), false),
             },
         };
         match value {
@@ -179,7 +181,7 @@ pub fn parse(file: &str, text: &str, documents: &mut Vec<Document>, problems: &m
                 match list.remove("items") {
                     Some(Value::Array(items)) => {
                         for (index, item) in items.into_iter().enumerate() {
-                            add(item, below(&duplicates, &format!("items[{index}].")));
+                            add(item, paths_below(&duplicates, &format!("items[{index}].")));
                         }
                     }
                     _ => add(Value::Object(list), duplicates),
@@ -190,17 +192,17 @@ pub fn parse(file: &str, text: &str, documents: &mut Vec<Document>, problems: &m
     }
 }
 
-/// The paths of `paths` below `start`, relative to `start`.
-fn below(paths: &[String], start: &str) -> Vec<String> {
+/// Returns the paths below `start`, without `start`.
+fn paths_below(paths: &[String], start: &str) -> Vec<String> {
     let relative_paths = paths.iter().filter_map(|path| path.strip_prefix(start));
     relative_paths.map(str::to_owned).collect()
 }
 
-/// Every document of a text: JSON, one value after the other, or YAML.
+/// Parses every document of a text: consecutive JSON values, or YAML documents.
 fn values(text: &str) -> Vec<Result<json::Document, String>> {
     // A text in the form of JSON may still be YAML.
     if text.trim_start().starts_with('{')
-        && let Ok(documents) = json::documents(text, Doubles::Kept)
+        && let Ok(documents) = json::documents(text, Doubles::AsDouble)
     {
         return documents.into_iter().map(Ok).collect();
     }
@@ -214,7 +216,8 @@ fn is_list(kind: &str) -> bool {
     kind.ends_with("List")
 }
 
-fn judge(object: &Value) -> Result<(), &'static str> {
+/// Checks that `object` has the form of a Kubernetes object.
+fn check(object: &Value) -> Result<(), &'static str> {
     let text = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
     if !object.is_object() {
         Err("not a Kubernetes object: a mapping with apiVersion, kind and metadata is expected")
@@ -236,10 +239,10 @@ fn judge(object: &Value) -> Result<(), &'static str> {
     }
 }
 
-/// Returns a note if `object` is a program's own configuration file, which is no error: such files have no
-/// metadata, and may be in the folders of related objects.
-fn configuration(object: &Value) -> Option<String> {
-    if object.get("metadata").is_some() || config::is_stored_form(object) {
+/// Returns a note if `object` is a program's configuration file. It has no metadata, and is no error, since
+/// such files may be in the folders of related objects.
+fn configuration_note(object: &Value) -> Option<String> {
+    if object.get("metadata").is_some() || config::is_scheduler_configuration(object) {
         return None;
     }
     let dialects = berth_dialect_registry::all();
@@ -249,17 +252,19 @@ fn configuration(object: &Value) -> Option<String> {
     if let Some(dialect) = owner {
         let name = dialect.name();
         return Some(format!(
-            "a configuration file of {name}'s scheduler is left out of account: give it with --config"
+            "this configuration file of {name}'s scheduler is ignored here: pass it with --config"
         ));
     }
     let text = |field: &str| object[field].as_str().unwrap_or_default();
     let (group, _) = text("apiVersion").split_once('/')?;
-    // The groups of such files contain `config` (kubescheduler.config.k8s.io), except two groups of
+    // The groups of such files contain `config` (kubescheduler.config.k8s.io), except for two groups of
     // kube-apiserver's files.
-    let is_named = group.split('.').any(|label| label == "config");
-    (is_named || ["apiserver.k8s.io", "audit.k8s.io"].contains(&group)).then(|| {
+    let has_config_group = group.split('.').any(|label| label == "config");
+    (has_config_group || ["apiserver.k8s.io", "audit.k8s.io"].contains(&group)).then(|| {
         let kind = text("kind");
-        format!("a configuration file ({kind}.{group}) is no object of a server: left out of account")
+        format!(
+            "this configuration file of a program ({kind}.{group}) is ignored: it is no object of a server"
+        )
     })
 }
 

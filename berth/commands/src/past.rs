@@ -21,12 +21,12 @@ use crate::why;
 use crate::why::missing::{self, Question};
 use crate::why::places::{self, Place};
 
-/// Requests histories, and prints them. A decision without a history is noted in the output, and is no
-/// failure.
+/// Requests the history of a decision, or the newest records of all decisions, and prints it. A decision
+/// without records is noted in the output, and is no failure.
 ///
 /// # Errors
-/// When the words name neither a present nor a former decision, or several, the server refuses, or no server
-/// answers.
+/// When the words name neither a present nor a former decision, or several decisions with records; when the
+/// server refuses, or no server answers.
 pub async fn run(question: &HistoryQuestion, connection: &ConnectionArgs) -> Result<ExitCode> {
     let client = connection.client().await?;
     if question.all_namespaces {
@@ -36,7 +36,7 @@ pub async fn run(question: &HistoryQuestion, connection: &ConnectionArgs) -> Res
     let namespace = connection.namespace(&client);
     let places = places::places(&question.object, namespace, &dialects, &catalog(&dialects))
         .map_err(|problem| anyhow!("{problem}"))?;
-    let mut answers = ask(
+    let mut answers = histories(
         &client,
         &question.object,
         &places,
@@ -53,15 +53,15 @@ pub async fn run(question: &HistoryQuestion, connection: &ConnectionArgs) -> Res
             .collect();
         bail!("several decisions match: name one of {}", names.join(", "));
     }
-    if count == 0 && !is_there(&client, &answers).await? {
-        let seconds = answers.first().and_then(|(_, answer)| answer.retention_seconds());
+    if count == 0 && !any_exists(&client, &answers).await? {
+        let retention = answers.first().and_then(|(_, answer)| answer.retention_seconds());
         let question = Question {
             client: &client,
             namespace,
             words: &question.object,
             places: &places,
             is_within: false,
-            unseen_for: seconds.map(|seconds| seconds / 3600),
+            searched_seconds: retention,
         };
         return Err(question.absent().await);
     }
@@ -83,6 +83,7 @@ pub async fn run(question: &HistoryQuestion, connection: &ConnectionArgs) -> Res
     }
 }
 
+/// URL path of the decision at `place`.
 fn path(place: &Place) -> String {
     let (namespace, name) = (&place.namespace, &place.name);
     if namespace.is_empty() {
@@ -92,9 +93,9 @@ fn path(place: &Place) -> String {
     }
 }
 
-/// Whether any of the decisions without records exists, as far as the caller may know: a decision that never
-/// changed has no records.
-async fn is_there(client: &Client, answers: &[(Place, Answer)]) -> Result<bool> {
+/// Whether any of the decisions exists, since a decision that never changed has no records. A decision that
+/// the caller may not read counts as existing.
+async fn any_exists(client: &Client, answers: &[(Place, Answer)]) -> Result<bool> {
     for (place, _) in answers {
         match client.send(Method::GET, &path(place), None).await? {
             Err(status) if status.code == 404 => {}
@@ -104,7 +105,7 @@ async fn is_there(client: &Client, answers: &[(Place, Answer)]) -> Result<bool> 
     Ok(false)
 }
 
-/// A history, as JSON and parsed.
+/// A history as the server sent it, and its parsed form.
 struct Answer {
     /// The answer with every field, including fields of a newer server.
     json: Value,
@@ -118,16 +119,20 @@ impl Answer {
         status.is_some_and(|status| !status.records.is_empty())
     }
 
-    /// The seconds for which changes are stored, 0 for ever; `None` if they are not stored.
+    /// Number of seconds for which the server stores records; 0 means forever, `None` means that it stores
+    /// none.
     fn retention_seconds(&self) -> Option<u64> {
         let status = self.history.body.status.as_ref()?;
         (status.per_decision > 0).then_some(status.max_age_seconds)
     }
 }
 
-/// Requests the histories at `places`, the possible meanings of `words`. Returns the histories that the
-/// caller may read; at least one.
-async fn ask(
+/// Requests the histories of the decisions at `places`, which `words` may mean. Returns the histories that
+/// the caller may read.
+///
+/// # Errors
+/// When the caller may read none, or no server answers.
+async fn histories(
     client: &Client,
     words: &[String],
     places: &[Place],
@@ -141,8 +146,7 @@ async fn ask(
                 let history = why::read(&json)?;
                 answers.push((place.clone(), Answer { json, history }));
             }
-            // A name alone is looked up in every system; most users do not have the right to all of
-            // them.
+            // A name alone may be a decision of any system, and most users may not read those of all systems.
             Err(status) => refusals.push((place.clone(), status)),
         }
     }

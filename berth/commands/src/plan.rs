@@ -1,6 +1,5 @@
-//! Plans on the command line: the changes given to `berth simulate` and `berth plan`, and the printed
-//! answer. Both have the form of a SchedulingReview's `spec.changes` and `status.plan`
-//! (docs/concepts.md, "Planning").
+//! Plans on the command line (docs/concepts.md, "Planning"): the changes that `berth simulate` and `berth
+//! plan` receive, as `spec.changes` of a SchedulingReview, and the output of `status.plan`.
 
 pub mod changes;
 pub mod print;

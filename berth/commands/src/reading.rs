@@ -1,9 +1,8 @@
-//! Objects that schedulers read, from a server or a hub, with the user's rights. The objects are only read,
+//! Reading of the objects for decisions from a server or a hub, with the user's rights. Nothing is written,
 //! and no component has to be installed there (docs/try-on-your-hub.md).
 //!
-//! Each dialect names the kinds that its decisions read. For each kind it states whether decisions read
-//! objects of other namespaces, and the effect of objects that cannot be read
-//! ([`berth_dialect_contract::Reach`]).
+//! Each dialect names the kinds that its decisions read, whether they read objects of other namespaces, and
+//! the effect of objects that cannot be read ([`berth_dialect_contract::Reach`]).
 
 mod list;
 
@@ -28,7 +27,7 @@ use crate::terminal::shown;
 use list::Answer;
 pub use list::Objects;
 
-/// Extent of a reading: the systems, and the namespace of the decisions.
+/// Systems and namespace of the decisions for which objects are read.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
     /// The systems, by name; `None` means all systems that the server has.
@@ -38,7 +37,7 @@ pub struct Scope {
     pub namespace: Option<String>,
 }
 
-/// The objects of one kind.
+/// The objects of one kind that were read.
 pub struct KindObjects {
     /// Name of the resource, such as `placements.cluster.open-cluster-management.io`.
     pub name: String,
@@ -46,44 +45,46 @@ pub struct KindObjects {
     pub objects: Objects,
 }
 
-/// Objects of one kind that could not be read, and the effect.
+/// Objects of one kind that could not be read, and the consequence for decisions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gap {
     /// Name of the resource, such as `placements.cluster.open-cluster-management.io`.
     pub name: String,
-    /// The only namespace whose objects were read.
-    pub but: Option<String>,
+    /// The only namespace whose objects were read; `None` if no object of the kind was read.
+    pub only_namespace: Option<String>,
     /// The reason, in the server's words.
     pub message: String,
-    /// Consequence of doing without these objects.
-    pub without: &'static str,
+    /// Clause about decisions without these objects.
+    pub consequence: &'static str,
 }
 
 impl fmt::Display for Gap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { message, without, .. } = self;
-        match &self.but {
-            None => write!(f, "{message}; without them {without}"),
+        let Self {
+            message, consequence, ..
+        } = self;
+        match &self.only_namespace {
+            None => write!(f, "{message}; without them {consequence}"),
             Some(namespace) => {
                 write!(
                     f,
-                    "{message}; only those of namespace {namespace} were read, without the others {without}"
+                    "{message}; only those of namespace {namespace} were read, without the others {consequence}"
                 )
             }
         }
     }
 }
 
-/// Kinds of a hub that the systems read there.
+/// Kinds of a server that the decisions of systems read.
 pub struct Kinds {
-    /// The requested systems that exist.
+    /// The requested systems whose API groups the server has.
     pub systems: Vec<&'static str>,
-    /// Each kind, and the extent of its objects that decisions read.
+    /// Each kind, with the extent in which decisions read its objects.
     all: Vec<(Arc<dyn Kind>, Reach)>,
 }
 
 impl Kinds {
-    /// Finds the kinds that the server has.
+    /// Finds the kinds that the systems of `scope` read, among the kinds of the server.
     ///
     /// # Errors
     /// When no server answers, or it has none of the systems.
@@ -109,7 +110,11 @@ impl Kinds {
                 Some(systems) => systems.iter().map(String::as_str).collect(),
                 None => names.collect(),
             };
-            bail!("{} serves nothing of {}", client.url(), names.join(", "));
+            bail!(
+                "{} has no API of {}: check the context of the kubeconfig",
+                client.url(),
+                names.join(", ")
+            );
         }
         let reaches = reaches(&selected).into_iter();
         let present = reaches.filter(|(resource, _)| is_there(resource.group));
@@ -121,7 +126,7 @@ impl Kinds {
         })
     }
 
-    /// The kinds that the caller may list, and the gaps left by the others.
+    /// Returns the kinds that the caller may list, and a gap for each other kind.
     ///
     /// # Errors
     /// When no server answers.
@@ -134,9 +139,9 @@ impl Kinds {
                 None => kinds.push(Arc::clone(kind)),
                 Some(message) => gaps.push(Gap {
                     name: kind.info().resource().to_string(),
-                    but: None,
+                    only_namespace: None,
                     message,
-                    without: reach.without,
+                    consequence: reach.without,
                 }),
             }
         }
@@ -144,27 +149,26 @@ impl Kinds {
     }
 }
 
-/// Account of the objects read from a hub.
-pub struct Account<'a> {
-    /// Action of the reader: `read`, or `follows`.
+/// Summary of the objects that were read from a server or hub.
+pub struct ReadSummary<'a> {
+    /// First word of the summary: `read`, or `follows` if the objects are watched.
     pub verb: &'static str,
     /// Number of objects.
     pub objects: usize,
-    /// Number of kinds that have any.
+    /// Number of kinds with objects.
     pub kinds: usize,
-    /// The systems.
+    /// The systems whose decisions read the objects.
     pub systems: &'a [&'static str],
     /// Objects that could not be read, by kind.
     pub gaps: &'a [Gap],
 }
 
-impl Account<'_> {
-    /// Prints the number of read objects, the server, the user and the unreadable kinds on standard
-    /// error.
+impl ReadSummary<'_> {
+    /// Prints the number of objects, the server, the user and the unreadable kinds on standard error.
     ///
     /// # Errors
     /// When the server no longer answers.
-    pub async fn tell(&self, client: &Client) -> Result<()> {
+    pub async fn print(&self, client: &Client) -> Result<()> {
         let user = client
             .user()
             .await?
@@ -184,11 +188,11 @@ impl Account<'_> {
     }
 }
 
-/// Result of reading a server or a hub.
+/// Objects that were read from a server or a hub.
 pub struct ReadResult {
-    /// The requested systems that exist.
+    /// The requested systems whose API groups the server has.
     pub systems: Vec<&'static str>,
-    /// Every read kind, including kinds without objects, by name.
+    /// Objects of each kind, including kinds without objects, ordered by name.
     pub kinds: Vec<KindObjects>,
     /// Objects that could not be read, by kind.
     pub gaps: Vec<Gap>,
@@ -208,9 +212,9 @@ impl ReadResult {
         };
         let progress = Progress::start();
         for (kind, reach) in all {
-            progress.tell(reading.count(), &*kind);
+            progress.print(reading.count(), &*kind);
             reading
-                .take(client, &*kind, reach, scope.namespace.as_deref())
+                .read_kind(client, &*kind, reach, scope.namespace.as_deref())
                 .await?;
         }
         reading.kinds.sort_by(|one, other| one.name.cmp(&other.name));
@@ -223,13 +227,13 @@ impl ReadResult {
         self.kinds.iter().map(|kind| kind.objects.len()).sum()
     }
 
-    /// `ocm` or `fleet and ocm`, for a sentence.
+    /// Names of the systems for a sentence, such as `fleet and ocm`.
     #[must_use]
     pub fn named_systems(&self) -> String {
         joined(&self.systems)
     }
 
-    /// The objects as a simulation reads them.
+    /// Converts the objects to inputs of a simulation.
     pub fn inputs(self) -> impl Iterator<Item = Input> {
         let kinds = self.kinds.into_iter();
         kinds.flat_map(|kind| {
@@ -242,24 +246,24 @@ impl ReadResult {
         })
     }
 
-    /// Prints the number of read objects, the server, the user and the unreadable kinds on standard
-    /// error.
+    /// Prints the number of objects, the server, the user and the unreadable kinds on standard error.
     ///
     /// # Errors
     /// When the server no longer answers.
-    pub async fn tell(&self, client: &Client) -> Result<()> {
+    pub async fn print_summary(&self, client: &Client) -> Result<()> {
         let kinds = self.kinds.iter().filter(|kind| !kind.objects.is_empty());
-        let account = Account {
+        let summary = ReadSummary {
             verb: "read",
             objects: self.count(),
             kinds: kinds.count(),
             systems: &self.systems,
             gaps: &self.gaps,
         };
-        account.tell(client).await
+        summary.print(client).await
     }
 
-    async fn take(
+    /// Reads the objects of one kind, and adds them; adds a gap for objects that the caller may not read.
+    async fn read_kind(
         &mut self,
         client: &Client,
         kind: &dyn Kind,
@@ -273,12 +277,12 @@ impl ReadResult {
         match list::of(client, kind, first, reach.labels).await? {
             Answer::Objects(all) => objects = all,
             Answer::Refused(message) => {
-                // A user without the right to read all namespaces may read this namespace.
+                // The user may have the right to read this namespace, but not all namespaces.
                 let of_namespace = match (first, namespace) {
                     (None, Some(own)) => Some((own, list::of(client, kind, Some(own), reach.labels).await?)),
                     _ => None,
                 };
-                let but = match of_namespace {
+                let only_namespace = match of_namespace {
                     Some((own, Answer::Objects(all))) => {
                         objects = all;
                         Some(own.to_owned())
@@ -287,9 +291,9 @@ impl ReadResult {
                 };
                 self.gaps.push(Gap {
                     name: name.clone(),
-                    but,
+                    only_namespace,
                     message,
-                    without: reach.without,
+                    consequence: reach.without,
                 });
             }
         }
@@ -298,7 +302,7 @@ impl ReadResult {
     }
 }
 
-/// `ocm` or `fleet and ocm`.
+/// Joins names for a sentence: `ocm`, or `fleet and ocm`.
 fn joined(systems: &[&str]) -> String {
     match systems {
         [] => String::new(),
@@ -307,10 +311,11 @@ fn joined(systems: &[&str]) -> String {
     }
 }
 
-/// Time after which the progress of reading is shown.
+/// Time after the start from which progress is printed.
 const PROGRESS_DELAY: Duration = Duration::from_secs(1);
 
-/// Progress of a reading, shown on a terminal only.
+/// Progress of reading: the time of the start; `None` if standard error is no terminal, where no progress is
+/// printed.
 struct Progress(Option<Instant>);
 
 impl Progress {
@@ -319,14 +324,14 @@ impl Progress {
     }
 
     /// Prints that `count` objects were read, and that the objects of `kind` are next.
-    fn tell(&self, count: usize, kind: &dyn Kind) {
+    fn print(&self, count: usize, kind: &dyn Kind) {
         if self.0.is_some_and(|started| started.elapsed() >= PROGRESS_DELAY) {
             crate::say_error!("{count} objects so far; reading {}", kind.info().resource());
         }
     }
 }
 
-/// `placements.cluster.open-cluster-management.io team/web`.
+/// Returns the place of an object for messages: the resource, and the name with the namespace.
 fn place(resource: &str, object: &Value) -> String {
     let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
     match (text("namespace"), text("name")) {
@@ -338,8 +343,8 @@ fn place(resource: &str, object: &Value) -> String {
 /// Highest number of problems that are printed.
 const PROBLEMS_LIMIT: usize = 5;
 
-/// Prints the first problems of objects on standard error, and the number of the others.
-pub fn tell_problems(problems: &[Problem]) {
+/// Prints the first of `problems` on standard error, and the number of the others.
+pub fn print_problems(problems: &[Problem]) {
     for problem in problems.iter().take(PROBLEMS_LIMIT) {
         crate::say_error!("note: {}", shown(&problem.to_string()));
     }
@@ -349,7 +354,7 @@ pub fn tell_problems(problems: &[Problem]) {
     }
 }
 
-/// The API groups that are served; `None` if the server does not list them.
+/// Returns the API groups that the server has; `None` if it does not list them.
 async fn groups(client: &Client) -> Result<Option<BTreeSet<String>>> {
     let answer = client.send(Method::GET, "/apis", None).await?;
     Ok(answer.ok().map(|list| {
@@ -359,7 +364,7 @@ async fn groups(client: &Client) -> Result<Option<BTreeSet<String>>> {
     }))
 }
 
-/// Resources that the dialects read, each once, with the largest extent.
+/// Returns each resource that `dialects` read, with the largest extent in which one of them reads it.
 fn reaches(dialects: &[&Arc<dyn Dialect>]) -> BTreeMap<GroupResource, Reach> {
     let mut all: BTreeMap<GroupResource, Reach> = BTreeMap::new();
     for dialect in dialects {
@@ -378,7 +383,7 @@ fn reaches(dialects: &[&Arc<dyn Dialect>]) -> BTreeMap<GroupResource, Reach> {
     all
 }
 
-/// The kind of `resource`, if exactly one kind matches.
+/// Returns the kind of `resource`, if exactly one kind of the catalog matches.
 fn kind_of(catalog: &Catalog, resource: GroupResource) -> Option<Arc<dyn Kind>> {
     let mut kinds = catalog.named(&resource.to_string());
     kinds.retain(|kind| kind.info().resource() == resource);

@@ -1,5 +1,6 @@
-//! `berth simulate`: decides every placeable object in files or on a hub in this process, with the clusters
-//! there (docs/concepts.md, "Simulating"). It is the "plan" step for a placement change.
+//! `berth simulate`: decides every object to schedule in files or on a hub, in this process and for the
+//! clusters in the same files or on the same hub (docs/concepts.md, "Simulating"). With changes, it prints a
+//! plan.
 
 pub mod advice;
 pub(crate) mod demand_filter;
@@ -18,7 +19,9 @@ use berth_apiserver::SystemClock;
 use berth_dialect_contract::rules::{Rules, RulesChoice};
 use berth_dialect_contract::{Dialect, Outcome};
 use berth_engine::advice::NoAdvice;
-use berth_engine::simulate::{Aside, DefaultConfiguration, DemandOutcome, Fault, Findings, Input, Terms};
+use berth_engine::simulate::{
+    DefaultConfiguration, DemandOutcome, Fault, Findings, Input, InvalidDemand, Terms,
+};
 use berth_engine::{Catalog, Simulation};
 use serde_json::Value;
 
@@ -28,7 +31,7 @@ use crate::manifest::{self, Document};
 use crate::reading::{ReadResult, Scope};
 use crate::terminal;
 use demand_filter::DemandFilter;
-use output::List;
+use output::ListWriter;
 use table::Tables;
 
 /// Exit code if everything was decided.
@@ -56,7 +59,7 @@ enum Stop {
     NoAdvice(#[from] NoAdvice),
 }
 
-/// Reads the hub if no files are given, decides and prints.
+/// Decides the objects in the files of `args`, or on the hub if there are no files, and prints the result.
 ///
 /// # Errors
 /// When there is no kubeconfig, or the hub does not answer or has none of the systems.
@@ -71,13 +74,14 @@ pub async fn run_on(args: &SimulateArgs, connection: &ConnectionArgs) -> anyhow:
         namespace: connection.namespace.clone(),
     };
     let reading = ReadResult::of(&client, &scope).await?;
-    reading.tell(&client).await?;
+    reading.print_summary(&client).await?;
     Ok(run(args, namespace, reading.inputs()))
 }
 
 /// Decides the objects in the files of `args` and in `inputs`, and prints the result. With a `namespace`,
-/// only its objects and cluster-scoped objects are decided; with `--for`, only one object. Other objects are
-/// input only. Findings about the input go to standard error, and the exit code depends on them too.
+/// only its objects and cluster-scoped objects are decided; with `--for`, only one object. The other objects
+/// only affect the decisions. Findings about the input go to standard error, and the exit code depends on
+/// them too.
 #[must_use]
 pub fn run(
     args: &SimulateArgs,
@@ -93,19 +97,14 @@ pub fn run(
         crate::say_error!("error: -o markdown is for plans: with --change, --drain, --delete or --against");
         return ExitCode::from(MALFORMED);
     }
-    let by = By {
+    let options = LoadOptions {
         config: &args.config,
         rules: args.rules,
         now: terms.now,
     };
-    let loaded = load(&args.filename, &by, args.strict, inputs).and_then(|input| {
-        let only = args.r#for.as_deref();
-        let one = only.map(|only| demand_filter::find(&input.simulation, only, namespace));
-        let one = one.transpose().map_err(|problem| vec![problem])?;
-        Ok((
-            input,
-            one.map_or(DemandFilter::Within(namespace), DemandFilter::One),
-        ))
+    let loaded = load(&args.filename, &options, args.strict, inputs).and_then(|input| {
+        let filter = demand_filter_of(args, namespace, &input.simulation)?;
+        Ok((input, filter))
     });
     let (input, filter) = match loaded {
         Ok(loaded) => loaded,
@@ -116,19 +115,19 @@ pub fn run(
             return ExitCode::from(MALFORMED);
         }
     };
-    input.tell_rest();
+    input.print_incomplete();
     if !args.change.is_empty() || !args.against.is_empty() {
         return plan::run(args, input, &terms, &filter);
     }
     let LoadedInput {
         mut simulation,
-        whole,
+        is_complete,
         heartbeat,
     } = input;
     let mut tally = Tally::default();
     let result = print(&mut simulation, args, &terms, &filter, &mut tally);
     if args.at.is_none() && tally.stale {
-        tell_stale(heartbeat);
+        print_stale(heartbeat);
     }
     match result {
         Err(Stop::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::from(DONE),
@@ -136,13 +135,26 @@ pub fn run(
             crate::say_error!("error: {stop}");
             ExitCode::FAILURE
         }
-        Ok(()) if !whole => ExitCode::from(SET_ASIDE),
+        Ok(()) if !is_complete => ExitCode::from(SET_ASIDE),
         Ok(()) if tally.unplaced && args.exit_code => ExitCode::from(UNPLACED),
         Ok(()) => ExitCode::from(DONE),
     }
 }
 
-/// Outcome of all decisions together: the facts for the exit code and the warnings.
+/// Returns the filter of the demands to decide: the demand of `--for`, or the demands of `namespace`.
+fn demand_filter_of<'a>(
+    args: &SimulateArgs,
+    namespace: Option<&'a str>,
+    simulation: &Simulation,
+) -> Result<DemandFilter<'a>, Vec<String>> {
+    let Some(text) = &args.r#for else {
+        return Ok(DemandFilter::Within(namespace));
+    };
+    let demand = demand_filter::find(simulation, text, namespace).map_err(|problem| vec![problem])?;
+    Ok(DemandFilter::One(demand))
+}
+
+/// Facts about all decisions together, for the exit code and the warnings.
 #[derive(Default)]
 struct Tally {
     /// Whether an object found no place, or less than it requested.
@@ -173,19 +185,20 @@ impl Tally {
     }
 }
 
-/// The token of refusals of a cluster for a stale heartbeat.
+/// Reason with which filters refuse a cluster whose heartbeat is too old.
 const HEARTBEAT: &str = "HeartbeatStale";
 
-fn tell_stale(newest: Option<Timestamp>) {
+/// Prints a note that the heartbeats are too old, and the time at which the `newest` was sent.
+fn print_stale(newest: Option<Timestamp>) {
     let at = match newest {
         Some(newest) => format!(
-            ", such as --at {}, when the last of them was",
+            ", such as --at {}, the time of the newest heartbeat",
             berth_apimachinery::time::rfc3339(newest)
         ),
         None => String::new(),
     };
     crate::say_error!(
-        "note: the clusters' heartbeats are too old now. Is this an earlier export? --at decides for another instant{at}"
+        "note: the clusters' heartbeats are too old now. If this is an earlier export, --at decides for another instant{at}"
     );
 }
 
@@ -223,7 +236,7 @@ fn print(
             tables.end(&mut out)?;
         }
         SimulateOutput::Json | SimulateOutput::Yaml | SimulateOutput::Markdown => {
-            let mut list = List::new(args.output, reasons(args, simulation));
+            let mut list = ListWriter::new(args.output, reasons(args, simulation));
             simulation.run(terms, choose, |outcome| -> Result<(), Stop> {
                 tally.add(outcome);
                 let advice = advice_of(outcome)?;
@@ -239,12 +252,12 @@ fn print(
     Ok(out.flush()?)
 }
 
-/// The objects that were set aside and that `choose` accepts.
+/// Returns the objects that were set aside and that `choose` accepts.
 fn aside<'a>(
     simulation: &'a Simulation,
     choose: &impl Fn(&dyn Dialect, &berth_apimachinery::Key) -> bool,
-) -> impl Iterator<Item = &'a Aside> {
-    let all = simulation.aside().iter();
+) -> impl Iterator<Item = &'a InvalidDemand> {
+    let all = simulation.invalid_demands().iter();
     all.filter(|aside| choose(&*aside.dialect, &aside.demand))
 }
 
@@ -252,10 +265,10 @@ fn aside<'a>(
 /// are requested.
 const PAIRS_LIMIT: usize = 10_000;
 
-/// Detail about clusters that are not picked.
+/// Returns the detail about clusters that are not picked.
 fn reasons(args: &SimulateArgs, simulation: &Simulation) -> Reasons {
     args.reasons.unwrap_or_else(|| match simulation.pairs() {
-        // One request has one fleet.
+        // With one request, the number of pairs is only the number of clusters.
         _ if args.r#for.is_some() => Reasons::All,
         ..=PAIRS_LIMIT => Reasons::All,
         pairs => {
@@ -267,7 +280,7 @@ fn reasons(args: &SimulateArgs, simulation: &Simulation) -> Reasons {
     })
 }
 
-/// Computes the advice by which targets would fit.
+/// Computes advice: the changes after which targets would fit.
 fn find_advice(outcome: &DemandOutcome<'_>, catalog: &Catalog, terms: &Terms) -> Result<Value, Stop> {
     let terms = berth_engine::advice::Terms {
         now: terms.now,
@@ -279,47 +292,50 @@ fn find_advice(outcome: &DemandOutcome<'_>, catalog: &Catalog, terms: &Terms) ->
     Ok(serde_json::to_value(advice.short()).expect("texts and numbers are JSON"))
 }
 
-/// Objects and configurations that were read.
+/// Simulation with the objects and configurations that were read.
 pub(crate) struct LoadedInput {
     pub(crate) simulation: Simulation,
     /// Whether no document was set aside.
-    pub(crate) whole: bool,
-    /// Time of the newest heartbeat.
+    pub(crate) is_complete: bool,
+    /// Time of the newest heartbeat of a cluster.
     heartbeat: Option<Timestamp>,
 }
 
-/// Terms of a decision: configuration, rules and instant.
+/// Options of [`load`]: configuration, rules and instant of the decisions.
 #[derive(Clone, Copy)]
-pub(crate) struct By<'a> {
-    /// Files of configuration.
+pub(crate) struct LoadOptions<'a> {
+    /// Files with configurations.
     pub(crate) config: &'a [PathBuf],
-    /// The rules, which override configurations.
+    /// The rules; `None` means the rules of the configurations.
     pub(crate) rules: Option<RulesChoice>,
-    /// The instant.
+    /// The instant of the decisions.
     pub(crate) now: Timestamp,
 }
 
 impl LoadedInput {
-    /// Prints a note about `--strict` if not everything could be read: with this flag, no object would be
-    /// decided.
-    fn tell_rest(&self) {
-        if !self.whole {
+    /// Prints a note if documents were set aside: with `--strict`, no object would be decided.
+    fn print_incomplete(&self) {
+        if !self.is_complete {
             crate::say_error!(
-                "note: what could not be read is left out, and the rest is decided; with --strict nothing is decided"
+                "note: documents that could not be read are ignored, and the rest is decided; with --strict, nothing is decided"
             );
         }
     }
 }
 
-/// Reads files, adds `inputs` from a hub, and prints findings.
+/// Reads `files`, adds `inputs` from a hub, and prints findings on standard error.
+///
+/// # Errors
+/// All problems of configurations or files that cannot be read at all; with `strict`, all findings of
+/// [`print_findings`].
 pub(crate) fn load(
     files: &[PathBuf],
-    by: &By<'_>,
+    options: &LoadOptions<'_>,
     strict: bool,
     inputs: impl IntoIterator<Item = Input>,
 ) -> Result<LoadedInput, Vec<String>> {
     let dialects = berth_dialect_registry::all();
-    let configurations = configurations(by.config, &dialects)?;
+    let configurations = configurations(options.config, &dialects)?;
     let (documents, problems) = manifest::read_all(files);
     // A missing file is an error in the question.
     if problems.iter().any(|problem| problem.number == 0) {
@@ -330,27 +346,33 @@ pub(crate) fn load(
     let mut heartbeat = None;
     let inputs = documents.into_iter().map(input).chain(hub_inputs);
     let inputs = inputs.inspect(|input| heartbeat = heartbeat.max(heartbeat::newest(&input.value)));
-    let mut simulation = Simulation::load(&dialects, &catalog(&dialects), configurations, inputs, by.now);
+    let mut simulation = Simulation::load(
+        &dialects,
+        &catalog(&dialects),
+        configurations,
+        inputs,
+        options.now,
+    );
     if is_of_hub {
         simulation.set_on_hub();
     }
-    if let Some(rules) = by.rules {
+    if let Some(rules) = options.rules {
         simulation
-            .go_by(rules)
+            .choose_rules(rules)
             .map_err(|problem| vec![problem.to_string()])?;
     }
     for (system, in_force) in simulation.rules_in_force() {
         if in_force.rules == Rules::Current {
             crate::say_error!(
-                "note: {system} decides by the rules of today, Current: {}",
+                "note: {system} decides by the rules of today (Current): {}",
                 in_force.because
             );
         }
     }
-    let whole = print_findings(&problems, simulation.findings(), strict)?;
+    let is_complete = print_findings(&problems, simulation.findings(), strict)?;
     Ok(LoadedInput {
         simulation,
-        whole,
+        is_complete,
         heartbeat,
     })
 }
@@ -358,33 +380,36 @@ pub(crate) fn load(
 /// Prints findings about files on standard error. Returns whether no document was set aside.
 ///
 /// # Errors
-/// With `strict`, everything that the files should not have.
+/// With `strict`: problems, unknown and duplicate fields, and objects of kinds that no scheduler reads
+/// although they resemble a kind of a system. In this case, the error contains all of them, and nothing is
+/// printed.
 pub fn print_findings(
     unread: &[manifest::Problem],
     findings: &Findings,
     strict: bool,
 ) -> Result<bool, Vec<String>> {
-    let broken = |is_note: bool| {
+    let unread_texts = |is_note: bool| {
         let unread = unread.iter().filter(move |problem| problem.is_note == is_note);
         unread.map(ToString::to_string)
     };
-    let problems = broken(false).chain(findings.problems.iter().map(ToString::to_string));
+    let problems = unread_texts(false).chain(findings.problems.iter().map(ToString::to_string));
     let surplus = findings.surplus.values().map(ToString::to_string);
-    let passed_over = |of: bool| {
+    let unread_kinds = |resembles_known: bool| {
         let kinds = findings.unread.iter();
-        let kinds = kinds.filter(move |(_, unread)| (unread.near || unread.hint.is_some()) == of);
+        let kinds = kinds
+            .filter(move |(_, unread)| (unread.in_known_group || unread.hint.is_some()) == resembles_known);
         kinds.map(|(kind, unread)| {
             let hint = unread.hint.as_deref().or(unread.counterpart);
             let hint = hint.map(|hint| format!("; {hint}"));
             let count = unread.count;
             format!(
-                "no system schedules by {kind}: {count} left out of account{}",
+                "no scheduler reads {kind}: {count} ignored{}",
                 hint.unwrap_or_default()
             )
         })
     };
-    if strict && (unread.iter().any(|problem| !problem.is_note) || findings.any()) {
-        return Err(problems.chain(surplus).chain(passed_over(true)).collect());
+    if strict && (unread.iter().any(|problem| !problem.is_note) || findings.fail_strict()) {
+        return Err(problems.chain(surplus).chain(unread_kinds(true)).collect());
     }
     let mut count = 0;
     for problem in problems {
@@ -394,15 +419,15 @@ pub fn print_findings(
     for surplus in surplus {
         crate::say_error!("warning: {}", terminal::shown(&surplus));
     }
-    for doubtful in &findings.doubtful {
-        crate::say_error!("warning: {doubtful}");
+    for warning in &findings.warnings {
+        crate::say_error!("warning: {warning}");
     }
-    for kind in broken(true)
-        .chain(passed_over(true))
-        .chain(passed_over(false))
+    for note in unread_texts(true)
+        .chain(unread_kinds(true))
+        .chain(unread_kinds(false))
         .chain(findings.unused.iter().cloned())
     {
-        crate::say_error!("note: {}", terminal::shown(&kind));
+        crate::say_error!("note: {}", terminal::shown(&note));
     }
     Ok(count == 0)
 }
@@ -416,10 +441,10 @@ pub fn input(document: Document) -> Input {
     }
 }
 
-/// The configurations of `--config`, each for its dialect.
+/// Reads the configurations in the `files` of `--config`, at most one for each dialect.
 ///
 /// # Errors
-/// All problems of all these files.
+/// All problems of all files.
 pub fn configurations(
     files: &[PathBuf],
     dialects: &[Arc<dyn Dialect>],
@@ -435,7 +460,9 @@ pub fn configurations(
                     .any(|other| other.dialect.name() == configuration.dialect.name()) =>
             {
                 let (name, dialect) = (file.display(), configuration.dialect.name());
-                problems.push(format!("{name}: there is another --config of {dialect}"));
+                problems.push(format!(
+                    "{name}: there is already another --config of {dialect}: pass only one"
+                ));
             }
             Ok(configuration) => list.push(configuration),
         }
@@ -446,7 +473,7 @@ pub fn configurations(
     }
 }
 
-/// The configuration in a file of `--config`, and its system.
+/// Reads the configuration in one file of `--config`.
 fn configuration_file(
     file: &Path,
     dialects: &[Arc<dyn Dialect>],

@@ -1,18 +1,18 @@
-//! Source of answers: a server, or this process, which decides from objects of a hub or of files and gives
-//! the same answers.
+//! Source of answers: a server, or this process, which decides from the objects of a hub or of files, and
+//! answers the same requests.
 
 use std::any::Any;
 
 use berth_client::Client;
 
-/// Source of an answer, and the namespace of the question.
+/// Source of answers, and the namespace of the question.
 pub struct Source {
     /// The client for questions, to a server or to this process.
     pub client: Client,
     /// The namespace of objects that do not name a namespace.
     pub namespace: String,
-    /// The part of this process that answers until it is dropped; `None` if a server answers.
-    within: Option<Box<dyn Any + Send + Sync>>,
+    /// Value that answers as long as it exists, if this process answers; `None` if a server answers.
+    answers: Option<Box<dyn Any + Send + Sync>>,
 }
 
 impl Source {
@@ -22,7 +22,7 @@ impl Source {
         Self {
             client,
             namespace: namespace.into(),
-            within: None,
+            answers: None,
         }
     }
 
@@ -32,13 +32,13 @@ impl Source {
         Self {
             client,
             namespace: namespace.into(),
-            within: Some(Box::new(answers)),
+            answers: Some(Box::new(answers)),
         }
     }
 
     /// Whether this process answers.
     #[must_use]
     pub fn is_within(&self) -> bool {
-        self.within.is_some()
+        self.answers.is_some()
     }
 }

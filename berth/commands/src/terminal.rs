@@ -6,7 +6,7 @@ use std::io::Write as _;
 
 use anstyle::{AnsiColor, Style};
 
-pub use width::{broken, indented, width};
+pub use width::{indented, width, wrapped};
 
 /// Style of a success: a placed object.
 pub const GOOD: Style = AnsiColor::Green.on_default();
@@ -17,15 +17,15 @@ pub const WARNING: Style = AnsiColor::Yellow.on_default();
 /// Style of less important text.
 pub const DIM: Style = Style::new().dimmed();
 
-/// A line on standard output, formatted as by `println!`. If the output is closed (`| head`), the line
-/// is lost, and the work continues to its end.
+/// Prints a line on standard output, formatted as by `println!`. If the output is closed (`| head`), the line
+/// is lost, and the command continues.
 #[macro_export]
 macro_rules! say {
     () => { $crate::terminal::say("") };
     ($($argument:tt)*) => { $crate::terminal::say(&format!($($argument)*)) };
 }
 
-/// A line of plain text on standard error, formatted as by [`say!`](crate::say).
+/// Prints a line of plain text on standard error, formatted as by [`say!`](crate::say).
 #[macro_export]
 macro_rules! say_error {
     ($($argument:tt)*) => { $crate::terminal::say_error(&format!($($argument)*)) };
@@ -51,7 +51,7 @@ fn shown_lines(text: &str) -> String {
     text.split('\n').map(shown).collect::<Vec<_>>().join("\n")
 }
 
-/// One cell of a table: the style does not count as width.
+/// One cell of a table: a text in a style, which does not count as width.
 #[derive(Clone, Debug)]
 pub struct Cell {
     text: String,
@@ -59,11 +59,11 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Text in a style, made safe as by [`shown`].
+    /// Creates a cell with `text` in `style`; the text is made safe as by [`shown`].
     #[must_use]
     pub fn new(text: impl Into<String>, style: Style) -> Self {
         let text = text.into();
-        let text = match text.chars().any(commands_terminals) {
+        let text = match text.chars().any(controls_terminal) {
             true => shown(&text),
             false => text,
         };
@@ -76,14 +76,14 @@ impl Cell {
         &self.text
     }
 
-    /// Text without a style, made safe as by [`shown`].
+    /// Creates a cell without a style; the text is made safe as by [`shown`].
     #[must_use]
     pub fn plain(text: impl Into<String>) -> Self {
         Self::new(text, Style::new())
     }
 }
 
-/// Rows under headings, each column as wide as its widest cell, two spaces apart.
+/// Formats rows under headings: each column is as wide as its widest cell, and two spaces separate columns.
 #[must_use]
 pub fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
     let rows: Vec<Vec<Cell>> = rows
@@ -93,20 +93,20 @@ pub fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
     styled_table(headings, &rows)
 }
 
-/// Like [`table`], for cells with styles.
+/// Formats a table like [`table`], from cells with styles.
 #[must_use]
 pub fn styled_table(headings: &[&str], rows: &[Vec<Cell>]) -> String {
     fitted_table(headings, rows, None)
 }
 
-/// Minimal width of a last column that is wrapped next to the others; a narrower column goes below the
+/// Least width of a last column next to the other columns. If there is less room, the column goes below the
 /// others.
 const MIN_LAST_COLUMN: usize = 30;
-/// The indent of text that goes below its row.
+/// Indent of a last column below the other columns.
 const BELOW_INDENT: usize = 4;
 
-/// Like [`styled_table`], for lines of `width`: the last column, which has the longest texts, is wrapped
-/// between words, next to the other columns, or below the other columns if these leave too little room.
+/// Formats a table like [`styled_table`], in lines of at most `width`. The last column, which has the longest
+/// texts, is wrapped between words: next to the other columns, or below them if they leave too little room.
 #[must_use]
 pub fn fitted_table(headings: &[&str], rows: &[Vec<Cell>], width: Option<usize>) -> String {
     let headings: Vec<Cell> = headings.iter().map(|&text| Cell::plain(text)).collect();
@@ -124,7 +124,7 @@ pub fn fitted_table(headings: &[&str], rows: &[Vec<Cell>], width: Option<usize>)
         return lines().map(|row| line(row, &widths)).collect();
     };
     if width >= before + MIN_LAST_COLUMN {
-        let beside = |row: &Vec<Cell>| broken_row(row, width - before);
+        let beside = |row: &Vec<Cell>| wrapped_row(row, width - before);
         return lines().flat_map(beside).map(|row| line(&row, &widths)).collect();
     }
     let below = |row: &Vec<Cell>| below(row, &widths, width);
@@ -148,14 +148,14 @@ fn line(row: &[Cell], widths: &[usize]) -> String {
     text
 }
 
-/// `row` with the text of its last cell in several rows.
-fn broken_row(row: &[Cell], room: usize) -> Vec<Vec<Cell>> {
+/// Splits `row` into several rows, so that the text of the last cell fits `room`.
+fn wrapped_row(row: &[Cell], room: usize) -> Vec<Vec<Cell>> {
     let Some((last, before)) = row.split_last() else {
         return Vec::new();
     };
     let blank = vec![Cell::plain(""); before.len()];
     let mut firsts = std::iter::once(before.to_vec()).chain(std::iter::repeat(blank));
-    let lines = broken(&last.text, room).into_iter();
+    let lines = wrapped(&last.text, room).into_iter();
     lines
         .map(|text| {
             let mut cells = firsts.next().unwrap_or_default();
@@ -168,7 +168,7 @@ fn broken_row(row: &[Cell], room: usize) -> Vec<Vec<Cell>> {
         .collect()
 }
 
-/// `row` with its last cell in the lines below the others, which are in one line, or in several
+/// Formats `row` with the last cell in lines below the other cells. These are in one line, or in several
 /// lines if they are wider than `width`.
 fn below(row: &[Cell], widths: &[usize], width: usize) -> String {
     let Some((last, before)) = row.split_last() else {
@@ -182,7 +182,7 @@ fn below(row: &[Cell], widths: &[usize], width: usize) -> String {
         false => line(before, widths),
     };
     if !last.text.is_empty() {
-        for part in broken(&last.text, width - BELOW_INDENT) {
+        for part in wrapped(&last.text, width - BELOW_INDENT) {
             text.push_str(&format!(
                 "{}{}\n",
                 " ".repeat(BELOW_INDENT),
@@ -193,7 +193,7 @@ fn below(row: &[Cell], widths: &[usize], width: usize) -> String {
     text
 }
 
-/// The cells with a text, one after the other, in as many lines as needed.
+/// Formats the cells that are not empty, one after the other, in as many lines as needed.
 fn packed(cells: &[Cell], width: usize) -> String {
     let (mut text, mut length) = (String::new(), 0);
     for cell in cells.iter().filter(|cell| !cell.text.is_empty()) {
@@ -213,16 +213,16 @@ fn packed(cells: &[Cell], width: usize) -> String {
     text
 }
 
-/// Whether a character moves, colours or reorders text: controls, line ends, and Unicode's marks of
-/// direction, which can make a name look like another.
-fn commands_terminals(letter: char) -> bool {
+/// Whether a character moves, colours or reorders text on a terminal: control characters, line separators,
+/// and Unicode's direction marks, which can make one name look like another.
+fn controls_terminal(letter: char) -> bool {
     let reorders = matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     reorders || letter.is_control() || matches!(letter, '\u{2028}' | '\u{2029}')
 }
 
-/// Returns `text` from elsewhere without characters that control the terminal: line feeds and tabs become
-/// spaces, other characters below U+0020 become `^[` and the like, and all other control characters, line
-/// ends and marks of direction become U+FFFD.
+/// Replaces characters of `text` that control the terminal: line feeds and tabs become spaces, other
+/// characters below U+0020 are written in caret notation (`^[`), and all other control characters, line
+/// separators and direction marks become U+FFFD.
 #[must_use]
 pub fn shown(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
@@ -234,14 +234,14 @@ pub fn shown(text: &str) -> String {
                 // In caret notation, a control character of C0 is the letter 64 code points after it.
                 safe.extend(char::from_u32(u32::from(letter) + 64));
             }
-            other if commands_terminals(other) => safe.push('\u{fffd}'),
+            other if controls_terminal(other) => safe.push('\u{fffd}'),
             other => safe.push(other),
         }
     }
     safe
 }
 
-/// Text in a style.
+/// Returns `text` in `style`.
 #[must_use]
 pub fn styled(style: Style, text: &str) -> String {
     if style.is_plain() {
@@ -250,31 +250,31 @@ pub fn styled(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// A heading.
+/// Returns `text` in the style of a heading.
 #[must_use]
 pub fn heading(text: &str) -> String {
     styled(Style::new().bold(), text)
 }
 
-/// A text in the style of a success.
+/// Returns `text` in the style of a success.
 #[must_use]
 pub fn good(text: &str) -> String {
     styled(GOOD, text)
 }
 
-/// A text in the style of an object without a place.
+/// Returns `text` in the style of an object without a place.
 #[must_use]
 pub fn bad(text: &str) -> String {
     styled(BAD, text)
 }
 
-/// A text in the style of a partial placement.
+/// Returns `text` in the style of a partial placement.
 #[must_use]
 pub fn warning(text: &str) -> String {
     styled(WARNING, text)
 }
 
-/// Less important text.
+/// Returns `text` in the style of less important text.
 #[must_use]
 pub fn dim(text: &str) -> String {
     styled(DIM, text)

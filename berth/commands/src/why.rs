@@ -1,5 +1,5 @@
-//! `berth why`, and `kubectl berth why`: the chosen cluster, and the reasons against the others, as
-//! decided by a running server (docs/terminal.md).
+//! `berth why`, and `kubectl berth why`: the picked clusters, and the reasons against the others, as a server
+//! or this process decides them (docs/terminal.md).
 
 pub mod cluster;
 pub mod missing;
@@ -29,7 +29,7 @@ use places::Place;
 /// Highest number of clusters that a table shows one by one.
 const CLUSTERS_LIMIT: usize = 50;
 
-/// Requests a report, and prints it.
+/// Requests a report from `source`, and prints it.
 ///
 /// # Errors
 /// When the words name no decision or cluster, or several, or the server refuses or does not answer.
@@ -37,7 +37,7 @@ pub async fn run(question: &WhyQuestion, source: &Source) -> Result<ExitCode> {
     let (client, namespace) = (&source.client, source.namespace.as_str());
     let dialects = berth_dialect_registry::all();
     let catalog = catalog(&dialects);
-    if let Some(cluster_question) = cluster::asked(&question.object, &dialects, &catalog) {
+    if let Some(cluster_question) = cluster::cluster_question(&question.object, &dialects, &catalog) {
         let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
         cluster::run(&mut out, &cluster_question, source, terminal::width()).await?;
         out.flush().unwrap_or_default();
@@ -67,7 +67,7 @@ pub async fn run(question: &WhyQuestion, source: &Source) -> Result<ExitCode> {
     let mut text = Vec::new();
     for (index, (place, mut report)) in reports.into_iter().enumerate() {
         if let Some(cluster) = &question.cluster {
-            only(&mut report, cluster)?;
+            keep_cluster(&mut report, cluster)?;
         }
         let scheduling: Manifest<Scheduling> = read(&report)?;
         let counts = counts(client, &place, scheduling.body.status.as_ref()).await?;
@@ -87,7 +87,7 @@ pub async fn run(question: &WhyQuestion, source: &Source) -> Result<ExitCode> {
     }
 }
 
-/// Counts of the reasons of all clusters, if `status` does not have all clusters.
+/// Requests the counts of reasons over all clusters, if `status` does not contain all clusters.
 async fn counts(
     client: &Client,
     place: &Place,
@@ -102,7 +102,8 @@ async fn counts(
     Ok(counts.unwrap_or_default())
 }
 
-/// Decisions with the names of `places`, in all namespaces. Cluster-scoped places stay as they are.
+/// Returns the existing decisions with the names of `places`, in all namespaces. Cluster-scoped places stay
+/// as they are.
 async fn everywhere(client: &Client, places: Vec<Place>) -> Result<Vec<Place>> {
     let mut all = Vec::new();
     for place in places {
@@ -127,21 +128,19 @@ async fn everywhere(client: &Client, places: Vec<Place>) -> Result<Vec<Place>> {
     Ok(all)
 }
 
-/// Reads an answer of the server.
+/// Parses an answer of the server.
 ///
 /// # Errors
 /// When the answer is not an object of the type `T`.
 pub fn read<T: DeserializeOwned>(answer: &Value) -> Result<T> {
     let result = T::deserialize(answer);
-    result.context(
-        "the server's answer cannot be understood: this program and the server may be of different versions",
-    )
+    result.context("the server's answer has an unknown form: use a program of the same version as the server")
 }
 
-/// The only report, if there is a report.
+/// Returns the only report; `None` if there is none.
 ///
 /// # Errors
-/// When there are several.
+/// When there are several reports.
 pub fn only_one(mut reports: Vec<(Place, Value)>) -> Result<Option<(Place, Value)>> {
     if reports.len() > 1 {
         let names: Vec<&str> = reports.iter().map(|(place, _)| place.name.as_str()).collect();
@@ -150,6 +149,7 @@ pub fn only_one(mut reports: Vec<(Place, Value)>) -> Result<Option<(Place, Value
     Ok(reports.pop())
 }
 
+/// URL path of a `subresource` of the decision at `place`.
 fn path(place: &Place, subresource: &str, query: &str) -> String {
     let (namespace, name) = (&place.namespace, &place.name);
     if namespace.is_empty() {
@@ -159,7 +159,8 @@ fn path(place: &Place, subresource: &str, query: &str) -> String {
     }
 }
 
-/// Finds the existing answers of `subresource` for `places`, which `words` may mean.
+/// Requests `subresource` of the decisions at `places`, which `words` may mean, and returns the answers of
+/// those that exist.
 ///
 /// # Errors
 /// When no answer exists and at least one was refused, or no server answers.
@@ -178,8 +179,7 @@ pub async fn find(
         {
             Ok(report) => answers.push((place.clone(), report)),
             Err(status) if status.code == 404 => {}
-            // A name alone is looked up in every system; most users do not have the right to all of
-            // them.
+            // A name alone may be a decision of any system, and most users may not read those of all systems.
             Err(status) => refusals.push((place.clone(), status)),
         }
     }
@@ -189,7 +189,7 @@ pub async fn find(
     }
 }
 
-/// The error if none of `places` exists.
+/// Returns the error about `words` if none of `places` exists.
 pub async fn absent(source: &Source, words: &[String], places: &[Place]) -> anyhow::Error {
     let question = missing::Question {
         client: &source.client,
@@ -197,14 +197,14 @@ pub async fn absent(source: &Source, words: &[String], places: &[Place]) -> anyh
         words,
         places,
         is_within: source.is_within(),
-        unseen_for: None,
+        searched_seconds: None,
     };
     question.absent().await
 }
 
-/// Keeps only the candidates that `cluster` names: by the name of the cluster in its system, or by the name
-/// of its Target, with or without the system.
-fn only(report: &mut Value, cluster: &str) -> Result<()> {
+/// Keeps only the candidates of `report` that `cluster` names: by the name of the cluster in the system, or
+/// by the name of the Target, with or without the system.
+fn keep_cluster(report: &mut Value, cluster: &str) -> Result<()> {
     let Scheduling { spec, status } = read(report)?;
     let Some(PublishedReport { candidates, .. }) = status else {
         bail!("the server returned no candidates");

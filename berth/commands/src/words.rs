@@ -5,7 +5,7 @@ use anstyle::Style;
 
 use crate::terminal;
 
-/// State of a request: a phrase, and its colour.
+/// State of a request, as a phrase with a colour.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestState {
     /// The phrase, such as `placed on 3 of 3`.
@@ -14,10 +14,10 @@ pub struct RequestState {
     pub style: Style,
 }
 
-/// The state of a request whose report has this `outcome`. The phrase of a placed request has the number of
-/// `picked` clusters, and the `wanted` number if there is one.
+/// Returns the state of a request whose report has this `outcome`. The phrase of a placed request contains
+/// the number of `picked` clusters, and the `wanted` number if there is one.
 #[must_use]
-pub fn standing(outcome: &str, picked: usize, wanted: Option<i64>) -> RequestState {
+pub fn request_state(outcome: &str, picked: usize, wanted: Option<i64>) -> RequestState {
     let number = match wanted {
         Some(wanted) => format!("{picked} of {wanted}"),
         None if picked == 1 => "1 cluster".to_owned(),
@@ -40,7 +40,7 @@ pub fn standing(outcome: &str, picked: usize, wanted: Option<i64>) -> RequestSta
     RequestState { phrase, style }
 }
 
-/// The phrase for many requests with this outcome, as in `12 no place`.
+/// Returns the phrase after the number of requests with this `outcome`, as in `12 no place`.
 #[must_use]
 pub fn outcome(outcome: &str) -> &str {
     match outcome {
@@ -56,8 +56,8 @@ pub fn outcome(outcome: &str) -> &str {
     }
 }
 
-/// Words for the change of a cluster: `would be placed`, or `would come back (Unscheduled → Bound)`
-/// where the system names its states.
+/// Returns the words for the change of a cluster: `would be placed`, or, where the system's bindings have
+/// states, `would come back (Unscheduled → Bound)`.
 #[must_use]
 pub fn action(action: &str, from: &str, to: &str) -> String {
     let word = match action {
@@ -76,11 +76,11 @@ pub fn action(action: &str, from: &str, to: &str) -> String {
     }
 }
 
-/// Word for a picked cluster without a change.
+/// Words for a picked cluster that the decision does not change.
 pub const PICKED: &str = "picked";
-/// Word for a cluster that fits, while other clusters rank higher.
+/// Words for a cluster that fits and is not picked.
 pub const NOT_PICKED: &str = "not picked";
-/// Word for a cluster that a filter refuses.
+/// Words for a cluster that a filter refuses.
 pub const REFUSED: &str = "refused";
 
 #[cfg(test)]
@@ -89,9 +89,9 @@ mod tests {
 
     #[test]
     fn a_standing_says_how_many_of_those_asked_for() {
-        let phrase = |outcome, picked, wanted| standing(outcome, picked, wanted).phrase;
+        let phrase = |outcome, picked, wanted| request_state(outcome, picked, wanted).phrase;
         assert_eq!(phrase("Unchanged", 13, Some(40)), "placed on 13 of 40");
-        assert_eq!(standing("Unchanged", 13, Some(40)).style, terminal::WARNING);
+        assert_eq!(request_state("Unchanged", 13, Some(40)).style, terminal::WARNING);
         assert_eq!(phrase("Scheduled", 1, None), "would be placed on 1 cluster");
         assert_eq!(phrase("Partial", 2, Some(3)), "would be placed on 2 of 3");
         assert_eq!(phrase("Unschedulable", 0, Some(1)), "no place");

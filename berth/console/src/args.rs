@@ -14,15 +14,15 @@ pub struct ConsoleArgs {
     /// The kubeconfig; by default that of KUBECONFIG, or ~/.kube/config.
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
-    /// The context of the kubeconfig; by default its current one.
+    /// The context of the kubeconfig; by default the current context.
     #[arg(long, value_name = "NAME")]
     pub context: Option<String>,
 }
 
-/// Settings of the page.
+/// Settings of the page and of the server that serves it.
 #[derive(Args, Clone, Debug, Default)]
 pub struct PageArgs {
-    /// The port of 127.0.0.1 (and of [::1], if available) to listen on; 0 chooses a free one.
+    /// The port of 127.0.0.1 (and of [::1], if available) to listen on; 0 chooses a free port.
     #[arg(long, default_value_t = 0)]
     pub port: u16,
     /// Only print the address; by default a browser is opened if standard output is a terminal.
@@ -31,8 +31,9 @@ pub struct PageArgs {
     /// Allow binding on the page. If omitted, the page cannot write, regardless of your permissions.
     #[arg(long)]
     pub allow_writes: bool,
-    /// A further Host to accept, with its port if it differs, for a proxy on this machine; repeatable. Pages
-    /// of that host can then reach this server with your permissions, if they have its token.
+    /// A further Host to accept, with the port if it is not the default port, for a proxy on this machine;
+    /// repeatable. Pages of that host that have the token of this run can then use this server with your
+    /// permissions.
     #[arg(long, value_name = "HOST[:PORT]")]
     pub allow_host: Vec<String>,
     /// Exit after this time without a request; an open page sends requests continuously. By default only

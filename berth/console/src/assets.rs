@@ -1,4 +1,4 @@
-//! The page: files that are part of the program, unchanged from `berth/console/web`.
+//! Files of the page, which are compiled into the program from `berth/console/web`.
 
 use axum::body::Body;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
@@ -7,7 +7,7 @@ use ring::digest::{SHA256, digest};
 
 use crate::refusal::Refusal;
 
-/// One file of the page: its path, its type, its content.
+/// One file of the page: path, content type and content.
 pub type Asset = (&'static str, &'static str, &'static str);
 
 const SCRIPT: &str = "text/javascript; charset=utf-8";
@@ -51,7 +51,10 @@ pub const ASSETS: &[Asset] = &[
     ),
 ];
 
-/// Returns the file at `path`, or 304 if the browser has it already.
+/// Returns the file at `path`, or 304 if the browser has the current version.
+///
+/// # Errors
+/// 404 when the page has no such file.
 pub(crate) fn answer(path: &str, headers: &HeaderMap) -> Result<Response<Body>, Refusal> {
     let Some((_, kind, text)) = ASSETS.iter().find(|(at, ..)| *at == path) else {
         return Err(Refusal::new(

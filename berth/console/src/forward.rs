@@ -1,4 +1,4 @@
-//! API requests, forwarded as the user of the kubeconfig.
+//! Forwarding of API requests to the server, as the user of the kubeconfig.
 
 use axum::body::{Body, to_bytes};
 use berth_client::root_cause;
@@ -10,10 +10,14 @@ use crate::refusal::Refusal;
 /// The largest body that is forwarded, in bytes.
 pub(crate) const LARGEST_BODY: usize = 1 << 20;
 
-/// Forwards one request, and streams the answer back.
+/// Forwards one request, and streams the answer to the browser.
 ///
 /// Of the browser's headers, only Accept and Content-Type are forwarded: the kubeconfig alone decides the
 /// user. Of the server's headers, only Content-Type, Retry-After and Warning are returned.
+///
+/// # Errors
+/// 413 for a body that is too large or breaks off, 400 for an invalid path, and 502 when the server does not
+/// answer.
 pub(crate) async fn send(
     client: &kube::Client,
     method: Method,
@@ -24,7 +28,7 @@ pub(crate) async fn send(
     let body = to_bytes(body, LARGEST_BODY).await.map_err(|_| {
         Refusal::new(
             StatusCode::PAYLOAD_TOO_LARGE,
-            format!("the body could not be read whole: at most {LARGEST_BODY} bytes are sent on"),
+            format!("the whole body could not be read: it must have at most {LARGEST_BODY} bytes"),
         )
     })?;
     let mut request = Request::builder().method(method).uri(path);

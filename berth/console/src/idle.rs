@@ -1,5 +1,4 @@
-//! Detection of an unused console. An open page always has open watches, so a console without answers in
-//! progress is unused.
+//! Detection of an unused console, which has no open answers: an open page always has open watches.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,41 +9,41 @@ use axum::body::{Body, Bytes};
 use http_body::{Frame, SizeHint};
 use tokio::sync::watch;
 
-/// Counter of the answers in progress.
-pub(crate) struct Idle {
-    open: watch::Sender<usize>,
+/// Number of open answers: answers whose body is not sent completely yet.
+pub(crate) struct OpenAnswers {
+    count: watch::Sender<usize>,
 }
 
-impl Default for Idle {
+impl Default for OpenAnswers {
     fn default() -> Self {
         Self {
-            open: watch::Sender::new(0),
+            count: watch::Sender::new(0),
         }
     }
 }
 
-/// An answer in progress, which counts until the value is dropped.
-pub(crate) struct Busy(Arc<Idle>);
+/// An answer that counts as open until this value is dropped.
+pub(crate) struct OpenAnswer(Arc<OpenAnswers>);
 
-impl Drop for Busy {
+impl Drop for OpenAnswer {
     fn drop(&mut self) {
-        self.0.open.send_modify(|open| *open -= 1);
+        self.0.count.send_modify(|count| *count -= 1);
     }
 }
 
-impl Idle {
-    /// Counts one more answer until the returned value is dropped.
-    pub(crate) fn busy(self: &Arc<Self>) -> Busy {
-        self.open.send_modify(|open| *open += 1);
-        Busy(Arc::clone(self))
+impl OpenAnswers {
+    /// Counts one more open answer until the returned value is dropped.
+    pub(crate) fn open(self: &Arc<Self>) -> OpenAnswer {
+        self.count.send_modify(|count| *count += 1);
+        OpenAnswer(Arc::clone(self))
     }
 
-    /// Waits until no answer has been in progress for `limit`.
-    pub(crate) async fn for_long(&self, limit: Duration) {
-        let mut changes = self.open.subscribe();
+    /// Waits until no answer has been open for `limit`.
+    pub(crate) async fn idle_for(&self, limit: Duration) {
+        let mut changes = self.count.subscribe();
         loop {
             // Waiting cannot fail, since the sender is borrowed.
-            drop(changes.wait_for(|open| *open == 0).await);
+            drop(changes.wait_for(|count| *count == 0).await);
             if tokio::time::timeout(limit, changes.changed()).await.is_err() {
                 return;
             }
@@ -52,17 +51,20 @@ impl Idle {
     }
 }
 
-/// A body whose answer counts as in progress until the body is dropped.
-pub(crate) fn counted(body: Body, busy: Busy) -> Body {
-    Body::new(ActivityGuard { body, _busy: busy })
+/// A body that keeps its `answer` counted as open until the body is dropped.
+pub(crate) fn counted(body: Body, answer: OpenAnswer) -> Body {
+    Body::new(CountedBody {
+        body,
+        _answer: answer,
+    })
 }
 
-struct ActivityGuard {
+struct CountedBody {
     body: Body,
-    _busy: Busy,
+    _answer: OpenAnswer,
 }
 
-impl http_body::Body for ActivityGuard {
+impl http_body::Body for CountedBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -90,13 +92,13 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn it_is_idle_once_no_answer_was_on_its_way_for_the_whole_time() {
-        let idle = Arc::new(Idle::default());
+        let answers = Arc::new(OpenAnswers::default());
         let begun = tokio::time::Instant::now();
-        let watch = counted(Body::empty(), idle.busy());
+        let watch = counted(Body::empty(), answers.open());
         let waiting = tokio::spawn({
-            let idle = Arc::clone(&idle);
+            let answers = Arc::clone(&answers);
             async move {
-                idle.for_long(LIMIT).await;
+                answers.idle_for(LIMIT).await;
                 tokio::time::Instant::now()
             }
         });
@@ -104,7 +106,7 @@ mod tests {
         assert!(!waiting.is_finished(), "a watch is open");
         drop(watch);
         tokio::time::sleep(LIMIT / 2).await;
-        drop(idle.busy());
+        drop(answers.open());
         let ended = waiting.await.unwrap();
         assert_eq!(ended - begun, LIMIT * 3 + LIMIT / 2 + LIMIT);
     }

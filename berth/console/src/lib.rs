@@ -1,6 +1,6 @@
 //! `berth console`: a page that answers "which cluster, and why?", served on loopback.
 //!
-//! Start reading at [`server::Console`]: a request that passes [`guard`] is for an asset of the page, for
+//! Start reading at [`server::Console`]: a request that passes [`verifier`] is for an asset of the page, for
 //! facts about the process, or for the API. If [`paths`] allows a request to the API, [`forward`] sends it
 //! with the user's own kubeconfig. [`docs/console-security.md`](../../../docs/console-security.md) lists the
 //! rules and their tests.
@@ -14,12 +14,12 @@
 pub mod args;
 pub mod assets;
 mod forward;
-mod guard;
 mod idle;
 mod opener;
 mod paths;
 mod refusal;
 pub mod server;
+mod verifier;
 
 pub use args::{ConsoleArgs, PageArgs};
 pub use server::{Console, run};

@@ -1,6 +1,6 @@
-//! Opens a browser without showing the token to other users of the machine, who may read every
-//! process's command line. The browser opens a file that only its owner may read; the file redirects to
-//! the address.
+//! Opens a browser without showing the token to other users of the machine, who may read the command line of
+//! every process. The browser opens a file that only the user may read, and that redirects to the address
+//! with the token.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -15,16 +15,16 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 pub(crate) struct Opener(PathBuf);
 
 impl Opener {
-    /// Writes a file that redirects to `url`, in the user's own runtime folder, or in the temporary folder
-    /// without a runtime folder.
+    /// Creates a file that redirects to `url`, in the user's runtime folder (`XDG_RUNTIME_DIR`), or in the
+    /// temporary folder if there is no runtime folder.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub(crate) fn to(url: &str) -> std::io::Result<Self> {
+    pub(crate) fn create(url: &str) -> std::io::Result<Self> {
         let mut bytes = [0_u8; 16];
-        SystemRandom::new()
-            .fill(&mut bytes)
-            .map_err(|_| std::io::Error::other("no random bytes for a name"))?;
+        SystemRandom::new().fill(&mut bytes).map_err(|_| {
+            std::io::Error::other("the operating system returned no random bytes for a file name")
+        })?;
         let name: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let folder = std::env::var_os("XDG_RUNTIME_DIR").map_or_else(std::env::temp_dir, PathBuf::from);
         let path = folder.join(format!("berth-console-{name}.html"));
@@ -39,7 +39,7 @@ impl Opener {
         Ok(opener)
     }
 
-    /// Opens the file in a browser. Without a browser, the user has the printed address.
+    /// Opens the file in a browser. A failure is only logged, since the address is printed, too.
     pub(crate) fn open(&self) {
         let program = if cfg!(target_os = "macos") {
             "open"
@@ -61,7 +61,7 @@ impl Opener {
 impl Drop for Opener {
     fn drop(&mut self) {
         if let Err(problem) = std::fs::remove_file(&self.0) {
-            tracing::warn!(file = %self.0.display(), %problem, "cannot remove the file that leads to the console; delete it");
+            tracing::warn!(file = %self.0.display(), %problem, "cannot remove the file that redirects to the console; delete it");
         }
     }
 }
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn the_token_is_in_a_file_of_its_owner_and_not_in_the_browsers_command_line() {
-        let opener = Opener::to("http://127.0.0.1:1/#token=abc").unwrap();
+        let opener = Opener::create("http://127.0.0.1:1/#token=abc").unwrap();
         let path = opener.0.clone();
         assert!(!path.to_string_lossy().contains("abc"));
         assert!(

@@ -6,37 +6,37 @@ use http::{Method, StatusCode};
 
 use crate::refusal::Refusal;
 
-/// Berth's own group.
-const BERTH: &str = "scheduling.berth.dev";
+/// Berth's own API group.
+const BERTH_GROUP: &str = "scheduling.berth.dev";
 /// The version of Berth's group in which reviews and bindings are created.
 const VERSION: &str = "v1alpha1";
 /// Highest number of bytes of a path with its query.
-const LONGEST: usize = 8 * 1024;
-/// Highest `limit` of a request.
-const LARGEST_PAGE: u32 = 500;
+const MAX_PATH_LENGTH: usize = 8 * 1024;
+/// Highest value of the query parameter `limit`.
+const MAX_LIMIT: u32 = 500;
 
-/// Requests that are allowed.
+/// Rules for the requests that are forwarded.
 #[derive(Clone, Debug)]
 pub(crate) struct Allowlist {
     /// The API groups that may be read.
     pub(crate) groups: BTreeSet<String>,
-    /// Whether bindings may be created.
+    /// Whether Bindings and ClusterBindings may be created.
     pub(crate) writes: bool,
 }
 
 impl Allowlist {
-    /// Checks that `method` on `path` (without the console's own prefix) may be forwarded.
+    /// Checks that `method` on `path` (without the prefix [`crate::verifier::API`]) may be forwarded.
     pub(crate) fn check(&self, method: &Method, path: &str, query: Option<&str>) -> Result<(), Refusal> {
-        if path.len() + query.map_or(0, str::len) > LONGEST {
+        if path.len() + query.map_or(0, str::len) > MAX_PATH_LENGTH {
             return Err(Refusal::new(
                 StatusCode::URI_TOO_LONG,
-                format!("paths with their query are at most {LONGEST} bytes long"),
+                format!("a path with its query has at most {MAX_PATH_LENGTH} bytes"),
             ));
         }
         let segments = segments(path)?;
         match *method {
             Method::GET | Method::HEAD => {
-                if !self.readable(&segments) {
+                if !self.may_read(&segments) {
                     return Err(Refusal::forbidden(format!(
                         "the console does not read {path}: it reads discovery, OpenAPI, events, and objects of {}",
                         self.groups
@@ -48,15 +48,17 @@ impl Allowlist {
                 }
                 check_limit(query)
             }
-            Method::POST => self.creatable(path, &segments),
+            Method::POST => self.check_create(path, &segments),
             _ => Err(Refusal::new(
                 StatusCode::METHOD_NOT_ALLOWED,
-                format!("{method} is never sent on: only GET, HEAD, and POST of a review or a Binding"),
+                format!(
+                    "the console does not forward {method}, only GET, HEAD, and POST of a review or a Binding"
+                ),
             )),
         }
     }
 
-    fn readable(&self, segments: &[&str]) -> bool {
+    fn may_read(&self, segments: &[&str]) -> bool {
         match segments {
             ["version" | "apis"] | ["openapi", "v3"] => true,
             ["apis", group] | ["apis", group, _] | ["openapi", "v3", "apis", group, _] => {
@@ -65,14 +67,14 @@ impl Allowlist {
             ["api", "v1", "events"] | ["api", "v1", "namespaces", _, "events"] => true,
             ["apis", "events.k8s.io", "v1", "events"]
             | ["apis", "events.k8s.io", "v1", "namespaces", _, "events"] => true,
-            ["apis", group, _, rest @ ..] => self.groups.contains(*group) && resource(rest),
+            ["apis", group, _, rest @ ..] => self.groups.contains(*group) && is_readable_resource(rest),
             _ => false,
         }
     }
 
-    fn creatable(&self, path: &str, segments: &[&str]) -> Result<(), Refusal> {
+    fn check_create(&self, path: &str, segments: &[&str]) -> Result<(), Refusal> {
         let below = match segments {
-            ["apis", group, version, rest @ ..] if *group == BERTH && *version == VERSION => rest,
+            ["apis", group, version, rest @ ..] if *group == BERTH_GROUP && *version == VERSION => rest,
             _ => &[],
         };
         match below {
@@ -90,14 +92,14 @@ impl Allowlist {
                 }
             }
             _ => Err(Refusal::forbidden(format!(
-                "the console creates SchedulingReviews and, with --allow-writes, Bindings, and nothing at {path}"
+                "the console creates nothing at {path}: it creates only SchedulingReviews and, with --allow-writes, Bindings"
             ))),
         }
     }
 }
 
-/// The segments of a path. The path must be in its normal form: without percent-encoding, empty segments or
-/// dot segments.
+/// The segments of a path, which must be in its normal form: without percent-encoding, empty segments or dot
+/// segments.
 fn segments(path: &str) -> Result<Vec<&str>, Refusal> {
     let refusal = || {
         Refusal::forbidden(
@@ -116,9 +118,9 @@ fn segments(path: &str) -> Result<Vec<&str>, Refusal> {
     Ok(segments)
 }
 
-/// Whether the part of a path after the version is a list, an object, or an allowed subresource, and not one
-/// of Secrets.
-fn resource(rest: &[&str]) -> bool {
+/// Whether `rest`, the part of a path after the version, is a list, an object or an allowed subresource.
+/// Secrets are never readable.
+fn is_readable_resource(rest: &[&str]) -> bool {
     let rest = match rest {
         ["namespaces", _, below @ ..] if !below.is_empty() => below,
         _ => rest,
@@ -136,20 +138,20 @@ fn resource(rest: &[&str]) -> bool {
     }
 }
 
-/// Checks that `limit` is from 1 to [`LARGEST_PAGE`], if the query has it.
+/// Checks that `limit` is from 1 to [`MAX_LIMIT`], if the query has it.
 fn check_limit(query: Option<&str>) -> Result<(), Refusal> {
-    // The query is decoded as by the server, which accepts percent-encoded names.
+    // A server accepts percent-encoded names of parameters, so the query is decoded first.
     for (name, limit) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
         if name != "limit" {
             continue;
         }
         if !limit
             .parse::<u32>()
-            .is_ok_and(|limit| (1..=LARGEST_PAGE).contains(&limit))
+            .is_ok_and(|limit| (1..=MAX_LIMIT).contains(&limit))
         {
             return Err(Refusal::new(
                 StatusCode::BAD_REQUEST,
-                format!("limit={limit}: a page has 1 to {LARGEST_PAGE} objects"),
+                format!("limit={limit} is out of range: use 1 to {MAX_LIMIT}"),
             ));
         }
     }

@@ -1,4 +1,4 @@
-//! Refusals, as a Kubernetes `Status`.
+//! Refusals of requests, which are answered with a Kubernetes `Status`.
 
 use axum::body::Body;
 use http::header::CONTENT_TYPE;
@@ -8,9 +8,9 @@ use serde_json::json;
 /// Refusal of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
-    /// The code of the answer.
+    /// The HTTP status code of the answer.
     pub(crate) code: StatusCode,
-    /// The problem, and its remedy.
+    /// The problem, and how to fix it.
     pub(crate) message: String,
 }
 
@@ -28,7 +28,7 @@ impl Refusal {
         Self::new(StatusCode::FORBIDDEN, message)
     }
 
-    /// The HTTP response, with a `Status`.
+    /// The HTTP response, whose body is a `Status`.
     pub(crate) fn into_response(self) -> Response<Body> {
         let reason = match self.code {
             StatusCode::FORBIDDEN => "Forbidden",

@@ -16,17 +16,17 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Semaphore;
 
 use crate::args::{ConsoleArgs, PageArgs};
-use crate::guard::{Guard, RequestAim, protect};
-use crate::idle::{self, Idle};
+use crate::idle::{self, OpenAnswers};
 use crate::opener::Opener;
 use crate::paths::Allowlist;
 use crate::refusal::Refusal;
+use crate::verifier::{AdmittedRequest, RequestVerifier, protect};
 use crate::{assets, forward};
 
-/// Highest number of forwarded requests that wait for the beginning of their answers at once.
-const INFLIGHT: usize = 64;
+/// Highest number of forwarded requests that wait for the beginning of their answers at the same time.
+const MAX_INFLIGHT: usize = 64;
 
-/// A console that listens.
+/// A console that listens on loopback. [`Console::serve`] answers its requests.
 pub struct Console {
     listeners: Vec<TcpListener>,
     shared: Arc<ServerState>,
@@ -34,12 +34,12 @@ pub struct Console {
 }
 
 struct ServerState {
-    guard: Guard,
+    verifier: RequestVerifier,
     allowed: Allowlist,
     client: kube::Client,
     about: Value,
     inflight: Semaphore,
-    idle: Arc<Idle>,
+    answers: Arc<OpenAnswers>,
 }
 
 impl Console {
@@ -63,15 +63,15 @@ impl Console {
         // The connection is not checked: the page shows that a server is not available, and tries
         // again.
         let client = berth_client::connect(config)?;
-        Self::over(&args.page, groups, client, about).await
+        Self::with_client(&args.page, groups, client, about).await
     }
 
-    /// Listens on loopback, and forwards requests with `client`. `about` has the facts about this process
-    /// for the page.
+    /// Listens on loopback, to forward requests with `client` to the API `groups`. `about` has the facts
+    /// about this process for the page.
     ///
     /// # Errors
     /// When the port is in use, or the system returns no random bytes for the token.
-    pub async fn over(
+    pub async fn with_client(
         args: &PageArgs,
         groups: BTreeSet<String>,
         client: kube::Client,
@@ -79,7 +79,12 @@ impl Console {
     ) -> Result<Self> {
         let ipv4_listener = TcpListener::bind((Ipv4Addr::LOCALHOST, args.port))
             .await
-            .with_context(|| format!("listening at port {} of 127.0.0.1", args.port))?;
+            .with_context(|| {
+                format!(
+                    "listening on 127.0.0.1:{} (--port chooses another port)",
+                    args.port
+                )
+            })?;
         let port = ipv4_listener.local_addr()?.port();
         let mut listeners = vec![ipv4_listener];
         // Without IPv6, or if the port is in use on ::1, 127.0.0.1 is enough.
@@ -88,15 +93,15 @@ impl Console {
             Err(problem) => tracing::debug!(%problem, port, "not listening on [::1]"),
         }
         let shared = ServerState {
-            guard: Guard::new(port, &args.allow_host)?,
+            verifier: RequestVerifier::new(port, &args.allow_host)?,
             allowed: Allowlist {
                 groups,
                 writes: args.allow_writes,
             },
             client,
             about,
-            inflight: Semaphore::new(INFLIGHT),
-            idle: Arc::default(),
+            inflight: Semaphore::new(MAX_INFLIGHT),
+            answers: Arc::default(),
         };
         Ok(Self {
             listeners,
@@ -117,28 +122,28 @@ impl Console {
             .collect::<std::io::Result<_>>()?)
     }
 
-    /// The address to open: the token is in the fragment, which browsers never send.
+    /// The address to open in a browser. The token is in the fragment, which browsers do not send to servers.
     #[must_use]
     pub fn url(&self) -> String {
         format!(
             "http://127.0.0.1:{}/#token={}",
             self.port,
-            self.shared.guard.token()
+            self.shared.verifier.token()
         )
     }
 
-    /// Prints the address with `note`, opens a browser unless `page` turns this off, and serves until Ctrl-C,
-    /// or until the idle timeout of `page`.
+    /// Prints the address and `notice`, opens a browser unless `page` turns this off, and serves until
+    /// Ctrl-C, or until the idle timeout of `page`.
     ///
     /// # Errors
     /// When the process cannot listen for Ctrl-C, or a listener fails.
-    pub async fn until_ctrl_c(self, page: &PageArgs, note: &str) -> Result<()> {
+    pub async fn until_ctrl_c(self, page: &PageArgs, notice: &str) -> Result<()> {
         // The handler is installed before the address is printed, since a reader may send the signal at once.
         let mut interrupt = signal(SignalKind::interrupt()).context("listening for Ctrl-C")?;
         let url = self.url();
-        say(&format!("{url}\n\n{note}"));
+        print_line(&format!("{url}\n\n{notice}"));
         let opener = match !page.no_open && std::io::stdout().is_terminal() {
-            true => Opener::to(&url)
+            true => Opener::create(&url)
                 .inspect_err(|problem| tracing::debug!(%problem, "no browser was opened"))
                 .ok(),
             false => None,
@@ -146,24 +151,24 @@ impl Console {
         if let Some(opener) = &opener {
             opener.open();
         }
-        let idle = Arc::clone(&self.shared.idle);
+        let answers = Arc::clone(&self.shared.answers);
         let unused = async {
             match page.idle_timeout {
-                Some(limit) => idle.for_long(limit).await,
+                Some(limit) => answers.idle_for(limit).await,
                 None => std::future::pending().await,
             }
         };
         tokio::select! {
             ended = self.serve() => ended,
             () = unused => {
-                say(&format!(
+                print_line(&format!(
                     "the console ended: no requests for {:?}",
                     page.idle_timeout.unwrap_or_default()
                 ));
                 Ok(())
             }
             _ = interrupt.recv() => {
-                say("the console ended");
+                print_line("the console ended");
                 Ok(())
             }
         }
@@ -192,22 +197,22 @@ fn router(shared: Arc<ServerState>) -> Router {
 }
 
 async fn handle(State(shared): State<Arc<ServerState>>, request: Request) -> Response<Body> {
-    let busy = shared.idle.busy();
+    let open_answer = shared.answers.open();
     let mut response = shared
         .answer(request)
         .await
         .unwrap_or_else(Refusal::into_response);
     protect(response.headers_mut());
-    response.map(|body| idle::counted(body, busy))
+    response.map(|body| idle::counted(body, open_answer))
 }
 
 impl ServerState {
     async fn answer(&self, request: Request) -> Result<Response<Body>, Refusal> {
         let (parts, body) = request.into_parts();
-        let path = match self.guard.admit(&parts)? {
-            RequestAim::Asset => return assets::answer(parts.uri.path(), &parts.headers),
-            RequestAim::About => return Ok(Response::new(Body::from(self.about.to_string()))),
-            RequestAim::Api(path) => path,
+        let path = match self.verifier.admit(&parts)? {
+            AdmittedRequest::Asset => return assets::answer(parts.uri.path(), &parts.headers),
+            AdmittedRequest::About => return Ok(Response::new(Body::from(self.about.to_string()))),
+            AdmittedRequest::Api(path) => path,
         };
         let query = parts.uri.query();
         self.allowed.check(&parts.method, &path, query)?;
@@ -216,7 +221,7 @@ impl ServerState {
         let _permit = self.inflight.try_acquire().map_err(|_| {
             Refusal::new(
                 StatusCode::TOO_MANY_REQUESTS,
-                format!("{INFLIGHT} requests are waiting for the server already"),
+                format!("{MAX_INFLIGHT} requests already wait for the server; try again later"),
             )
         })?;
         forward::send(&self.client, parts.method, &path, &parts.headers, body).await
@@ -229,12 +234,12 @@ impl ServerState {
 /// When the console cannot start, or a listener fails.
 pub async fn run(args: ConsoleArgs, groups: BTreeSet<String>) -> Result<()> {
     let console = Console::start(&args, groups).await?;
-    let note = "This address gives access with your kubeconfig's permissions. Ctrl-C ends it.";
-    console.until_ctrl_c(&args.page, note).await
+    let notice = "This address gives access with your kubeconfig's permissions. Ctrl-C ends it.";
+    console.until_ctrl_c(&args.page, notice).await
 }
 
 /// Prints a line on standard output; if the output is closed, the line is lost.
-fn say(text: &str) {
+fn print_line(text: &str) {
     writeln!(anstream::stdout(), "{text}").unwrap_or_default();
 }
 

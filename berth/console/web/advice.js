@@ -68,7 +68,7 @@ export class Advice extends Component {
       <${Problem} of=${problem} />
       <ol class="advice">${groups.slice(0, more ? groups.length : FEW).map((group) => html`<${Edit} group=${group} system=${system} namespace=${namespace} name=${name} />`)}</ol>
       ${groups.length > FEW && !more && html`<p><button class="small" onClick=${() => this.setState({ more: true })}>${many(groups.length - FEW, "more suggestion")}</button></p>`}
-      ${status && groups.length === 0 && html`<p class="empty">${status.targets.length ? "No single change makes a cluster fit." : "There is no cluster that it could go to and does not."}</p>`}
+      ${status && groups.length === 0 && html`<p class="empty">${status.targets.length ? "No single change makes a cluster fit." : "There is no further cluster that it could use."}</p>`}
       ${notes.slice(0, 3).map((note) => html`<p class="hint">${note}</p>`)}
       ${status?.remainingTargets > 0 && html`<p class="hint">The nearest ${status.targets.length} clusters were tried; ${many(status.remainingTargets, "more cluster")} left out.</p>`}
       ${status?.gaveUp && html`<p class="hint">The search ended early: ${text(status.gaveUp)}</p>`}

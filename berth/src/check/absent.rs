@@ -1,4 +1,4 @@
-//! Findings about a hub without Berth (docs/try-on-your-hub.md). The commands that the findings name do not
+//! Findings about a hub without Berth (docs/try-on-your-hub.md). The findings name only commands that do not
 //! change the hub.
 
 use std::collections::BTreeSet;
@@ -11,24 +11,26 @@ use serde_json::{Value, json};
 use super::finding::{Finding, Verdict};
 use super::rights::right_text;
 use super::webhooks::{CONFIGURATIONS, WEBHOOKS};
-use super::{CheckSubject, Read};
+use super::{Checker, ReadResult};
 
-/// Commands that read the hub and write nothing to it.
-const LOOK: &str =
+/// Commands for a hub without Berth, none of which changes the hub.
+const READ_ONLY_COMMANDS: &str =
     "berth compare; berth why KIND/NAME -n NAMESPACE; berth console; berth export FOLDER (each only reads)";
 
-impl CheckSubject<'_> {
+impl Checker<'_> {
     /// Findings about a hub without Berth.
-    pub(super) async fn not_installed(&self) -> Result<Vec<Finding>> {
+    pub(super) async fn not_installed_findings(&self) -> Result<Vec<Finding>> {
         let mut findings = vec![
-            Finding::ok("registration", API_VERSION, "Berth is not installed here").but(Verdict::Note, LOOK),
+            Finding::ok("registration", API_VERSION, "Berth is not installed here")
+                .with_verdict(Verdict::Note, READ_ONLY_COMMANDS),
         ];
         findings.extend(self.remaining_webhooks().await?);
         let served = match self.read("/apis").await? {
-            Read::Object(list) => groups(&list),
-            Read::Absent => BTreeSet::new(),
-            Read::Refused(message) => {
-                findings.push(Finding::ok("sources", "API groups", message).but(Verdict::Unknown, ""));
+            ReadResult::Object(list) => groups(&list),
+            ReadResult::Absent => BTreeSet::new(),
+            ReadResult::Refused(message) => {
+                findings
+                    .push(Finding::ok("sources", "API groups", message).with_verdict(Verdict::Unknown, ""));
                 return Ok(findings);
             }
         };
@@ -44,52 +46,54 @@ impl CheckSubject<'_> {
             for resource in reads.filter(|resource| *resource != berth_dialect_contract::config::RESOURCE) {
                 let right = json!({"group": resource.group, "resource": resource.resource, "verb": "list"});
                 match self
-                    .may("selfsubjectaccessreviews", json!({"resourceAttributes": right}))
+                    .review_access("selfsubjectaccessreviews", json!({"resourceAttributes": right}))
                     .await?
                 {
                     Ok(true) => {}
                     Ok(false) => missing.push(right_text(&right)),
                     Err(message) => {
-                        findings.push(Finding::ok("rights", "yours", message).but(Verdict::Unknown, ""));
+                        findings
+                            .push(Finding::ok("rights", "yours", message).with_verdict(Verdict::Unknown, ""));
                         return Ok(findings);
                     }
                 }
             }
-            findings.push(readable(system, &missing));
+            findings.push(read_rights(system, &missing));
         }
         Ok(findings)
     }
 
-    /// Findings about webhook configurations of an uninstalled Berth: a manual removal may forget them.
+    /// Findings about webhook configurations that remain from an earlier installation of Berth.
     async fn remaining_webhooks(&self) -> Result<Vec<Finding>> {
         let service = default_service();
         let name = configuration_name(&service);
         let mut findings = Vec::new();
         for (resource, kind) in CONFIGURATIONS {
             // If the configuration does not exist or may not be read, there is no finding.
-            let Read::Object(object) = self.read(&format!("{WEBHOOKS}/{resource}/{name}")).await? else {
+            let ReadResult::Object(object) = self.read(&format!("{WEBHOOKS}/{resource}/{name}")).await?
+            else {
                 continue;
             };
             let count = object["webhooks"].as_array().map_or(0, Vec::len);
             let subject = format!("{kind} {name}");
-            findings.push(match count {
-                0 => Finding::ok("registration", subject, "it is left from an installation, and empty")
-                    .but(Verdict::Note, "berth uninstall --dry-run"),
-                count => Finding::ok(
-                    "registration",
-                    subject,
-                    format!("it is left from an installation: {count} webhooks call a server that is not registered"),
-                )
-                .but(Verdict::Wrong, "berth uninstall --dry-run"),
-            });
+            let remains = "it remains from an earlier installation";
+            let (verdict, message) = match count {
+                0 => (Verdict::Note, format!("{remains}, without webhooks")),
+                count => (
+                    Verdict::Wrong,
+                    format!("{remains}: {count} webhooks call a server that is not registered"),
+                ),
+            };
+            let finding = Finding::ok("registration", subject, message);
+            findings.push(finding.with_verdict(verdict, "berth uninstall --dry-run"));
         }
         Ok(findings)
     }
 }
 
-/// Finding about whether the user may read everything that the scheduler of `system` reads. `missing` are the
-/// missing rights.
-fn readable(system: &str, missing: &[String]) -> Finding {
+/// Finding about the user's rights to read everything that the scheduler of `system` reads. `missing` are the
+/// rights that the user does not have.
+fn read_rights(system: &str, missing: &[String]) -> Finding {
     if missing.is_empty() {
         return Finding::ok(
             "rights",
@@ -101,7 +105,7 @@ fn readable(system: &str, missing: &[String]) -> Finding {
         "{system}: you may not {}; answers may differ from the scheduler's",
         missing.join(", ")
     );
-    Finding::ok("rights", "yours", message).but(Verdict::Note, "kubectl auth can-i --list")
+    Finding::ok("rights", "yours", message).with_verdict(Verdict::Note, "kubectl auth can-i --list")
 }
 
 /// The names of the groups in an APIGroupList.

@@ -15,7 +15,7 @@ pub enum CheckOutput {
 /// Arguments of `berth check`.
 #[derive(Args, Clone, Debug)]
 pub struct CheckArgs {
-    /// Form of the output.
+    /// Arguments apart from the server.
     #[command(flatten)]
     pub question: CheckQuestion,
     /// The server and the user.
@@ -23,7 +23,7 @@ pub struct CheckArgs {
     pub server: ServerArgs,
 }
 
-/// Arguments of `berth check` beside the server.
+/// Arguments of `berth check` and `kubectl berth check`, apart from the server.
 #[derive(Args, Clone, Debug)]
 pub struct CheckQuestion {
     /// Form of the output.

@@ -8,34 +8,40 @@ use berth_commands::say_error;
 use berth_deploy::OFF_ON_A_HUB;
 
 use super::absent::groups;
-use super::hub::{API_SERVICES, Groups};
-use super::{CheckSubject, Read, items};
+use super::hub::{API_SERVICES, AggregatedGroups};
+use super::{Checker, ReadResult, items};
 use crate::source::{Place, Source};
 
-/// The systems on the hub of the kubeconfig. If the hub stores the objects of [`OFF_ON_A_HUB`], this system
-/// is left out, since it has to be requested by name; a note mentions it.
+/// Detects the systems on the hub of the kubeconfig, and prints each on standard error. If the hub stores the
+/// objects of [`OFF_ON_A_HUB`], that system is left out, since it has to be requested by name.
 ///
 /// # Errors
 /// When no server answers, or its API groups or APIServices cannot be listed.
-pub(crate) async fn detected(server: &ServerArgs) -> Result<Vec<Source>> {
+pub(crate) async fn detect_sources(server: &ServerArgs) -> Result<Vec<Source>> {
     let client = server.client().await?;
-    let subject = CheckSubject {
+    let checker = Checker {
         client: &client,
         now: SystemClock.now(),
     };
-    let served = match subject.read("/apis").await? {
-        Read::Object(list) => groups(&list),
-        Read::Absent => bail!("{} does not list its API groups", client.url()),
-        Read::Refused(message) => bail!(message),
+    let served = match checker.read("/apis").await? {
+        ReadResult::Object(list) => groups(&list),
+        ReadResult::Absent => bail!(
+            "--detect: {} does not list its API groups; name the systems with --source",
+            client.url()
+        ),
+        ReadResult::Refused(message) => bail!(message),
     };
-    let services = match subject.read(API_SERVICES).await? {
-        Read::Object(list) => list,
+    let services = match checker.read(API_SERVICES).await? {
+        ReadResult::Object(list) => list,
         // Without the APIServices, groups that Berth stores would be mistaken for groups of the hub.
-        Read::Absent => bail!("{} has no aggregation layer", client.url()),
-        Read::Refused(message) => bail!(message),
+        ReadResult::Absent => bail!(
+            "--detect: {} has no aggregation layer, which Berth needs on a hub; use the kubeconfig of a kube-apiserver with aggregation",
+            client.url()
+        ),
+        ReadResult::Refused(message) => bail!(message),
     };
-    let service = subject.service().await?;
-    let own = Groups::of(items(&services), &service).owned;
+    let service = checker.service().await?;
+    let own = AggregatedGroups::new(items(&services), &service).owned;
     let present = berth_dialect_registry::all()
         .into_iter()
         .filter(|dialect| served.contains(dialect.target().group));
@@ -48,7 +54,7 @@ pub(crate) async fn detected(server: &ServerArgs) -> Result<Vec<Source>> {
         };
         if name == OFF_ON_A_HUB && place == Place::Hub {
             say_error!(
-                "note: {name} is left out, since it takes the right to read Secrets: name it (--source={name}=hub)"
+                "note: {name} is left out, since it needs the right to read Secrets: add --source={name}=hub to include it"
             );
             continue;
         }

@@ -1,22 +1,22 @@
-//! Findings of a check.
+//! Findings of the checks of a server.
 
 use serde::Serialize;
 
-/// Verdict of a finding.
+/// Verdict of a finding, in the order of severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) enum Verdict {
     /// All is in order.
     Ok,
-    /// For information; nothing is broken.
+    /// Nothing is broken, but the user should know this.
     Note,
     /// The check was not possible.
     Unknown,
-    /// Something does not work, or soon will not.
+    /// Something does not work, or is not secure.
     Wrong,
 }
 
 impl Verdict {
-    /// The printed word.
+    /// The word in the printed table.
     #[must_use]
     pub(super) fn as_str(self) -> &'static str {
         match self {
@@ -28,16 +28,16 @@ impl Verdict {
     }
 }
 
-/// One line of the table.
+/// Result of one check: a row of the printed table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Finding {
     /// Area of the finding: `versions`, `rights`, …
     pub(super) area: &'static str,
-    /// Name of the checked object in its area.
+    /// Name of the checked object.
     pub(super) subject: String,
-    /// The verdict.
+    /// Whether there is a problem.
     pub(super) verdict: Verdict,
-    /// The message.
+    /// The state or the problem of the checked object.
     pub(super) message: String,
     /// The command that fixes the problem, or shows more; may be empty.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -59,25 +59,25 @@ impl Finding {
 
     /// Returns the finding with another verdict and a remedy.
     #[must_use]
-    pub(super) fn but(mut self, verdict: Verdict, mend: impl Into<String>) -> Self {
+    pub(super) fn with_verdict(mut self, verdict: Verdict, mend: impl Into<String>) -> Self {
         self.verdict = verdict;
         self.mend = mend.into();
         self
     }
 }
 
-/// Findings of a check.
+/// Result of all checks of a server.
 #[derive(Clone, Debug)]
-pub(super) struct Report {
+pub(super) struct CheckResult {
     /// Whether Berth is installed on the server.
     pub(super) installed: bool,
-    /// The findings, in the order of the output.
+    /// Findings, in the order of the output.
     pub(super) findings: Vec<Finding>,
     /// Numbers of requests, if the caller may read decisions.
-    pub(super) requests: Option<Requests>,
+    pub(super) requests: Option<RequestCounts>,
 }
 
-impl Report {
+impl CheckResult {
     /// Number of findings with `verdict`.
     #[must_use]
     pub(super) fn count(&self, verdict: Verdict) -> usize {
@@ -86,12 +86,12 @@ impl Report {
     }
 }
 
-/// Numbers of requests.
+/// Numbers of requests for a place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Requests {
-    /// All requests, without requests of other schedulers.
+pub(super) struct RequestCounts {
+    /// Number of requests, except those for other schedulers.
     pub(super) total: usize,
-    /// Requests that are not placed, or only in part.
+    /// Number of requests that are not placed, or only in part.
     pub(super) without_place: usize,
 }

@@ -1,29 +1,33 @@
-//! The objects of a hub that concern Berth: registrations, webhooks, definitions, the workload, and the
-//! leader.
+//! Findings about the objects of a hub that concern Berth: registrations, webhooks, definitions, Deployment
+//! and leader.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use berth_deploy::{Installation, LABEL, Service, default_service};
+use berth_dialect_contract::Dialect;
 use berth_scheduling_api::{GROUP, VERSION};
 use serde_json::Value;
 
 use super::finding::{Finding, Verdict};
 use super::started::ServerArguments;
-use super::{CheckSubject, Read, items, judge, rights};
+use super::{Checker, ReadResult, items, judge, rights};
+use crate::source::Place;
 
+/// Path of the APIServices.
 pub(super) const API_SERVICES: &str = "/apis/apiregistration.k8s.io/v1/apiservices";
+/// Path of the CustomResourceDefinitions.
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-impl CheckSubject<'_> {
+impl Checker<'_> {
     /// All findings about a hub.
-    pub(super) async fn registered(&self) -> Result<Vec<Finding>> {
+    pub(super) async fn hub_findings(&self) -> Result<Vec<Finding>> {
         let list = match self.read(API_SERVICES).await? {
-            Read::Object(list) => list,
-            Read::Absent => return Ok(Vec::new()),
-            Read::Refused(message) => {
+            ReadResult::Object(list) => list,
+            ReadResult::Absent => return Ok(Vec::new()),
+            ReadResult::Refused(message) => {
                 let finding = Finding::ok("registration", "APIServices", message);
-                return Ok(vec![finding.but(Verdict::Unknown, "")]);
+                return Ok(vec![finding.with_verdict(Verdict::Unknown, "")]);
             }
         };
         let own = format!("{VERSION}.{GROUP}");
@@ -34,20 +38,20 @@ impl CheckSubject<'_> {
         let service = registered
             .and_then(judge::service)
             .unwrap_or_else(default_service);
-        let own_services: Vec<&Value> = all
+        let own_api_services: Vec<&Value> = all
             .iter()
-            .filter(|object| judge::service(object).is_some_and(|other| is_same(&other, &service)))
+            .filter(|object| judge::service(object).is_some_and(|other| is_same_service(&other, &service)))
             .collect();
-        let mut findings: Vec<Finding> = own_services
+        let mut findings: Vec<Finding> = own_api_services
             .iter()
             .flat_map(|object| judge::api_service(object, self.now))
             .collect();
-        let groups = Groups::of(all, &service);
+        let groups = AggregatedGroups::new(all, &service);
         let (workload, arguments) = self.workload(&service).await?;
         let mode = arguments.mode;
         let (definitions, mut installation) = self.definitions(&service, &groups, &arguments).await?;
-        // An observing server needs fewer rights. If the mode is unknown, the rights for deciding are
-        // checked.
+        // If the mode is unknown, the rights for deciding are checked. An observing server needs fewer
+        // rights.
         installation.mode = mode.unwrap_or(installation.mode);
         if registered.is_none() {
             let mend = format!(
@@ -55,14 +59,15 @@ impl CheckSubject<'_> {
                 rights::flags(&installation)
             );
             let finding = Finding::ok("registration", format!("APIService {own}"), "it does not exist");
-            findings.push(finding.but(Verdict::Wrong, mend));
+            findings.push(finding.with_verdict(Verdict::Wrong, mend));
         }
         findings.extend(self.webhooks(&service, &installation, mode).await?);
         findings.extend(definitions);
-        // A Berth outside the hub may run as another user. It reports missing rights at its start.
-        let known = workload.verdict == Verdict::Ok || workload.verdict == Verdict::Wrong;
+        // Without the Deployment, the user of Berth is unknown, so the rights are not checked. Berth itself
+        // reports missing rights when it starts.
+        let is_known = workload.verdict == Verdict::Ok || workload.verdict == Verdict::Wrong;
         findings.push(workload);
-        if known {
+        if is_known {
             findings.extend(self.server_rights(&installation).await?);
         }
         findings.extend(self.leases(&service).await?);
@@ -70,41 +75,41 @@ impl CheckSubject<'_> {
         Ok(findings)
     }
 
-    /// The Service at which the hub reaches Berth: the Service of Berth's APIService, or the default Service
-    /// if the APIService does not exist or cannot be read.
+    /// The Service through which the hub reaches Berth: the Service of Berth's APIService, or the default
+    /// Service if the APIService does not exist or cannot be read.
     pub(crate) async fn service(&self) -> Result<Service> {
         let path = format!("{API_SERVICES}/{VERSION}.{GROUP}");
         let registered = match self.read(&path).await? {
-            Read::Object(object) => judge::service(&object),
-            Read::Absent | Read::Refused(_) => None,
+            ReadResult::Object(object) => judge::service(&object),
+            ReadResult::Absent | ReadResult::Refused(_) => None,
         };
         Ok(registered.unwrap_or_else(default_service))
     }
 
-    /// The Deployment behind `service`: the Deployment of the same name, or the only Deployment in its
-    /// namespace with Berth's label.
-    pub(crate) async fn deployment(&self, service: &Service) -> Result<Read> {
+    /// The Deployment behind `service`: the Deployment of the same name, or the only Deployment with Berth's
+    /// label in the namespace of `service`.
+    pub(crate) async fn deployment(&self, service: &Service) -> Result<ReadResult> {
         let all = format!("/apis/apps/v1/namespaces/{}/deployments", service.namespace);
         let named = self.read(&format!("{all}/{}", service.name)).await?;
-        if !matches!(named, Read::Absent) {
+        if !matches!(named, ReadResult::Absent) {
             return Ok(named);
         }
         let (key, value) = LABEL;
         let labelled = format!("{all}?labelSelector={}%3D{value}", key.replace('/', "%2F"));
         Ok(match self.read(&labelled).await? {
-            Read::Object(list) => match items(&list) {
-                [only] => Read::Object(only.clone()),
-                _ => Read::Absent,
+            ReadResult::Object(list) => match items(&list) {
+                [only] => ReadResult::Object(only.clone()),
+                _ => ReadResult::Absent,
             },
-            Read::Absent | Read::Refused(_) => Read::Absent,
+            ReadResult::Absent | ReadResult::Refused(_) => ReadResult::Absent,
         })
     }
 
-    /// Whether the Deployment of a default installation of Berth exists, even if Berth is not registered.
+    /// Whether the Deployment of a default installation of Berth exists. Such a Berth may not be registered.
     pub(super) async fn has_deployment(&self) -> Result<bool> {
         let Service { name, namespace, .. } = default_service();
         let path = format!("/apis/apps/v1/namespaces/{namespace}/deployments/{name}");
-        Ok(matches!(self.read(&path).await?, Read::Object(_)))
+        Ok(matches!(self.read(&path).await?, ReadResult::Object(_)))
     }
 
     /// Findings about the CustomResourceDefinitions of configurations and of the systems, and the
@@ -112,90 +117,33 @@ impl CheckSubject<'_> {
     async fn definitions(
         &self,
         service: &Service,
-        groups: &Groups<'_>,
+        groups: &AggregatedGroups<'_>,
         arguments: &ServerArguments,
     ) -> Result<(Vec<Finding>, Installation)> {
-        let list = match self.read(DEFINITIONS).await? {
-            Read::Object(list) => list,
-            Read::Absent => Value::Null,
-            Read::Refused(message) => {
+        let definitions = match self.read(DEFINITIONS).await? {
+            ReadResult::Object(list) => list,
+            ReadResult::Absent => Value::Null,
+            ReadResult::Refused(message) => {
                 let finding = Finding::ok("definitions", "CustomResourceDefinitions", message);
-                return Ok((vec![finding.but(Verdict::Unknown, "")], Installation::on_hub()));
+                return Ok((
+                    vec![finding.with_verdict(Verdict::Unknown, "")],
+                    Installation::on_hub(),
+                ));
             }
         };
         let mut installation = Installation {
             service: service.clone(),
             ..Installation::on_hub()
         };
-        let find_definition = |name: &str| {
-            items(&list)
-                .iter()
-                .find(|object| object["metadata"]["name"] == name)
-        };
-        let mut findings = vec![
-            match find_definition("schedulerconfigurations.config.berth.dev") {
-                Some(object) => judge::definition(object),
-                None => Finding::ok(
-                    "definitions",
-                    "schedulerconfigurations.config.berth.dev",
-                    "it does not exist",
-                )
-                .but(
-                    Verdict::Wrong,
-                    "berth manifests crds | kubectl apply --server-side -f -",
-                ),
-            },
-        ];
+        let mut findings = vec![configuration_definition(&definitions)];
         for dialect in berth_dialect_registry::all() {
-            let system = dialect.name();
-            let kinds: Vec<String> = dialect
-                .kinds()
-                .iter()
-                .map(|kind| kind.info())
-                .filter(|info| info.group.contains('.') && !info.group.ends_with(".k8s.io"))
-                .map(|info| format!("{}.{}", info.plural, info.group))
-                .collect();
-            let target = dialect.target();
-            if groups.owned.contains(target.group) {
-                installation.on_hub.remove(system);
-                findings.push(Finding::ok("sources", system, "Berth stores its objects"));
-                continue;
+            let (place, system_findings) = system_sources(&*dialect, &definitions, groups, arguments);
+            match place {
+                Place::Owned => drop(installation.on_hub.remove(dialect.name())),
+                Place::Off => installation = installation.without(dialect.name()),
+                Place::Hub => {}
             }
-            if arguments.is_off(system) {
-                installation = installation.without(system);
-                findings.push(Finding::ok(
-                    "sources",
-                    system,
-                    "off: Berth was started without it",
-                ));
-                continue;
-            }
-            if let Some(server) = groups.foreign.get(target.group) {
-                let message = format!("on the hub, served by {server}");
-                findings.push(Finding::ok("sources", system, message));
-                continue;
-            }
-            let existing: Vec<&Value> = kinds.iter().filter_map(|name| find_definition(name)).collect();
-            if existing.is_empty() {
-                installation = installation.without(system);
-                findings.push(Finding::ok(
-                    "sources",
-                    system,
-                    "off: the hub serves none of its kinds",
-                ));
-                continue;
-            }
-            let absent: Vec<&String> = kinds
-                .iter()
-                .filter(|name| find_definition(name).is_none())
-                .collect();
-            let broken: Vec<Finding> = existing
-                .iter()
-                .map(|object| judge::definition(object))
-                .filter(|finding| finding.verdict != Verdict::Ok)
-                .collect();
-            findings.push(sources(system, existing.len(), &absent));
-            findings.extend(broken);
+            findings.extend(system_findings);
         }
         Ok((findings, installation))
     }
@@ -206,7 +154,7 @@ impl CheckSubject<'_> {
         let subject = format!("Deployment {namespace}/{name}");
         let mut arguments = ServerArguments::default();
         let finding = match self.deployment(service).await? {
-            Read::Object(object) => {
+            ReadResult::Object(object) => {
                 arguments = ServerArguments::of(&object);
                 let number = |field: &Value| field.as_u64().unwrap_or_default();
                 let ready = number(&object["status"]["readyReplicas"]);
@@ -216,7 +164,7 @@ impl CheckSubject<'_> {
                 let finding = Finding::ok("versions", subject, message);
                 match ready >= wanted && ready > 0 {
                     true => finding,
-                    false => finding.but(
+                    false => finding.with_verdict(
                         Verdict::Wrong,
                         format!(
                             "kubectl -n {namespace} describe pods; kubectl -n {namespace} logs deploy/{name}"
@@ -224,50 +172,57 @@ impl CheckSubject<'_> {
                     ),
                 }
             }
-            Read::Absent => {
-                Finding::ok("versions", subject, "Berth runs elsewhere").but(Verdict::Unknown, "")
+            ReadResult::Absent => Finding::ok(
+                "versions",
+                subject,
+                "it does not exist: Berth runs outside the hub, or under another name",
+            )
+            .with_verdict(Verdict::Unknown, ""),
+            ReadResult::Refused(message) => {
+                Finding::ok("versions", subject, message).with_verdict(Verdict::Unknown, "")
             }
-            Read::Refused(message) => Finding::ok("versions", subject, message).but(Verdict::Unknown, ""),
         };
         Ok((finding, arguments))
     }
 
+    /// Findings about the Leases of leader election in the namespace of `service`.
     async fn leases(&self, service: &Service) -> Result<Vec<Finding>> {
         let path = format!(
             "/apis/coordination.k8s.io/v1/namespaces/{}/leases",
             service.namespace
         );
         Ok(match self.read(&path).await? {
-            Read::Object(list) => items(&list)
+            ReadResult::Object(list) => items(&list)
                 .iter()
                 .filter(|lease| lease["metadata"]["name"].as_str().is_some_and(is_election_lease))
                 .filter_map(|lease| judge::lease(lease, self.now))
                 .collect(),
-            Read::Absent => Vec::new(),
-            Read::Refused(message) => {
-                vec![Finding::ok("leader", "leases", message).but(Verdict::Unknown, "")]
+            ReadResult::Absent => Vec::new(),
+            ReadResult::Refused(message) => {
+                vec![Finding::ok("leader", "leases", message).with_verdict(Verdict::Unknown, "")]
             }
         })
     }
 }
 
-/// API groups that other servers than the hub itself serve, according to the APIServices.
-pub(super) struct Groups<'a> {
-    /// Berth's groups.
+/// API groups that the hub's aggregator sends to other servers, according to the APIServices.
+pub(super) struct AggregatedGroups<'a> {
+    /// Groups that Berth serves.
     pub(super) owned: BTreeSet<&'a str>,
-    /// Groups of other servers, such as a system's own API server, with the Service of each.
+    /// Groups of other servers, such as a system's own API server, each with the Service of the server.
     foreign: BTreeMap<&'a str, String>,
 }
 
-impl<'a> Groups<'a> {
-    pub(super) fn of(all: &'a [Value], ours: &Service) -> Self {
+impl<'a> AggregatedGroups<'a> {
+    /// The groups of `api_services`; those of the Service `ours` are Berth's.
+    pub(super) fn new(api_services: &'a [Value], ours: &Service) -> Self {
         let (mut owned, mut foreign) = (BTreeSet::new(), BTreeMap::new());
-        for object in all {
+        for object in api_services {
             let (Some(group), Some(service)) = (object["spec"]["group"].as_str(), judge::service(object))
             else {
                 continue;
             };
-            match is_same(&service, ours) {
+            match is_same_service(&service, ours) {
                 true => drop(owned.insert(group)),
                 false => {
                     let Service { namespace, name, .. } = service;
@@ -284,12 +239,74 @@ fn is_election_lease(name: &str) -> bool {
     name == crate::hub::CONTROLLERS_LEASE || name == berth_hub::store_lease::NAME
 }
 
-fn is_same(one: &Service, other: &Service) -> bool {
+fn is_same_service(one: &Service, other: &Service) -> bool {
     one.name == other.name && one.namespace == other.namespace
 }
 
+/// The CustomResourceDefinition `name` in the list `definitions`.
+fn find_definition<'a>(definitions: &'a Value, name: &str) -> Option<&'a Value> {
+    let mut all = items(definitions).iter();
+    all.find(|object| object["metadata"]["name"] == name)
+}
+
+/// Finding about the CustomResourceDefinition of SchedulerConfigurations.
+fn configuration_definition(definitions: &Value) -> Finding {
+    const NAME: &str = "schedulerconfigurations.config.berth.dev";
+    match find_definition(definitions, NAME) {
+        Some(object) => judge::definition(object),
+        None => Finding::ok("definitions", NAME, "it does not exist").with_verdict(
+            Verdict::Wrong,
+            "berth manifests crds | kubectl apply --server-side -f -",
+        ),
+    }
+}
+
+/// The place of the objects of `dialect` according to the hub's definitions and groups and to Berth's
+/// arguments, and the findings about the system's kinds.
+fn system_sources(
+    dialect: &dyn Dialect,
+    definitions: &Value,
+    groups: &AggregatedGroups<'_>,
+    arguments: &ServerArguments,
+) -> (Place, Vec<Finding>) {
+    let system = dialect.name();
+    let group = dialect.target().group;
+    let one = |message: &str| vec![Finding::ok("sources", system, message)];
+    if groups.owned.contains(group) {
+        return (Place::Owned, one("Berth stores its objects"));
+    }
+    if arguments.is_off(system) {
+        return (Place::Off, one("off: Berth was started without it"));
+    }
+    if let Some(server) = groups.foreign.get(group) {
+        return (Place::Hub, one(&format!("on the hub, served by {server}")));
+    }
+    let kinds: Vec<String> = dialect
+        .kinds()
+        .iter()
+        .map(|kind| kind.info())
+        .filter(|info| info.group.contains('.') && !info.group.ends_with(".k8s.io"))
+        .map(|info| format!("{}.{}", info.plural, info.group))
+        .collect();
+    let existing: Vec<&Value> = kinds
+        .iter()
+        .filter_map(|name| find_definition(definitions, name))
+        .collect();
+    if existing.is_empty() {
+        return (Place::Off, one("off: the hub serves none of its kinds"));
+    }
+    let absent: Vec<&String> = kinds
+        .iter()
+        .filter(|name| find_definition(definitions, name).is_none())
+        .collect();
+    let mut findings = vec![hub_source(system, existing.len(), &absent)];
+    let established = existing.iter().map(|object| judge::definition(object));
+    findings.extend(established.filter(|finding| finding.verdict != Verdict::Ok));
+    (Place::Hub, findings)
+}
+
 /// Finding about a system whose objects are on the hub: `count` kinds exist, and the kinds `absent` do not.
-fn sources(system: &str, count: usize, absent: &[&String]) -> Finding {
+fn hub_source(system: &str, count: usize, absent: &[&String]) -> Finding {
     if absent.is_empty() {
         return Finding::ok("sources", system, format!("on the hub, {count} kinds"));
     }
@@ -299,7 +316,7 @@ fn sources(system: &str, count: usize, absent: &[&String]) -> Finding {
         system,
         format!("on the hub, without {}", names.join(", ")),
     )
-    .but(
+    .with_verdict(
         Verdict::Note,
         "berth manifests crds --systems | kubectl create -f -",
     )
@@ -326,7 +343,7 @@ mod tests {
             ),
             service("placement.kubernetes-fleet.io", Value::Null),
         ];
-        let groups = Groups::of(&all, &berth);
+        let groups = AggregatedGroups::new(&all, &berth);
         assert_eq!(groups.owned, BTreeSet::from(["scheduling.berth.dev"]));
         let foreign = BTreeMap::from([(
             "core.gardener.cloud",

@@ -1,4 +1,5 @@
-//! Judgement of the server's objects. All findings depend only on the objects and the current time.
+//! Findings about objects of the server. The functions read nothing: their findings depend only on the given
+//! objects and the given time.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,19 +12,19 @@ use berth_dialect_contract::names;
 use jiff::SignedDuration;
 use serde_json::Value;
 
-use super::finding::{Finding, Requests, Verdict};
+use super::finding::{Finding, RequestCounts, Verdict};
 
-/// A certificate that expires within this time is reported.
-const SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
-/// Smaller differences of clocks do not count: answers take time, and the `Date` header has whole seconds.
-const DRIFT: SignedDuration = SignedDuration::from_secs(5);
-/// Clocks that differ by more break certificates and heartbeats.
-const SKEW: SignedDuration = SignedDuration::from_mins(1);
+/// Time before the expiry of a certificate at which a warning begins.
+const EXPIRY_WARNING: SignedDuration = SignedDuration::from_hours(14 * 24);
+/// Difference of clocks that is ignored: answers take time, and the `Date` header has whole seconds.
+const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_secs(5);
+/// Difference of clocks from which certificates and heartbeats may count as expired.
+const MAX_CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(1);
 /// Highest number of decisions, or of warnings, that are listed one by one.
-const NAMED: usize = 10;
+const MAX_LISTED: usize = 10;
 
-/// One decision of each system: its path below the version of Berth's group, by system.
-pub(super) fn one_of_each_system(decisions: &[Value]) -> BTreeMap<String, String> {
+/// The path of one decision of each system, below the version of Berth's group, by system.
+pub(super) fn decision_paths(decisions: &[Value]) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for decision in decisions {
         let name = text(&decision["metadata"]["name"]);
@@ -46,18 +47,18 @@ pub(super) fn rules(system: &str, report: &Value) -> Option<Finding> {
     let rules = &report["status"]["rules"];
     (rules["atOdds"] == true).then(|| {
         let message = format!(
-            "decisions go by {}: {}",
+            "decisions follow the rules {}: {}",
             text(&rules["name"]),
             text(&rules["message"])
         );
-        Finding::ok("configuration", format!("rules of {system}"), message).but(
+        Finding::ok("configuration", format!("rules of {system}"), message).with_verdict(
             Verdict::Note,
-            format!("kubectl edit schedulerconfiguration {system} # set rules: Auto, or take it out"),
+            format!("kubectl edit schedulerconfiguration {system} # set rules: Auto, or remove rules"),
         )
     })
 }
 
-/// The Service that an APIService names.
+/// The Service of an APIService, if it has one.
 pub(super) fn service(api_service: &Value) -> Option<Service> {
     let service = &api_service["spec"]["service"];
     Some(Service {
@@ -70,7 +71,7 @@ pub(super) fn service(api_service: &Value) -> Option<Service> {
     })
 }
 
-/// Findings about the availability of an APIService, and about its caBundle or `insecureSkipTLSVerify`.
+/// Findings about the availability of an APIService and its caBundle, or its `insecureSkipTLSVerify`.
 pub(super) fn api_service(object: &Value, now: Timestamp) -> Vec<Finding> {
     let name = text(&object["metadata"]["name"]);
     let mend = service(object).map_or_else(String::new, |service| {
@@ -85,11 +86,11 @@ pub(super) fn api_service(object: &Value, now: Timestamp) -> Vec<Finding> {
         Some((true, _)) => findings.push(Finding::ok("registration", &subject, "Available")),
         Some((false, message)) => findings.push(
             Finding::ok("registration", &subject, format!("not Available: {message}"))
-                .but(Verdict::Wrong, mend),
+                .with_verdict(Verdict::Wrong, mend),
         ),
         None => findings.push(
             Finding::ok("registration", &subject, "the hub has not checked it yet")
-                .but(Verdict::Wrong, format!("kubectl get apiservice {name} -o yaml")),
+                .with_verdict(Verdict::Wrong, format!("kubectl get apiservice {name} -o yaml")),
         ),
     }
     if object["spec"]["insecureSkipTLSVerify"] == true {
@@ -99,7 +100,7 @@ pub(super) fn api_service(object: &Value, now: Timestamp) -> Vec<Finding> {
                 &subject,
                 "any server may answer for it: insecureSkipTLSVerify is set",
             )
-            .but(
+            .with_verdict(
                 Verdict::Wrong,
                 format!(
                     "kubectl patch apiservice {name} --type=json -p '[{{\"op\": \"remove\", \"path\": \"/spec/insecureSkipTLSVerify\"}}]'"
@@ -113,8 +114,8 @@ pub(super) fn api_service(object: &Value, now: Timestamp) -> Vec<Finding> {
     findings
 }
 
-/// Finding about the caBundles of the webhooks of a configuration that call `service`; `None` without
-/// such webhooks.
+/// Finding about the caBundles of the webhooks in a webhook configuration that call `service`; `None` if no
+/// webhook calls it.
 pub(super) fn webhooks(object: &Value, service: &Service, now: Timestamp) -> Option<Finding> {
     let all = object["webhooks"].as_array()?.iter();
     let own: Vec<&Value> = all
@@ -127,7 +128,7 @@ pub(super) fn webhooks(object: &Value, service: &Service, now: Timestamp) -> Opt
     let findings = own
         .iter()
         .map(|webhook| bundle(&subject, &webhook["clientConfig"]["caBundle"], service, now));
-    // One line for all webhooks, since they have one bundle. The worst finding is reported.
+    // The webhooks normally have the same bundle, so only the worst finding is reported.
     let mut worst = findings.max_by_key(|finding| finding.verdict as u8)?;
     if worst.verdict == Verdict::Ok {
         worst.message = format!("{} webhooks; {}", own.len(), worst.message);
@@ -147,16 +148,15 @@ fn bundle(subject: &str, bundle: &Value, service: &Service, now: Timestamp) -> F
             subject,
             "it has no caBundle, so the hub does not trust the server",
         )
-        .but(Verdict::Wrong, renew);
+        .with_verdict(Verdict::Wrong, renew);
     };
     let until = STANDARD
         .decode(encoded)
-        .map_err(|problem| problem.to_string())
+        .map_err(|problem| format!("is not base64: {problem}"))
         .and_then(|pem| last_expiry(&pem));
     match until {
-        Err(problem) => {
-            Finding::ok("registration", subject, format!("its caBundle {problem}")).but(Verdict::Wrong, renew)
-        }
+        Err(problem) => Finding::ok("registration", subject, format!("its caBundle {problem}"))
+            .with_verdict(Verdict::Wrong, renew),
         Ok(until) => expiry(
             "certificates",
             &format!("caBundle of {subject}"),
@@ -167,15 +167,19 @@ fn bundle(subject: &str, bundle: &Value, service: &Service, now: Timestamp) -> F
     }
 }
 
-/// The latest expiry of the certificates of a PEM file.
+/// The latest expiry of the certificates in `pem`.
+///
+/// # Errors
+/// A predicate, such as "is not a certificate: …".
 pub(super) fn last_expiry(pem: &[u8]) -> Result<Timestamp, String> {
-    let list = berth_certs::pem::certificates(pem, Path::new("it")).map_err(|problem| problem.to_string())?;
+    let list = berth_certs::pem::certificates(pem, Path::new("caBundle"))
+        .map_err(|_| "is damaged, or has no certificate in PEM".to_owned())?;
     let mut last: Option<Timestamp> = None;
     for certificate in &list {
         let (_, until) = berth_certs::pem::validity(certificate)?;
         last = last.max(Some(until));
     }
-    last.ok_or_else(|| "holds no certificate".to_owned())
+    last.ok_or_else(|| "has no certificate".to_owned())
 }
 
 /// Finding about a certificate that expires at `until`.
@@ -187,14 +191,15 @@ pub(super) fn expiry(
     mend: &str,
 ) -> Finding {
     let remaining = until.duration_since(now);
-    let day = time::rfc3339(until);
+    let end = time::rfc3339(until);
     if remaining <= SignedDuration::ZERO {
-        Finding::ok(area, subject, format!("ran out at {day}")).but(Verdict::Wrong, mend)
-    } else if remaining < SOON {
+        Finding::ok(area, subject, format!("expired at {end}")).with_verdict(Verdict::Wrong, mend)
+    } else if remaining < EXPIRY_WARNING {
         let hours = remaining.as_hours();
-        Finding::ok(area, subject, format!("runs out at {day}, in {hours} hours")).but(Verdict::Note, mend)
+        Finding::ok(area, subject, format!("expires at {end}, in {hours} hours"))
+            .with_verdict(Verdict::Note, mend)
     } else {
-        Finding::ok(area, subject, format!("holds until {day}"))
+        Finding::ok(area, subject, format!("valid until {end}"))
     }
 }
 
@@ -208,21 +213,24 @@ pub(super) fn certificates(metrics: &str, now: Timestamp) -> Vec<Finding> {
             let subject = labels.split('"').nth(1).unwrap_or("certificate").to_owned();
             #[expect(clippy::cast_possible_truncation, reason = "seconds of this age fit")]
             let until = Timestamp::from_second(value.parse::<f64>().ok()? as i64).ok()?;
-            let mend = "restart the server: it issues what has run out (docs/operate.md, \"Certificates\")";
+            let mend =
+                "restart the server: it renews expired certificates (docs/operate.md, \"Certificates\")";
             Some(expiry("certificates", &subject, until, now, mend))
         })
         .collect()
 }
 
-/// Finding about the server's clock, by its `Date` header, compared with `now`.
+/// Finding about the server's clock: `date` is the header `Date` of an answer, and `now` the time of this
+/// machine.
 pub(super) fn clock(date: Option<&str>, now: Timestamp) -> Finding {
     let server_time = date.and_then(|date| jiff::fmt::rfc2822::parse(date).ok());
     let Some(server_time) = server_time else {
-        return Finding::ok("clock", "server", "it does not send the time").but(Verdict::Unknown, "");
+        return Finding::ok("clock", "server", "it does not send the time")
+            .with_verdict(Verdict::Unknown, "");
     };
     let skew = server_time.timestamp().duration_since(now);
     let difference = skew.abs();
-    let message = match (difference < DRIFT, skew.is_negative()) {
+    let message = match (difference < CLOCK_TOLERANCE, skew.is_negative()) {
         (true, _) => "agrees with this machine's".to_owned(),
         (false, true) => format!("{difference:#} behind this machine's"),
         (false, false) => format!("{difference:#} ahead of this machine's"),
@@ -230,21 +238,22 @@ pub(super) fn clock(date: Option<&str>, now: Timestamp) -> Finding {
     let finding = Finding::ok("clock", "server", message);
     let mend = "timedatectl status # on both machines";
     match difference {
-        difference if difference < DRIFT => finding,
-        difference if difference < SKEW => finding.but(Verdict::Note, mend),
-        _ => finding.but(Verdict::Wrong, mend),
+        difference if difference < CLOCK_TOLERANCE => finding,
+        difference if difference < MAX_CLOCK_SKEW => finding.with_verdict(Verdict::Note, mend),
+        _ => finding.with_verdict(Verdict::Wrong, mend),
     }
 }
 
-/// Findings about the failed checks of `/readyz?verbose`, or one finding if no check failed.
+/// Findings about the failed checks in `text`, the answer to `/readyz?verbose`, or one finding if no check
+/// failed.
 pub(super) fn readiness(text: &str) -> Vec<Finding> {
     let failing: Vec<Finding> = text
         .lines()
         .filter_map(|line| line.strip_prefix("[-]"))
         .map(|line| {
             let name = line.split_whitespace().next().unwrap_or(line);
-            let mend = format!("kubectl get --raw '/readyz/{name}'; the server's log says why");
-            Finding::ok("sources", name, line.to_owned()).but(Verdict::Wrong, mend)
+            let mend = format!("kubectl get --raw '/readyz/{name}'; the server's log has the reason");
+            Finding::ok("sources", name, line.to_owned()).with_verdict(Verdict::Wrong, mend)
         })
         .collect();
     if failing.is_empty() {
@@ -258,7 +267,7 @@ pub(super) fn readiness(text: &str) -> Vec<Finding> {
     failing
 }
 
-/// Finding about whether a CustomResourceDefinition is served.
+/// Finding about the condition `Established` of a CustomResourceDefinition.
 pub(super) fn definition(object: &Value) -> Finding {
     let name = text(&object["metadata"]["name"]);
     match condition(object, "Established") {
@@ -266,25 +275,26 @@ pub(super) fn definition(object: &Value) -> Finding {
         other => {
             let message = other.map_or_else(|| "no condition".to_owned(), |(_, message)| message);
             Finding::ok("definitions", name, format!("not Established: {message}"))
-                .but(Verdict::Wrong, format!("kubectl describe crd {name}"))
+                .with_verdict(Verdict::Wrong, format!("kubectl describe crd {name}"))
         }
     }
 }
 
-/// Finding about whether a SchedulerConfiguration is in force.
+/// Finding about the condition `Valid` of a SchedulerConfiguration.
 pub(super) fn configuration(object: &Value) -> Finding {
     let name = text(&object["metadata"]["name"]);
     match condition(object, "Valid") {
-        Some((false, message)) => Finding::ok("configuration", name, format!("not in force: {message}")).but(
-            Verdict::Wrong,
-            format!("kubectl edit schedulerconfiguration {name}"),
-        ),
+        Some((false, message)) => Finding::ok("configuration", name, format!("not in force: {message}"))
+            .with_verdict(
+                Verdict::Wrong,
+                format!("kubectl edit schedulerconfiguration {name}"),
+            ),
         Some((true, _)) => Finding::ok("configuration", name, "in force"),
         None => Finding::ok("configuration", name, "stored"),
     }
 }
 
-/// Finding about whether a Lease is renewed; `None` if the Lease has no holder or no time of renewal.
+/// Finding about the renewal of a Lease; `None` if the Lease has no holder or no time of renewal.
 pub(super) fn lease(object: &Value, now: Timestamp) -> Option<Finding> {
     let name = text(&object["metadata"]["name"]);
     let spec = &object["spec"];
@@ -292,17 +302,17 @@ pub(super) fn lease(object: &Value, now: Timestamp) -> Option<Finding> {
         .as_str()
         .filter(|holder| !holder.is_empty())?;
     let renewed = time::parse(spec["renewTime"].as_str()?)?;
-    let life = SignedDuration::from_secs(spec["leaseDurationSeconds"].as_i64().unwrap_or(15));
+    let duration = SignedDuration::from_secs(spec["leaseDurationSeconds"].as_i64().unwrap_or(15));
     let age = now.duration_since(renewed);
     let finding = Finding::ok("leader", name, format!("{holder} holds it"));
-    // Another replica takes an expired Lease over within one more duration.
-    if age > life + life + DRIFT {
+    // Another replica should take over an expired Lease within one more lease duration.
+    if age > duration + duration + CLOCK_TOLERANCE {
         let message = format!(
             "{holder} held it until {}, and no replica has taken over",
             time::rfc3339(renewed)
         );
         let namespace = text(&object["metadata"]["namespace"]);
-        return Some(Finding::ok("leader", name, message).but(
+        return Some(Finding::ok("leader", name, message).with_verdict(
             Verdict::Wrong,
             format!("kubectl -n {namespace} get pods; kubectl -n {namespace} logs deploy/berth"),
         ));
@@ -310,8 +320,8 @@ pub(super) fn lease(object: &Value, now: Timestamp) -> Option<Finding> {
     Some(finding)
 }
 
-/// Findings about targets with problems other than readiness: one for each of the first [`NAMED`] warnings,
-/// and one with the number of further warnings.
+/// Findings about targets with problems other than readiness: one for each of the first [`MAX_LISTED`]
+/// warnings, and one with the number of further warnings.
 pub(super) fn targets(targets: &[Value]) -> Vec<Finding> {
     let warnings = targets.iter().flat_map(|target| {
         let warnings = target["status"]["warnings"].as_array().into_iter().flatten();
@@ -324,26 +334,27 @@ pub(super) fn targets(targets: &[Value]) -> Vec<Finding> {
     }
     let mut findings: Vec<Finding> = all
         .iter()
-        .take(NAMED)
+        .take(MAX_LISTED)
         .map(|&(name, warning)| {
             let mend = format!("kubectl get target {name} -o yaml");
-            Finding::ok("targets", name, warning).but(Verdict::Note, mend)
+            Finding::ok("targets", name, warning).with_verdict(Verdict::Note, mend)
         })
         .collect();
-    if all.len() > NAMED {
-        let subject = format!("{} more", all.len() - NAMED);
+    if all.len() > MAX_LISTED {
+        let subject = format!("{} more", all.len() - MAX_LISTED);
         let message = "kubectl get targets -o yaml lists them (status.warnings)";
-        findings.push(Finding::ok("targets", subject, message).but(Verdict::Note, ""));
+        findings.push(Finding::ok("targets", subject, message).with_verdict(Verdict::Note, ""));
     }
     findings
 }
 
 /// Findings about the `decisions` that are not placed, or only in part, with the reasons: one for each of the
-/// first [`NAMED`], and one that counts the rest by reason. The numbers of requests are returned, too.
-pub(super) fn held(decisions: &[Value]) -> (Vec<Finding>, Requests) {
+/// first [`MAX_LISTED`] decisions, and one with the number of further decisions by reason. Also returns the
+/// numbers of requests.
+pub(super) fn unplaced_requests(decisions: &[Value]) -> (Vec<Finding>, RequestCounts) {
     let mut findings = Vec::new();
     let mut rest: BTreeMap<String, usize> = BTreeMap::new();
-    let (mut not_held, mut ignored) = (0, 0);
+    let (mut placed, mut ignored) = (0, 0);
     for decision in decisions {
         let phase = text(&decision["status"]["phase"]);
         ignored += usize::from(phase == "Ignored");
@@ -351,7 +362,7 @@ pub(super) fn held(decisions: &[Value]) -> (Vec<Finding>, Requests) {
             phase,
             "Unschedulable" | "Invalid" | "Partial" | "Pending" | "Releasing"
         ) {
-            not_held += 1;
+            placed += 1;
             continue;
         }
         let (name, namespace) = (&decision["metadata"]["name"], &decision["metadata"]["namespace"]);
@@ -359,7 +370,7 @@ pub(super) fn held(decisions: &[Value]) -> (Vec<Finding>, Requests) {
             "" => phase.to_owned(),
             reason => format!("{phase}, {reason}"),
         };
-        if findings.len() == NAMED {
+        if findings.len() == MAX_LISTED {
             *rest.entry(reason).or_default() += 1;
             continue;
         }
@@ -374,7 +385,7 @@ pub(super) fn held(decisions: &[Value]) -> (Vec<Finding>, Requests) {
             "" => reason,
             message => format!("{reason}: {message}"),
         };
-        findings.push(Finding::ok("held", subject, message).but(Verdict::Note, mend));
+        findings.push(Finding::ok("held", subject, message).with_verdict(Verdict::Note, mend));
     }
     let more: usize = rest.values().sum();
     if more > 0 {
@@ -383,24 +394,25 @@ pub(super) fn held(decisions: &[Value]) -> (Vec<Finding>, Requests) {
             .map(|(reason, count)| format!("{count} {reason}"))
             .collect();
         findings.push(
-            Finding::ok("held", format!("{more} more"), counts.join("; ")).but(
+            Finding::ok("held", format!("{more} more"), counts.join("; ")).with_verdict(
                 Verdict::Note,
                 "kubectl get decisions -A; kubectl get clusterdecisions",
             ),
         );
     }
     if findings.is_empty() {
-        findings.push(Finding::ok("held", "decisions", format!("none of {not_held}")));
+        findings.push(Finding::ok("held", "decisions", format!("none of {placed}")));
     }
-    let requests = Requests {
-        // Requests for other schedulers need no place from Berth.
+    let requests = RequestCounts {
+        // Requests for other schedulers are not counted: Berth does not place them.
         total: decisions.len() - ignored,
-        without_place: decisions.len() - not_held,
+        without_place: decisions.len() - placed,
     };
     (findings, requests)
 }
 
-/// A condition: whether it is True, and its message, or its reason if the message is empty.
+/// The condition of `object` with this type: whether it is True, and its message (or its reason, if the
+/// message is empty). `None` if the object does not have the condition.
 pub(crate) fn condition(object: &Value, r#type: &str) -> Option<(bool, String)> {
     let conditions = object["status"]["conditions"].as_array()?;
     let condition = conditions.iter().find(|condition| condition["type"] == r#type)?;

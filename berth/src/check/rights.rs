@@ -7,7 +7,7 @@ use berth_deploy::{Installation, Set, objects};
 use http::Method;
 use serde_json::{Value, json};
 
-use super::CheckSubject;
+use super::Checker;
 use super::finding::{Finding, Verdict};
 
 /// Rights to read, explain and bind decisions. Each entry has the ClusterRole that grants the right, and the
@@ -24,21 +24,21 @@ const USER_RIGHTS: [(&str, &str, &str, &str); 6] = [
 /// One right, in the form of an access review.
 pub(super) type Right = Value;
 
-/// Rights that a user needs, and that one role binding grants.
+/// Rights that a user needs, and that one RoleBinding or ClusterRoleBinding grants.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RequiredRights {
-    /// The role.
+    /// Name of the role in the binding.
     pub(super) role: String,
     /// The user name.
     pub(super) user: String,
     /// The user's groups.
     pub(super) groups: Vec<String>,
-    /// Rights that the role grants.
+    /// Rights of the role.
     pub(super) rights: Vec<Right>,
 }
 
-/// Rights that Berth needs in an installation, from its manifests.
-pub(super) fn needed(installation: &Installation) -> Vec<RequiredRights> {
+/// Rights that Berth needs in an installation, according to the manifests of the installation.
+pub(super) fn required_rights(installation: &Installation) -> Vec<RequiredRights> {
     let all = objects(installation, Set::Rbac);
     let roles: BTreeMap<(&str, &str, &str), &Value> = all
         .iter()
@@ -95,7 +95,8 @@ pub(super) fn needed(installation: &Installation) -> Vec<RequiredRights> {
     needed
 }
 
-/// The rights of a rule, in `namespace` or (empty) everywhere, for each of its resource names.
+/// The rights that `rule` of a role grants: in `namespace`, or in all namespaces if `namespace` is empty. If
+/// the rule has resource names, each name is a right of its own.
 fn rights(rule: &Value, namespace: &str) -> Vec<Right> {
     let mut all = Vec::new();
     for group in list(&rule["apiGroups"]) {
@@ -141,8 +142,8 @@ pub(super) fn right_text(right: &Right) -> String {
     }
 }
 
-impl CheckSubject<'_> {
-    /// Findings about missing rights of the caller. They are notes, since few users have all rights.
+impl Checker<'_> {
+    /// Findings about missing rights of the caller: notes, since few users need all rights.
     pub(super) async fn own_rights(&self) -> Result<Vec<Finding>> {
         let mut missing: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for (role, verb, resource, subresource) in USER_RIGHTS {
@@ -150,14 +151,16 @@ impl CheckSubject<'_> {
                 "group": "scheduling.berth.dev", "resource": resource, "subresource": subresource, "verb": verb,
             });
             match self
-                .may("selfsubjectaccessreviews", json!({"resourceAttributes": right}))
+                .review_access("selfsubjectaccessreviews", json!({"resourceAttributes": right}))
                 .await?
             {
                 Ok(true) => {}
                 Ok(false) => missing.entry(role).or_default().push(right_text(&right)),
                 Err(message) => {
                     let finding = Finding::ok("rights", "yours", message);
-                    return Ok(vec![finding.but(Verdict::Unknown, "kubectl auth can-i --list")]);
+                    return Ok(vec![
+                        finding.with_verdict(Verdict::Unknown, "kubectl auth can-i --list"),
+                    ]);
                 }
             }
         }
@@ -171,7 +174,7 @@ impl CheckSubject<'_> {
         let user = self.client.user().await?.unwrap_or_else(|| "NAME".to_owned());
         let findings = missing.into_iter().map(|(role, rights)| {
             let name = role.replace(':', "-");
-            Finding::ok("rights", "yours", format!("you may not {}", rights.join(", "))).but(
+            Finding::ok("rights", "yours", format!("you may not {}", rights.join(", "))).with_verdict(
                 Verdict::Note,
                 format!("kubectl create clusterrolebinding {name}-{user} --clusterrole={role} --user={user}"),
             )
@@ -179,18 +182,20 @@ impl CheckSubject<'_> {
         Ok(findings.collect())
     }
 
-    /// Findings about missing rights of Berth on a hub.
+    /// Findings about the rights of Berth on a hub, one for each role.
     pub(super) async fn server_rights(&self, installation: &Installation) -> Result<Vec<Finding>> {
         let mut findings = Vec::new();
-        for needed in needed(installation) {
+        for needed in required_rights(installation) {
             let mut missing = Vec::new();
             for right in &needed.rights {
                 let spec = json!({"user": needed.user, "groups": needed.groups, "resourceAttributes": right});
-                match self.may("subjectaccessreviews", spec).await? {
+                match self.review_access("subjectaccessreviews", spec).await? {
                     Ok(true) => {}
                     Ok(false) => missing.push(right_text(right)),
                     Err(message) => {
-                        findings.push(Finding::ok("rights", "Berth's", message).but(Verdict::Unknown, ""));
+                        findings.push(
+                            Finding::ok("rights", "Berth's", message).with_verdict(Verdict::Unknown, ""),
+                        );
                         return Ok(findings);
                     }
                 }
@@ -200,7 +205,13 @@ impl CheckSubject<'_> {
         Ok(findings)
     }
 
-    pub(crate) async fn may(&self, resource: &str, spec: Value) -> Result<std::result::Result<bool, String>> {
+    /// Creates an access review of the type `resource` with `spec`. Returns whether the right is granted, or
+    /// the message of the refusal if the review may not be created.
+    pub(crate) async fn review_access(
+        &self,
+        resource: &str,
+        spec: Value,
+    ) -> Result<std::result::Result<bool, String>> {
         let kind = match resource {
             "subjectaccessreviews" => "SubjectAccessReview",
             _ => "SelfSubjectAccessReview",
@@ -217,7 +228,7 @@ impl CheckSubject<'_> {
     }
 }
 
-/// Finding about a role that one user needs.
+/// Finding about the role in `needed`, of which the rights `missing` are not granted.
 fn role_finding(needed: &RequiredRights, missing: &[String], installation: &Installation) -> Finding {
     let subject = format!("{} of {}", needed.role, needed.user);
     if missing.is_empty() {
@@ -228,7 +239,7 @@ fn role_finding(needed: &RequiredRights, missing: &[String], installation: &Inst
         0..=5 => String::new(),
         count => format!(" and {} more", count - 5),
     };
-    Finding::ok("rights", subject, format!("missing: {some}{more}")).but(
+    Finding::ok("rights", subject, format!("missing: {some}{more}")).with_verdict(
         Verdict::Wrong,
         format!(
             "berth manifests rbac{} | kubectl apply --server-side -f -",
@@ -243,7 +254,7 @@ pub(super) fn flags(installation: &Installation) -> String {
         true => " --mode=observe".to_owned(),
         false => " --mode=decide".to_owned(),
     };
-    // A system that is not named is off.
+    // A system without a flag is off.
     for dialect in &installation.dialects {
         let place = match installation.on_hub.contains(dialect.name()) {
             true => "hub",

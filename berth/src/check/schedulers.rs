@@ -1,4 +1,4 @@
-//! Whether the systems' own schedulers run on a hub, and so whether Berth decides there or waits.
+//! Findings about the systems' own schedulers on a hub. Berth waits while such a scheduler runs.
 
 use anyhow::Result;
 use berth_configuration::{DECIDING, WAITING};
@@ -8,30 +8,30 @@ use berth_hub::own_schedulers::Renewals;
 use serde_json::Value;
 
 use super::finding::{Finding, Verdict};
-use super::{CheckSubject, Read, items, judge};
+use super::{Checker, ReadResult, items, judge};
 
 /// Path of the SchedulerConfigurations.
 pub(crate) const CONFIGURATIONS: &str = "/apis/config.berth.dev/v1alpha1/schedulerconfigurations";
 
-/// The known state of the scheduler that a system brings along.
+/// State of the scheduler that a system brings along, as far as its Leases show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum SchedulerKnowledge {
-    /// The scheduler runs: it holds this Lease, with this identity.
+pub(crate) enum SchedulerState {
+    /// The scheduler runs: the process with this identity holds this Lease.
     Runs(LeaseName, String),
     /// The scheduler is stopped: none of its Leases is held.
     Stopped,
-    /// The scheduler has no known Lease.
-    Invisible,
-    /// The caller may not read the scheduler's Leases, for this reason.
-    Unread(String),
+    /// The state is unknown, since Berth knows no Lease of the scheduler.
+    WithoutLease,
+    /// The state is unknown, since a Lease cannot be read, with this message.
+    Unreadable(String),
 }
 
-impl CheckSubject<'_> {
-    /// A finding for each system on the hub that brings a scheduler along.
+impl Checker<'_> {
+    /// Findings about the own schedulers of the systems on the hub, one for each system that has one.
     pub(super) async fn schedulers(&self, installation: &Installation) -> Result<Vec<Finding>> {
         let stored = match self.read(CONFIGURATIONS).await? {
-            Read::Object(list) => items(&list).to_vec(),
-            Read::Absent | Read::Refused(_) => Vec::new(),
+            ReadResult::Object(list) => items(&list).to_vec(),
+            ReadResult::Absent | ReadResult::Refused(_) => Vec::new(),
         };
         let mut findings = Vec::new();
         for dialect in installation.hub_dialects() {
@@ -46,12 +46,12 @@ impl CheckSubject<'_> {
         Ok(findings)
     }
 
-    /// Reads the Leases of `scheduler`, and judges by them whether it runs.
-    pub(crate) async fn scheduler_state(&self, scheduler: &OwnScheduler) -> Result<SchedulerKnowledge> {
+    /// Reads the Leases of `scheduler`, and returns the state that they show.
+    pub(crate) async fn scheduler_state(&self, scheduler: &OwnScheduler) -> Result<SchedulerState> {
         let mut renewals = Renewals::default();
         let mut state = match scheduler.leases.is_empty() {
-            true => SchedulerKnowledge::Invisible,
-            false => SchedulerKnowledge::Stopped,
+            true => SchedulerState::WithoutLease,
+            false => SchedulerState::Stopped,
         };
         for name in scheduler.leases {
             let path = format!(
@@ -59,13 +59,13 @@ impl CheckSubject<'_> {
                 name.namespace, name.name
             );
             match self.read(&path).await? {
-                Read::Object(lease) => {
+                ReadResult::Object(lease) => {
                     if let Some(holder) = renewals.holder(*name, Some(&lease), self.now) {
-                        return Ok(SchedulerKnowledge::Runs(*name, holder));
+                        return Ok(SchedulerState::Runs(*name, holder));
                     }
                 }
-                Read::Absent => {}
-                Read::Refused(message) => state = SchedulerKnowledge::Unread(message),
+                ReadResult::Absent => {}
+                ReadResult::Refused(message) => state = SchedulerState::Unreadable(message),
             }
         }
         Ok(state)
@@ -76,48 +76,45 @@ impl CheckSubject<'_> {
 fn finding(
     system: &str,
     scheduler: &OwnScheduler,
-    state: &SchedulerKnowledge,
+    state: &SchedulerState,
     configuration: Option<&Value>,
 ) -> Finding {
     let deciding = configuration.and_then(|object| judge::condition(object, DECIDING));
     let name = scheduler.name;
-    let report = |message: String| Finding::ok("deciding", system, message);
+    let ok = |message: String| Finding::ok("deciding", system, message);
     let takeover = format!("berth takeover {system}");
     match (state, deciding) {
-        (SchedulerKnowledge::Runs(lease, holder), Some((false, message))) if is_waiting(configuration) => {
-            report(format!(
+        (SchedulerState::Runs(lease, holder), Some((false, message))) if is_waiting(configuration) => {
+            ok(format!(
                 "Berth is to decide and waits: {holder} renews {}/{}: {message}",
                 lease.namespace, lease.name
             ))
-            .but(Verdict::Wrong, takeover)
+            .with_verdict(Verdict::Wrong, takeover)
         }
-        (SchedulerKnowledge::Runs(..), Some((true, _))) => report(format!(
+        (SchedulerState::Runs(..), Some((true, _))) => ok(format!(
             "both decide: Berth, since spec.otherScheduler is Ignore, and {name}, which runs"
         ))
-        .but(Verdict::Note, format!("berth handback {system}; {takeover}")),
-        (SchedulerKnowledge::Runs(..), _) => report(format!("{name} decides: it renews its Lease")),
-        (SchedulerKnowledge::Stopped, Some((true, message))) => {
-            report(format!("{message}; {name} is stopped"))
-        }
-        (SchedulerKnowledge::Stopped, Some((false, message))) => report(format!(
+        .with_verdict(Verdict::Note, format!("berth handback {system}; {takeover}")),
+        (SchedulerState::Runs(..), _) => ok(format!("{name} decides: it renews its Lease")),
+        (SchedulerState::Stopped, Some((true, message))) => ok(format!("{message}; {name} is stopped")),
+        (SchedulerState::Stopped, Some((false, message))) => ok(format!(
             "possibly no scheduler decides: {name} is stopped, or runs without its Lease, and {message}"
         ))
-        .but(Verdict::Note, format!("{takeover}; berth handback {system}")),
-        (SchedulerKnowledge::Stopped, None) => {
-            report(format!("{name} is stopped, or runs without its Lease"))
+        .with_verdict(Verdict::Note, format!("{takeover}; berth handback {system}")),
+        (SchedulerState::Stopped, None) => ok(format!("{name} is stopped, or runs without its Lease")),
+        (SchedulerState::WithoutLease, Some((true, message))) => ok(format!(
+            "{message}; {name} holds no Lease, so it is unknown whether it runs"
+        )),
+        (SchedulerState::WithoutLease, _) => {
+            ok(format!("{name} holds no Lease, so it is unknown whether it runs"))
         }
-        (SchedulerKnowledge::Invisible, Some((true, message))) => report(format!(
-            "{message}; {name} holds no Lease, so that it is unknown whether it runs"
-        )),
-        (SchedulerKnowledge::Invisible, _) => report(format!(
-            "{name} holds no Lease, so that it is unknown whether it runs"
-        )),
-        (SchedulerKnowledge::Unread(message), _) => report(message.clone()).but(Verdict::Unknown, ""),
+        (SchedulerState::Unreadable(message), _) => ok(message.clone()).with_verdict(Verdict::Unknown, ""),
     }
 }
 
-/// Whether Berth would decide if the system's own scheduler did not run. By the stored mode alone this is unknown:
-/// a server has a mode of its own for configurations without one.
+/// Whether Berth waits for the system's own scheduler to stop, according to the conditions of
+/// `configuration`. The field `mode` is not enough, since a server has a default for configurations without a
+/// mode.
 fn is_waiting(configuration: Option<&Value>) -> bool {
     let conditions = configuration.and_then(|object| object["status"]["conditions"].as_array());
     let mut conditions = conditions.into_iter().flatten();
@@ -130,7 +127,7 @@ mod tests {
 
     use super::*;
 
-    fn judged(state: &SchedulerKnowledge, mode: &str, deciding: Option<&str>) -> Finding {
+    fn judged(state: &SchedulerState, mode: &str, deciding: Option<&str>) -> Finding {
         let dialect = berth_dialect_registry::by_name("ocm").unwrap();
         let scheduler = dialect.on_hub().scheduler.unwrap();
         let reason = if mode == "Observe" { "Observing" } else { WAITING };
@@ -145,8 +142,8 @@ mod tests {
     fn a_system_that_nobody_or_two_decide_is_told_with_what_mends_it() {
         let dialect = berth_dialect_registry::by_name("ocm").unwrap();
         let lease = dialect.on_hub().scheduler.unwrap().leases[0];
-        let runs = SchedulerKnowledge::Runs(lease, "pod-1".to_owned());
-        let of = |state: &SchedulerKnowledge, mode: &str, deciding| judged(state, mode, deciding).verdict;
+        let runs = SchedulerState::Runs(lease, "pod-1".to_owned());
+        let of = |state: &SchedulerState, mode: &str, deciding| judged(state, mode, deciding).verdict;
         assert_eq!(of(&runs, "Decide", Some("False")), Verdict::Wrong, "it waits");
         assert!(
             judged(&runs, "Decide", Some("False"))
@@ -155,21 +152,18 @@ mod tests {
         );
         assert_eq!(of(&runs, "Decide", Some("True")), Verdict::Note, "both decide");
         assert_eq!(of(&runs, "Observe", Some("False")), Verdict::Ok);
+        assert_eq!(of(&SchedulerState::Stopped, "Decide", Some("True")), Verdict::Ok);
         assert_eq!(
-            of(&SchedulerKnowledge::Stopped, "Decide", Some("True")),
-            Verdict::Ok
-        );
-        assert_eq!(
-            of(&SchedulerKnowledge::Stopped, "Observe", Some("False")),
+            of(&SchedulerState::Stopped, "Observe", Some("False")),
             Verdict::Note,
             "nobody decides"
         );
         assert_eq!(
-            of(&SchedulerKnowledge::Unread("no".to_owned()), "Decide", None),
+            of(&SchedulerState::Unreadable("no".to_owned()), "Decide", None),
             Verdict::Unknown
         );
         assert_eq!(
-            of(&SchedulerKnowledge::Invisible, "Decide", Some("True")),
+            of(&SchedulerState::WithoutLease, "Decide", Some("True")),
             Verdict::Ok
         );
     }

@@ -1,11 +1,11 @@
-//! Arguments of Berth in a Deployment: the mode and the sources.
+//! Arguments of Berth in a Deployment: the mode and the systems that are turned off.
 
 use berth_configuration::Mode;
 use serde_json::Value;
 
 use crate::source::{Place, source};
 
-/// Mode of a server, and systems that are turned off, according to its arguments.
+/// Arguments of a server: the mode, and the systems that are turned off.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct ServerArguments {
     /// The mode, if the arguments set one.
@@ -15,7 +15,7 @@ pub(crate) struct ServerArguments {
 }
 
 impl ServerArguments {
-    /// The arguments of the first container of `deployment`; empty if there are none.
+    /// Parses the arguments of the first container of `deployment`.
     pub(crate) fn of(deployment: &Value) -> Self {
         let arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"].as_array();
         let words: Vec<&str> = arguments
@@ -30,7 +30,7 @@ impl ServerArguments {
             _ => None,
         });
         let mut off = Vec::new();
-        // The last value about a system counts. A server with an invalid value does not start.
+        // The last value about a system counts. Invalid values are skipped: the server itself refuses them.
         for entry in values(&words, "--source")
             .into_iter()
             .filter_map(|text| source(text).ok())
@@ -49,7 +49,7 @@ impl ServerArguments {
     }
 }
 
-/// The values of `flag`, in the same argument or in the next one, in order.
+/// The values of `flag` in order, each written as `--flag=value` or as `--flag value`.
 fn values<'a>(words: &[&'a str], flag: &str) -> Vec<&'a str> {
     let all = words.iter().enumerate();
     all.filter_map(|(at, word)| match word.strip_prefix(flag)? {

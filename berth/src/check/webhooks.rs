@@ -1,16 +1,16 @@
-//! The webhook configurations of a hub: the configurations that an installation needs, and whether the
-//! existing ones point to Berth.
+//! Findings about the webhook configurations of a hub: whether those that an installation needs exist and
+//! call Berth.
 
 use anyhow::Result;
 use berth_configuration::Mode;
 use berth_deploy::{Installation, Service, configuration_name};
 
 use super::finding::{Finding, Verdict};
-use super::{CheckSubject, Read, judge, rights};
+use super::{Checker, ReadResult, judge, rights};
 
 /// Path of the API of webhook configurations.
 pub(super) const WEBHOOKS: &str = "/apis/admissionregistration.k8s.io/v1";
-/// The webhook configurations, as resources and as kinds; in the order of [`berth_deploy::webhooks`].
+/// Resource and kind of each webhook configuration, in the order of [`berth_deploy::webhooks`].
 pub(super) const CONFIGURATIONS: [(&str, &str); 2] = [
     ("mutatingwebhookconfigurations", "MutatingWebhookConfiguration"),
     (
@@ -21,16 +21,16 @@ pub(super) const CONFIGURATIONS: [(&str, &str); 2] = [
 
 /// State of a webhook configuration on a hub.
 enum WebhookState {
-    /// A configuration with webhooks that call Berth, with the finding about them.
+    /// The configuration has webhooks that call Berth; the finding is about these webhooks.
     Calls(Finding),
-    /// There is no configuration, or none of its webhooks calls Berth.
+    /// The configuration does not exist, or none of its webhooks calls Berth.
     Missing,
-    /// The caller may not read the configuration.
+    /// The configuration cannot be read, with this message.
     Refused(String),
 }
 
-impl CheckSubject<'_> {
-    /// Findings about both webhook configurations.
+impl Checker<'_> {
+    /// Findings about the mutating and the validating webhook configuration.
     pub(super) async fn webhooks(
         &self,
         service: &Service,
@@ -41,13 +41,13 @@ impl CheckSubject<'_> {
         let mut configured = Vec::new();
         for (resource, _) in CONFIGURATIONS {
             configured.push(match self.read(&format!("{WEBHOOKS}/{resource}/{name}")).await? {
-                Read::Object(object) => judge::webhooks(&object, service, self.now)
+                ReadResult::Object(object) => judge::webhooks(&object, service, self.now)
                     .map_or(WebhookState::Missing, WebhookState::Calls),
-                Read::Absent => WebhookState::Missing,
-                Read::Refused(message) => WebhookState::Refused(message),
+                ReadResult::Absent => WebhookState::Missing,
+                ReadResult::Refused(message) => WebhookState::Refused(message),
             });
         }
-        // Whether the installation needs each configuration. It needs no configuration without webhooks.
+        // The installation does not need a configuration that would have no webhooks.
         let needed = berth_deploy::webhooks(installation).map(|needed| needed["webhooks"].is_array());
         let mend = format!(
             "berth manifests webhooks{} | kubectl apply --server-side -f -",
@@ -57,6 +57,7 @@ impl CheckSubject<'_> {
     }
 }
 
+/// Findings about the state of each webhook configuration, of which `needed` are needed in `mode`.
 fn findings(
     configured: Vec<WebhookState>,
     needed: [bool; 2],
@@ -69,21 +70,21 @@ fn findings(
         .any(|state| matches!(state, WebhookState::Calls(_)));
     let each = configured.into_iter().zip(CONFIGURATIONS).zip(needed);
     each.map(|((configured, (_, kind)), needed)| {
-        let report = |message: &str| Finding::ok("registration", format!("{kind} {name}"), message);
+        let ok = |message: &str| Finding::ok("registration", format!("{kind} {name}"), message);
         match (configured, mode) {
             (WebhookState::Calls(finding), _) => finding,
-            (WebhookState::Refused(message), _) => report(&message).but(Verdict::Unknown, ""),
-            (WebhookState::Missing, _) if !needed => report("there is none, and no system here needs one"),
+            (WebhookState::Refused(message), _) => ok(&message).with_verdict(Verdict::Unknown, ""),
+            (WebhookState::Missing, _) if !needed => ok("there is none, and no system here needs one"),
             (WebhookState::Missing, Some(Mode::Observe)) => {
-                report("there is none: Berth observes, and guards nothing")
+                ok("there is none, and none is needed: Berth only observes")
             }
             (WebhookState::Missing, None) if !any_calls => {
-                report("there is none: right where Berth observes; where it decides, its guards do not hold")
-                    .but(Verdict::Note, format!("where it decides: {mend}"))
+                ok("there is none: correct if Berth observes; if Berth decides, the guards are not in force")
+                    .with_verdict(Verdict::Note, format!("if Berth decides: {mend}"))
             }
             (WebhookState::Missing, _) => {
-                report("it does not exist, or calls another server: the guards are not in force")
-                    .but(Verdict::Wrong, mend)
+                ok("it does not exist, or calls another server: the guards are not in force")
+                    .with_verdict(Verdict::Wrong, mend)
             }
         }
     })

@@ -23,11 +23,12 @@ pub struct LeaderElectionArgs {
 }
 
 impl LeaderElectionArgs {
-    /// The times, for the record on etcd and the Leases on a hub alike.
+    /// Durations of leader election, by a record on etcd or by Leases on a hub.
     ///
     /// # Errors
-    /// When the times contradict each other.
-    pub fn terms(&self) -> anyhow::Result<LeaseDurations> {
+    /// When the durations do not fit together, such as a renew deadline that is not shorter than the lease
+    /// duration.
+    pub fn durations(&self) -> anyhow::Result<LeaseDurations> {
         LeaseDurations::new(
             self.leader_elect_lease_duration,
             self.leader_elect_renew_deadline,
@@ -44,25 +45,25 @@ mod tests {
     use super::*;
     use crate::cli::{Cli, Command};
 
-    fn terms(flags: &[&str]) -> anyhow::Result<LeaseDurations> {
+    fn durations(flags: &[&str]) -> anyhow::Result<LeaseDurations> {
         let words = ["berth", "serve"].iter().chain(flags);
         match Cli::parse_from(words).command {
-            Command::Serve(args) => args.leader_election.terms(),
+            Command::Serve(args) => args.leader_election.durations(),
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
     fn the_flags_have_the_engines_defaults_and_are_checked() {
-        assert_eq!(terms(&[]).unwrap(), LeaseDurations::default());
-        let problem = terms(&["--leader-elect-lease-duration=3s"])
+        assert_eq!(durations(&[]).unwrap(), LeaseDurations::default());
+        let problem = durations(&["--leader-elect-lease-duration=3s"])
             .unwrap_err()
             .to_string();
         assert!(
             problem.contains("must be shorter than the lease duration"),
             "{problem}"
         );
-        terms(&[
+        durations(&[
             "--leader-elect-lease-duration=15s",
             "--leader-elect-renew-deadline=10s",
         ])

@@ -129,7 +129,7 @@ impl EventContent {
 }
 
 /// Sets the series of `event`: observed `count` times, last at `now`.
-pub(super) fn repeat(event: &mut Value, count: u64, now: Timestamp) {
+pub(super) fn set_series(event: &mut Value, count: u64, now: Timestamp) {
     event["series"] = json!({"count": count, "lastObservedTime": time::rfc3339_micro(now)});
 }
 

@@ -1,6 +1,6 @@
-//! The events of decisions: recorded where bindings are created, and written by a task of their own.
+//! The events of decisions: recorded when a decision is bound, and written by a separate task.
 //!
-//! Decisions do not wait for events: events that come faster than they can be written are dropped and
+//! Decisions do not wait for events. Events that come faster than they can be written are dropped and
 //! counted.
 
 use std::sync::{Arc, Weak};
@@ -19,16 +19,16 @@ use tokio::task::JoinHandle;
 
 use super::event::EventContent;
 use super::metrics::ControllerMetrics;
-use super::series::{Book, Write, WriteResult};
+use super::series::{EventCorrelator, EventWrite, WriteResult};
 
-/// Destination of events.
+/// Destination of events: this server, or a hub.
 #[async_trait]
-pub(crate) trait Sink: Send + Sync + 'static {
-    /// Writes one event; returns the outcome.
-    async fn store(&self, write: Write) -> WriteResult;
+pub(crate) trait EventSink: Send + Sync + 'static {
+    /// Writes one event, and returns the outcome.
+    async fn store(&self, write: EventWrite) -> WriteResult;
 }
 
-/// Destination that stores events among the objects served here.
+/// Destination that stores events in this server.
 pub(crate) struct OwnEvents(pub(crate) Arc<Registry>);
 
 /// The resource of written events.
@@ -39,11 +39,11 @@ const QUEUE_LENGTH: usize = 4096;
 const BATCH: usize = 256;
 /// Highest number of events that are written concurrently, so that they share commits.
 const CONCURRENT_WRITES: usize = 32;
-/// Time for which the first queued event waits for others, so that events of objects that are created one
-/// after the other share commits, too.
-const DELAY: Duration = Duration::from_millis(100);
+/// Time for which the first queued event waits for further events, so that events of objects that are created
+/// one after the other share a commit.
+const BATCH_DELAY: Duration = Duration::from_millis(100);
 
-/// Observer of bindings, which sends their events to a writer.
+/// Observer of bindings, which sends the events of each binding to the task that writes events.
 pub struct Events {
     engine: Weak<Engine>,
     sender: mpsc::Sender<(EventContent, Timestamp)>,
@@ -51,10 +51,9 @@ pub struct Events {
 }
 
 impl Events {
-    /// Events of the bindings of `engine`, stored among the objects of `registry`, and the task that writes
-    /// them.
+    /// Observer of the bindings of `engine`, and the task that stores the events in `registry`.
     #[must_use]
-    pub fn served(
+    pub fn for_registry(
         engine: &Arc<Engine>,
         registry: &Arc<Registry>,
         metrics: Arc<ControllerMetrics>,
@@ -63,18 +62,18 @@ impl Events {
         Self::spawn(engine, sink, metrics)
     }
 
-    /// Events of the bindings of `engine`, written to `sink`, and the task that writes them.
+    /// Observer of the bindings of `engine`, and the task that writes the events to `sink`.
     #[must_use]
     pub(crate) fn spawn(
         engine: &Arc<Engine>,
-        sink: Arc<dyn Sink>,
+        sink: Arc<dyn EventSink>,
         metrics: Arc<ControllerMetrics>,
     ) -> (Self, JoinHandle<()>) {
         let (sender, receiver) = mpsc::channel(QUEUE_LENGTH);
         let writer = Writer {
             sink,
             metrics: Arc::clone(&metrics),
-            book: Book::new(format!("berth-{}", std::process::id())),
+            correlator: EventCorrelator::new(format!("berth-{}", std::process::id())),
         };
         let events = Self {
             engine: Arc::downgrade(engine),
@@ -88,7 +87,7 @@ impl Events {
         if let Some(event) = event
             && self.sender.try_send((event, now)).is_err()
         {
-            self.metrics.event("dropped");
+            self.metrics.count_event("dropped");
         }
     }
 }
@@ -102,8 +101,8 @@ impl BindObserver for Events {
         }
     }
 
-    /// Reports writes that were refused or that others changed in the process, and decisions that another
-    /// writer keeps changing, to the owner of the object. Other errors have no event.
+    /// Reports three errors to the owner of the object: the writes were refused, admission changed the
+    /// writes, or another writer keeps changing the decision. Other errors have no event.
     fn failed(&self, dialect: &str, demand: &Key, error: &BindError) {
         let Some(engine) = self.engine.upgrade() else {
             return;
@@ -135,9 +134,9 @@ impl BindObserver for Events {
 }
 
 struct Writer {
-    sink: Arc<dyn Sink>,
+    sink: Arc<dyn EventSink>,
     metrics: Arc<ControllerMetrics>,
-    book: Book,
+    correlator: EventCorrelator,
 }
 
 impl Writer {
@@ -145,22 +144,22 @@ impl Writer {
         let mut batch = Vec::with_capacity(BATCH);
         while receiver.recv_many(&mut batch, BATCH).await > 0 {
             if batch.len() < BATCH && !receiver.is_closed() {
-                tokio::time::sleep(DELAY).await;
+                tokio::time::sleep(BATCH_DELAY).await;
                 batch.extend(std::iter::from_fn(|| receiver.try_recv().ok()).take(BATCH));
             }
             for (event, now) in batch.drain(..) {
-                if !self.book.note(event, now) {
-                    self.metrics.event("dropped");
+                if !self.correlator.record(event, now) {
+                    self.metrics.count_event("dropped");
                 }
             }
             self.write().await;
         }
     }
 
-    /// Writes queued events. A repeated event that was deleted meanwhile is created again.
+    /// Writes the recorded events. An event that was deleted before its update is created again.
     async fn write(&mut self) {
         for _ in 0..2 {
-            let writes = self.book.take();
+            let writes = self.correlator.take_writes();
             if writes.is_empty() {
                 return;
             }
@@ -171,27 +170,27 @@ impl Writer {
                 .collect()
                 .await;
             for (series, was_stored, result) in results {
-                self.metrics.event(match result {
+                self.metrics.count_event(match result {
                     WriteResult::Stored if was_stored => "repeated",
                     WriteResult::Stored => "created",
                     WriteResult::Gone => "gone",
                     WriteResult::Refused => "failed",
                 });
-                self.book.wrote(&series, result);
+                self.correlator.record_result(&series, result);
             }
         }
     }
 }
 
 #[async_trait]
-impl Sink for OwnEvents {
-    async fn store(&self, write: Write) -> WriteResult {
+impl EventSink for OwnEvents {
+    async fn store(&self, write: EventWrite) -> WriteResult {
         let user = berth_scheduling_rest::actor_user(write.actor);
         let manager = write.actor.replace(':', "-");
         let author = Author {
             user: &user,
             manager: &manager,
-            cause: Some("what became of a decision"),
+            cause: Some("the result of a decision is reported as an Event"),
         };
         let planned = Planned {
             verb: if write.is_stored {
@@ -206,7 +205,7 @@ impl Sink for OwnEvents {
         };
         match self.0.commit(author, vec![planned], Vec::new(), false).await {
             Ok(_) => WriteResult::Stored,
-            Err(error) if write.is_stored && error.why == WriteRefusal::Gone => WriteResult::Gone,
+            Err(error) if write.is_stored && error.reason == WriteRefusal::Gone => WriteResult::Gone,
             // The namespace is being deleted, or the store closes: only the log can report it.
             Err(error) => {
                 tracing::info!(

@@ -1,5 +1,5 @@
-//! Expiry of events: an event that was last observed longer ago than `--event-ttl` is deleted, as by a
-//! kube-apiserver.
+//! Expiry of events: an event whose last observation is longer ago than `--event-ttl` is deleted, as a
+//! kube-apiserver does.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,11 +13,11 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 /// Longest interval between two checks. If events are kept for a shorter time, checks are more frequent.
-const PERIOD: Duration = Duration::from_mins(1);
-/// Highest number of events that are removed in one commit.
+const MAX_INTERVAL: Duration = Duration::from_mins(1);
+/// Highest number of events that are deleted in one commit.
 const BATCH: usize = 256;
 
-/// Starts the task, which deletes events while `leading` is true. A `ttl` of zero keeps events for ever.
+/// Starts the task, which deletes events while `leading` is true. A `ttl` of zero keeps events without limit.
 pub(super) fn spawn(
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
@@ -28,28 +28,28 @@ pub(super) fn spawn(
         if ttl.is_zero() {
             return;
         }
-        let period = PERIOD.min(ttl.max(Duration::from_secs(1)));
+        let interval = MAX_INTERVAL.min(ttl.max(Duration::from_secs(1)));
         loop {
-            tokio::time::sleep(period).await;
+            tokio::time::sleep(interval).await;
             if !*leading.borrow() {
                 continue;
             }
-            if let Err(error) = sweep(&*store, clock.now(), ttl).await {
+            if let Err(error) = delete_expired(&*store, clock.now(), ttl).await {
                 tracing::warn!(%error, "cannot delete expired Events; retrying");
             }
         }
     })
 }
 
-/// Removes the events that were last seen before `now - ttl`.
-async fn sweep(store: &dyn Store, now: Timestamp, ttl: Duration) -> Result<(), StoreError> {
+/// Deletes the events that were last observed before `now - ttl`.
+async fn delete_expired(store: &dyn Store, now: Timestamp, ttl: Duration) -> Result<(), StoreError> {
     let Ok(limit) = now.checked_sub(ttl) else {
         return Ok(());
     };
     let events = store.list(STORED, At::Latest).await?;
     let old: Vec<Step> = events
         .iter(None, None)
-        .filter(|(_, event)| last_seen(event).is_some_and(|seen| seen < limit))
+        .filter(|(_, event)| last_observed(event).is_some_and(|observed| observed < limit))
         .map(|(name, event)| Step {
             verb: Verb::Delete,
             key: Key::new(STORED, &name.namespace, &name.name),
@@ -70,7 +70,7 @@ async fn sweep(store: &dyn Store, now: Timestamp, ttl: Duration) -> Result<(), S
     Ok(())
 }
 
-/// The times of an event of the core API or of `events.k8s.io`.
+/// Time fields of an event of the core API or of `events.k8s.io`.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Times {
@@ -86,9 +86,9 @@ struct Series {
     last_observed_time: Option<String>,
 }
 
-/// The latest of the times of a stored event, including its creation. Only the times are parsed: a whole
-/// parsed event would be cached with the object, and take many times its memory.
-fn last_seen(event: &Object) -> Option<Timestamp> {
+/// The latest time in a stored event, which may be its creation. Only the times are parsed, since a whole
+/// parsed event would be cached with the object and take many times the memory of the object.
+fn last_observed(event: &Object) -> Option<Timestamp> {
     let times: Times = event.view().unwrap_or_default();
     let series = times.series.and_then(|series| series.last_observed_time);
     let fields = [
@@ -141,7 +141,9 @@ mod tests {
         );
         event(&store, "timeless", json!({}));
         let now = time::parse("2026-11-21T12:00:00Z").unwrap();
-        sweep(&store, now, Duration::from_hours(1)).await.unwrap();
+        delete_expired(&store, now, Duration::from_hours(1))
+            .await
+            .unwrap();
         let events = berth_storage::Source::cached(&store, STORED);
         let left: Vec<&str> = events.items.keys().map(|name| &*name.name).collect();
         assert_eq!(left, ["core", "repeats", "timeless"]);
@@ -156,14 +158,14 @@ mod tests {
         let (lead, leading) = watch::channel(false);
         let kept = Arc::clone(&store) as Arc<dyn Store>;
         let task = spawn(kept, Arc::new(FixedClock(now)), Duration::from_hours(1), leading);
-        tokio::time::sleep(PERIOD * 3).await;
+        tokio::time::sleep(MAX_INTERVAL * 3).await;
         assert_eq!(left(), 1, "somebody else leads");
         lead.send(true).unwrap();
-        tokio::time::sleep(PERIOD + Duration::from_secs(1)).await;
+        tokio::time::sleep(MAX_INTERVAL + Duration::from_secs(1)).await;
         assert_eq!(left(), 0);
         event(&store, "old", json!({"eventTime": "2026-11-21T10:00:00Z"}));
         lead.send(false).unwrap();
-        tokio::time::sleep(PERIOD * 3).await;
+        tokio::time::sleep(MAX_INTERVAL * 3).await;
         assert_eq!(left(), 1, "it leads no more");
         task.abort();
     }

@@ -1,4 +1,4 @@
-//! Metrics of the controllers. Metrics that kube-scheduler or client-go have, too, have the same names.
+//! Metrics of the controllers, with the names that kube-scheduler and client-go use for the same values.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -72,7 +72,7 @@ fn attempt_times() -> Histogram {
 }
 
 impl ControllerMetrics {
-    /// All metrics, at zero. They are exposed by [`ControllerMetrics::expose`].
+    /// Metrics with the value zero. [`ControllerMetrics::expose`] adds them to the metrics of a server.
     #[must_use]
     pub fn new() -> Arc<Self> {
         Arc::new(Self {
@@ -151,7 +151,7 @@ impl ControllerMetrics {
     }
 
     /// Counts an event of a decision, by `result`.
-    pub(super) fn event(&self, result: &'static str) {
+    pub(super) fn count_event(&self, result: &'static str) {
         self.events.get_or_create(&EventLabels { result }).inc();
     }
 }
@@ -161,7 +161,7 @@ fn result(attempt: &Attempt<'_>) -> &'static str {
     match attempt.result {
         Ok(outcome) => outcome.as_str(),
         Err(BindError::NotFound(_)) => "Gone",
-        Err(BindError::Moved(_)) => "Conflict",
+        Err(BindError::Conflict(_)) => "Conflict",
         Err(BindError::Observed(_)) => "Observed",
         Err(BindError::Contested(_)) => "Contested",
         Err(_) => "Error",
@@ -169,8 +169,8 @@ fn result(attempt: &Attempt<'_>) -> &'static str {
 }
 
 impl Observer for ControllerMetrics {
-    fn queued(&self, dialect: &'static str, depth: usize) {
-        let queue = QueueLabels { name: dialect };
+    fn queued(&self, queue: &'static str, depth: usize) {
+        let queue = QueueLabels { name: queue };
         if depth > 0 {
             self.adds.get_or_create(&queue).inc();
         }
@@ -179,8 +179,8 @@ impl Observer for ControllerMetrics {
             .set(i64::try_from(depth).unwrap_or(i64::MAX));
     }
 
-    fn taken(&self, dialect: &'static str, depth: usize, waited: Duration) {
-        let queue = QueueLabels { name: dialect };
+    fn taken(&self, queue: &'static str, depth: usize, waited: Duration) {
+        let queue = QueueLabels { name: queue };
         self.depth
             .get_or_create(&queue)
             .set(i64::try_from(depth).unwrap_or(i64::MAX));
@@ -195,7 +195,7 @@ impl Observer for ControllerMetrics {
             dialect: attempt.dialect,
             result: result(attempt),
         };
-        self.pending.attempted(attempt, labels.result);
+        self.pending.record_attempt(attempt, labels.result);
         let queue = QueueLabels {
             name: attempt.dialect,
         };
@@ -204,12 +204,12 @@ impl Observer for ControllerMetrics {
         self.attempt_durations.get_or_create(&labels).observe(seconds);
     }
 
-    fn left(&self, dialect: &'static str, demand: &Key) {
-        self.pending.left(dialect, demand);
+    fn skipped(&self, dialect: &'static str, demand: &Key) {
+        self.pending.remove(dialect, demand);
     }
 
-    fn retried(&self, dialect: &'static str) {
-        self.retries.get_or_create(&QueueLabels { name: dialect }).inc();
+    fn retried(&self, queue: &'static str) {
+        self.retries.get_or_create(&QueueLabels { name: queue }).inc();
     }
 
     fn stepped(&self, stepped: &FinishedStep<'_>) {

@@ -1,4 +1,4 @@
-//! Demands that the controllers could not place, with the time since their first failed attempt: for the
+//! Demands that the controllers could not place, each with the time of its first failed attempt: for the
 //! metrics `scheduler_pending_decisions` and `scheduler_pending_decision_oldest_seconds`.
 
 use std::collections::{BTreeMap, HashMap};
@@ -10,20 +10,20 @@ use berth_dialect_contract::Outcome;
 use berth_engine::controller::Attempt;
 use parking_lot::Mutex;
 
-/// Result of the last attempt at a demand, and the time of the first attempt without a place.
+/// Result of the last attempt at a demand, and the time since which the demand has had no place.
 #[derive(Clone, Copy, Debug)]
 struct PendingState {
     result: &'static str,
     since: Instant,
 }
 
-/// The demands without a place, as this process's controllers know them: at most one entry for each demand.
+/// Demands that have no place after the last attempt of this process, by dialect and key.
 #[derive(Debug, Default)]
 pub(super) struct PendingDemands(Mutex<HashMap<(&'static str, Key), PendingState>>);
 
 impl PendingDemands {
-    /// Records the end of an attempt, with `result` as the label.
-    pub(super) fn attempted(&self, attempt: &Attempt<'_>, result: &'static str) {
+    /// Records the end of an attempt; `result` is the label of the metrics.
+    pub(super) fn record_attempt(&self, attempt: &Attempt<'_>, result: &'static str) {
         let is_pending = match attempt.result {
             Ok(outcome) => matches!(
                 outcome,
@@ -42,12 +42,12 @@ impl PendingDemands {
         }
     }
 
-    /// Forgets a demand that another scheduler decides.
-    pub(super) fn left(&self, dialect: &'static str, demand: &Key) {
+    /// Removes a demand that another scheduler decides.
+    pub(super) fn remove(&self, dialect: &'static str, demand: &Key) {
         self.0.lock().remove(&(dialect, demand.clone()));
     }
 
-    /// Forgets all demands, since this process is no longer the leader.
+    /// Removes all demands, when this process is no longer the leader.
     pub(super) fn clear(&self) {
         self.0.lock().clear();
     }
@@ -105,15 +105,15 @@ mod tests {
         let resource = berth_apimachinery::GroupResource::intern("g.io", "demands");
         let (a, b) = (Key::new(resource, "ns", "a"), Key::new(resource, "ns", "b"));
         let pending = PendingDemands::default();
-        pending.attempted(&attempt(&a, Outcome::Unschedulable), "Unschedulable");
+        pending.record_attempt(&attempt(&a, Outcome::Unschedulable), "Unschedulable");
         let first = pending.0.lock()[&("ocm", a.clone())].since;
-        pending.attempted(&attempt(&a, Outcome::Invalid), "Invalid");
-        pending.attempted(&attempt(&b, Outcome::Invalid), "Invalid");
+        pending.record_attempt(&attempt(&a, Outcome::Invalid), "Invalid");
+        pending.record_attempt(&attempt(&b, Outcome::Invalid), "Invalid");
         assert_eq!(pending.0.lock()[&("ocm", a.clone())].since, first);
         let labels = vec![("dialect", "ocm".to_owned()), ("result", "Invalid".to_owned())];
         assert_eq!(pending.counts(), [(labels, 2.0)]);
         assert!(pending.oldest()[0].1 >= 0.0);
-        pending.attempted(&attempt(&a, Outcome::Scheduled), "Scheduled");
+        pending.record_attempt(&attempt(&a, Outcome::Scheduled), "Scheduled");
         assert_eq!(pending.counts()[0].1, 1.0);
         pending.clear();
         assert!(pending.counts().is_empty());

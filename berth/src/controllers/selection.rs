@@ -17,16 +17,17 @@ pub struct Selection {
     pub reconcilers: Vec<&'static str>,
 }
 
-/// A list of controllers: names, and whether each has to run.
-struct List<'a>(Vec<(&'a str, bool)>);
+/// Entries of `--controllers`: names, and whether each is enabled or, with a leading `-`, excluded.
+struct ControllerList<'a>(Vec<(&'a str, bool)>);
 
-impl<'a> List<'a> {
-    fn read(list: &'a [String], dialects: &[Arc<dyn Dialect>]) -> Self {
+impl<'a> ControllerList<'a> {
+    /// Parses the entries of `--controllers`. An alias of a dialect becomes the name of the dialect.
+    fn parse(list: &'a [String], dialects: &[Arc<dyn Dialect>]) -> Self {
         let entries = list
             .iter()
             .map(|entry| entry.trim())
             .filter(|entry| !entry.is_empty());
-        let read = |entry: &'a str| {
+        let parse = |entry: &'a str| {
             let (name, runs) = match entry.strip_prefix('-') {
                 Some(name) => (name, false),
                 None => (entry, true),
@@ -35,11 +36,11 @@ impl<'a> List<'a> {
             let dialect = dialects.iter().find(has_alias);
             (dialect.map_or(name, |dialect| dialect.name()), runs)
         };
-        Self(entries.map(read).collect())
+        Self(entries.map(parse).collect())
     }
 
-    /// Whether the list enables `name`; `None` if the list has no such entry. A controller that is both named
-    /// and excluded is excluded.
+    /// Whether the list enables or excludes `name`; `None` if the list does not have the name. A name that is
+    /// both enabled and excluded is excluded.
     fn is_enabled(&self, name: &str) -> Option<bool> {
         let entries = self.0.iter().filter(|(entry, _)| *entry == name);
         entries.map(|(_, runs)| *runs).min()
@@ -51,21 +52,21 @@ impl<'a> List<'a> {
         own.or_else(|| self.is_enabled("*")).unwrap_or(false)
     }
 
-    /// The first entry that is not a valid name.
-    fn unknown(&self, known: &[&str]) -> Option<String> {
+    /// The first entry that is neither one of the names `known` nor `*`.
+    fn first_unknown(&self, known: &[&str]) -> Option<String> {
         let mut entries = self.0.iter();
         let invalid = entries.find(|(name, runs)| !known.contains(name) && (*name != "*" || !runs))?;
         Some(format!("{}{}", if invalid.1 { "" } else { "-" }, invalid.0))
     }
 }
 
-/// The controllers of `dialects` that `list` selects: `*` selects all, a name adds one, and `-` before a name
-/// excludes it.
+/// The controllers of `dialects` that `list` selects: `*` selects all, a name adds a controller, and `-`
+/// before a name excludes the controller.
 ///
 /// # Errors
-/// A sentence that names the unknown entry and lists the known ones.
+/// A message with the unknown entry and the known names.
 pub fn select(list: &[String], dialects: &[Arc<dyn Dialect>]) -> Result<Selection, String> {
-    let list = List::read(list, dialects);
+    let list = ControllerList::parse(list, dialects);
     let reconcilers = |dialect: &Arc<dyn Dialect>| -> Vec<&'static str> {
         let reconcilers = dialect.controllers().reconcilers(None);
         reconcilers.iter().map(|reconciler| reconciler.name()).collect()
@@ -76,7 +77,7 @@ pub fn select(list: &[String], dialects: &[Arc<dyn Dialect>]) -> Result<Selectio
         known.extend(dialect.controllers().decider());
         known.extend(reconcilers(dialect));
     }
-    if let Some(entry) = list.unknown(&known) {
+    if let Some(entry) = list.first_unknown(&known) {
         return Err(format!(
             "--controllers: unknown controller {entry:?}; known are *, {}, and each of them with a leading -",
             known.join(", ")

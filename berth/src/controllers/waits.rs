@@ -1,12 +1,12 @@
 //! Events about systems that Berth is configured to decide, but does not decide yet because their own
-//! scheduler runs (docs/take-over.md). The events are about the system's SchedulerConfiguration, even if it
-//! is not stored.
+//! scheduler runs (docs/take-over.md). The events are about the system's SchedulerConfiguration, even if that
+//! configuration is not stored.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use berth_configuration::{DecidingState, Modes, Words, deciding};
+use berth_configuration::{DecidingCondition, DecidingState, Modes, deciding_condition};
 use berth_dialect_contract::{Dialect, Note, NoteType, config};
 use berth_engine::Engine;
 use berth_storage::informer::{self, Handler};
@@ -18,11 +18,11 @@ use tokio::task::JoinHandle;
 use super::event::EventContent;
 use super::events::Events;
 
-/// The action of these events.
+/// Field `action` of the events.
 const ACTION: &str = "Deciding";
 
-/// Reports every system of `engine` that begins to wait, waits with new evidence, or decides after it waited,
-/// while `leading` is true.
+/// Starts the task that, while `leading` is true, reports every system of `engine` for which Berth begins to
+/// wait, waits with new evidence, or decides after a wait.
 pub(super) fn spawn(
     engine: &Arc<Engine>,
     modes: &Arc<Modes>,
@@ -56,13 +56,13 @@ struct WaitReporter {
     waiting: WaitingSystems,
 }
 
-/// The systems that wait, each with the evidence of its own scheduler.
+/// Systems for which Berth waits, each with the evidence that its own scheduler runs.
 #[derive(Default)]
 struct WaitingSystems(BTreeMap<&'static str, Arc<str>>);
 
 impl WaitingSystems {
     /// Records the state of `dialect`, and returns the type of the event to report, if there is one.
-    fn note(&mut self, dialect: &'static str, state: &DecidingState) -> Option<NoteType> {
+    fn record(&mut self, dialect: &'static str, state: &DecidingState) -> Option<NoteType> {
         match state {
             DecidingState::Waits(evidence) => {
                 let before = self.0.insert(dialect, Arc::clone(evidence));
@@ -82,7 +82,7 @@ impl WaitReporter {
         let configurations = self.engine.source().cached(config::RESOURCE);
         let stored = configurations.get("", dialect.name());
         let configuration = stored.map_or(Value::Null, |stored| Value::clone(stored.value()));
-        let Words { reason, message, .. } = deciding(dialect, state, &configuration);
+        let DecidingCondition { reason, message, .. } = deciding_condition(dialect, state, &configuration);
         let note = Note {
             r#type,
             reason,
@@ -103,8 +103,8 @@ impl Handler for WaitReporter {
         }
         let dialects: Vec<Arc<dyn Dialect>> = self.engine.dialects().cloned().collect();
         for dialect in dialects {
-            let state = self.modes.standing(dialect.name());
-            if let Some(r#type) = self.waiting.note(dialect.name(), &state) {
+            let state = self.modes.deciding_state(dialect.name());
+            if let Some(r#type) = self.waiting.record(dialect.name(), &state) {
                 self.report(&*dialect, &state, r#type);
             }
         }
@@ -153,7 +153,7 @@ mod tests {
             (DecidingState::Observes, None),
             (DecidingState::Decides, None),
         ] {
-            assert_eq!(waiting.note("ocm", &state), expected, "{state:?}");
+            assert_eq!(waiting.record("ocm", &state), expected, "{state:?}");
         }
     }
 }

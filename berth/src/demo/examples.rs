@@ -1,11 +1,12 @@
-//! The example manifests, which are built in. Their times are moved to the present.
+//! The example manifests, which are built into the program. The times in the examples are moved to the
+//! present.
 
 use anyhow::{Result, bail};
 use berth_apimachinery::{Timestamp, time};
 use berth_commands::manifest::{self, Document};
 use serde_json::Value;
 
-/// The instant for which the examples were written (docs/concepts.md, "Settled questions").
+/// The time for which the examples were written (docs/concepts.md, "Settled questions").
 const WRITTEN_FOR: &str = "2021-10-28T09:00:00Z";
 
 macro_rules! example {
@@ -46,7 +47,7 @@ pub(super) const ALL: &[(&str, &str)] = &[
     example!("openmcp/unknown-purpose.yaml"),
 ];
 
-/// The objects of one example, with its times moved as if it was written for `now`.
+/// The objects of the example at `path`, with times as if the example was written for `now`.
 ///
 /// # Errors
 /// When there is no such example, or it cannot be read.
@@ -59,7 +60,7 @@ pub(super) fn read(path: &str, now: Timestamp) -> Result<Vec<Document>> {
     if let Some(problem) = problems.first() {
         bail!("{problem}");
     }
-    let base = time::parse(WRITTEN_FOR).expect("the constant is an instant");
+    let base = time::parse(WRITTEN_FOR).expect("the constant is a time");
     for document in &mut documents {
         shift(&mut document.object, now.duration_since(base));
     }

@@ -1,5 +1,5 @@
-//! Heartbeats of the demo's clusters: after a while, schedulers pass over members and workload clusters that
-//! stop sending heartbeats, and no agents run in the demo.
+//! Heartbeats of the demo's clusters. No agents run in the demo, and schedulers refuse members and workload
+//! clusters whose last heartbeat is too old.
 
 use std::time::Duration;
 
@@ -12,23 +12,24 @@ use serde_json::{Value, json};
 
 use super::examples;
 
-/// Interval between heartbeats: less than half of the shortest time after which a system misses a heartbeat
-/// (kcp: one minute).
-const PERIOD: Duration = Duration::from_secs(20);
-/// Longest age of the example heartbeat of a live cluster. Other clusters are silent on purpose.
+/// Interval between heartbeats: less than half of the shortest age at which a system regards a heartbeat as
+/// too old (kcp: one minute).
+const INTERVAL: Duration = Duration::from_secs(20);
+/// Highest age of a heartbeat in the examples with which a cluster counts as live. Older heartbeats are not
+/// renewed, so that the examples also have dead clusters.
 const MAX_AGE: Duration = Duration::from_secs(60);
 
-/// A field with the time of an agent's last heartbeat.
+/// Field of a cluster with the time of the last heartbeat.
 pub(super) struct Heartbeat {
-    /// Path of the object's status.
+    /// Path of the subresource `status` of the cluster.
     path: String,
-    /// Field of the object, as a JSON pointer.
+    /// The field, as a JSON pointer.
     field: &'static str,
 }
 
-/// Sends `heartbeats` until the task is aborted.
-pub(super) async fn keep(client: Client, heartbeats: Vec<Heartbeat>) {
-    let mut ticks = tokio::time::interval(PERIOD);
+/// Sends `heartbeats` at each interval until the task is aborted.
+pub(super) async fn send(client: Client, heartbeats: Vec<Heartbeat>) {
+    let mut ticks = tokio::time::interval(INTERVAL);
     loop {
         ticks.tick().await;
         let now = time::rfc3339(SystemClock.now());
@@ -47,11 +48,11 @@ pub(super) async fn keep(client: Client, heartbeats: Vec<Heartbeat>) {
     }
 }
 
-/// The heartbeats of the example clusters that are alive at `now`.
+/// The heartbeats of the clusters in the examples that are live at `now`.
 ///
 /// # Errors
 /// When an example cannot be read.
-pub(super) fn all(now: Timestamp) -> Result<Vec<Heartbeat>> {
+pub(super) fn of_live_clusters(now: Timestamp) -> Result<Vec<Heartbeat>> {
     let mut list = Vec::new();
     for (file, kind, resource, field) in [
         (
@@ -68,10 +69,10 @@ pub(super) fn all(now: Timestamp) -> Result<Vec<Heartbeat>> {
         ),
     ] {
         let documents = examples::read(file, now)?;
-        let alive = documents
+        let live = documents
             .iter()
-            .filter(|document| document.kind() == kind && is_alive(&document.object, field, now));
-        list.extend(alive.map(|document| Heartbeat {
+            .filter(|document| document.kind() == kind && is_live(&document.object, field, now));
+        list.extend(live.map(|document| Heartbeat {
             path: format!("/apis/{resource}/{}/status", document.name()),
             field,
         }));
@@ -79,7 +80,7 @@ pub(super) fn all(now: Timestamp) -> Result<Vec<Heartbeat>> {
     Ok(list)
 }
 
-fn is_alive(object: &Value, field: &str, now: Timestamp) -> bool {
+fn is_live(object: &Value, field: &str, now: Timestamp) -> bool {
     let last = object
         .pointer(field)
         .and_then(Value::as_str)
@@ -93,7 +94,7 @@ mod tests {
 
     #[test]
     fn silent_clusters_stay_silent() {
-        let heartbeats = all(time::parse("2031-10-28T09:00:00Z").unwrap()).unwrap();
+        let heartbeats = of_live_clusters(time::parse("2031-10-28T09:00:00Z").unwrap()).unwrap();
         let sent = |name: &str| {
             heartbeats
                 .iter()

@@ -1,7 +1,7 @@
-//! Decisions that change without a Binding of the user: a disaster and an eviction, with a user's commands
-//! and the output of `kubectl get`.
+//! The last part of the demo: decisions that change without a Binding, after a cluster is lost, and after a
+//! cluster is evicted. The commands of the user are printed, with the output of `kubectl get`.
 //!
-//! The story changes a cluster as its operator would, and waits for the controllers.
+//! The demo changes a cluster as the operator of the cluster would, and waits for the controllers.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -21,31 +21,33 @@ const WORKLOAD_CLUSTERS: &str = "/apis/workloads.kcp.dev/v1alpha1/workloadcluste
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// Pause before the next check.
 const RETRY_INTERVAL: Duration = Duration::from_millis(10);
-/// Media type of a server's answer to `kubectl get`.
-const AS_TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
+/// Media type that `kubectl get` requests.
+const TABLE_MEDIA_TYPE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
-/// The live part of the story, which writes like a user and reads like `kubectl get`.
-pub(super) struct Live<'a> {
+/// The last part of the demo, with two clients of the server: one writes like a user, the other reads like
+/// `kubectl get`.
+pub(super) struct LiveStory<'a> {
     client: &'a mut Client,
     kubectl: kube::Client,
 }
 
-impl<'a> Live<'a> {
-    /// Creates the part for the server of the kubeconfig at `path`; `client` writes to the server.
+impl<'a> LiveStory<'a> {
+    /// Creates a client that reads from the server of the kubeconfig at `path`; `client` writes to the
+    /// server.
     ///
     /// # Errors
     /// When the kubeconfig cannot be read or used.
     pub(super) async fn new(client: &'a mut Client, path: &Path) -> Result<Self> {
         let config = berth_client::config(Some(path), None).await?;
-        let kubectl = kube::Client::try_from(config).context("making a client")?;
+        let kubectl = kube::Client::try_from(config).context("creating a client for the demo's server")?;
         Ok(Self { client, kubectl })
     }
 
-    /// OCM: the primary cluster is lost, and the decision moves to the backup; when the primary comes back,
-    /// the decision moves back.
+    /// OCM: the primary cluster is lost, and the decision moves to the backup cluster; when the primary
+    /// cluster is back, the decision moves back.
     ///
     /// # Errors
-    /// When the server refuses a step, or nothing moves.
+    /// When the server refuses a step, or the decision does not move.
     pub(super) async fn disaster(&self) -> Result<()> {
         title("Live: a disaster (Open Cluster Management)");
         let decision = "decision placement.ocm";
@@ -62,18 +64,18 @@ impl<'a> Live<'a> {
         self.show_events("story-3", "DecisionUpdate", 2).await
     }
 
-    /// kcp: a workload cluster is evicted, and its namespaces move to another one of their location.
+    /// kcp: a workload cluster is evicted, and its namespaces move to another cluster of the same location.
     ///
     /// # Errors
-    /// When the server refuses a step, or nothing moves.
+    /// When the server refuses a step, or the namespaces do not move.
     pub(super) async fn eviction(&mut self, now: Timestamp) -> Result<()> {
         title("Live: an eviction (kcp)");
-        let evicted = self.home_of("shop").await?;
+        let evicted = self.cluster_of("shop").await?;
         let name = name_of(&evicted);
         let standby = format!("{name}-standby");
         say(&format!("{standby} joins the location of {name}."));
         self.client
-            .put(&copy_of(&evicted, &standby, now), &mut Vec::new())
+            .put(&standby_of(&evicted, &standby, now), &mut Vec::new())
             .await?;
         let new_cluster = self.client.get(&format!("{WORKLOAD_CLUSTERS}/{standby}")).await?;
         self.show("shop", "decision shop.kcp").await?;
@@ -82,28 +84,28 @@ impl<'a> Live<'a> {
         self.patch("workloadcluster", WORKLOAD_CLUSTERS, name, &evict)
             .await?;
         let start = Instant::now();
-        self.until("the namespaces to move", async || {
+        self.wait_for("the namespaces to move", async || {
             Ok((self.namespaces_on(&evicted).await? == 0).then_some(()))
         })
         .await?;
         let after = self.namespaces_on(&new_cluster).await?;
         say(&format!(
-            "Namespaces that left {name} within {}: {before}; on {standby} now: {after}. What they leave is drained by {name}'s syncer:",
+            "Namespaces that left {name} within {}: {before}; on {standby} now: {after}. The syncer of {name} removes their objects there:",
             milliseconds(start)
         ));
-        self.placement("shop").await
+        self.show_placement("shop").await
     }
 
-    /// Prints the placement annotation of a namespace, once its new cluster has adopted the namespace. The
-    /// annotation has the clusters of the namespace, including clusters that the namespace leaves.
-    async fn placement(&self, namespace: &str) -> Result<()> {
+    /// Waits until a cluster has adopted the namespace, and prints the placement annotation of the namespace:
+    /// its clusters, including clusters that it leaves.
+    async fn show_placement(&self, namespace: &str) -> Result<()> {
         let path = format!("/api/v1/namespaces/{namespace}");
         let annotation = async || {
             let namespace = self.client.get(&path).await?;
             let stored = &namespace["metadata"]["annotations"]["scheduling.kcp.dev/placement"];
             Ok::<String, anyhow::Error>(text(stored))
         };
-        self.until("the namespace to be adopted", async || {
+        self.wait_for("the namespace to be adopted", async || {
             Ok(annotation().await?.contains("\"Bound\"").then_some(()))
         })
         .await?;
@@ -114,24 +116,24 @@ impl<'a> Live<'a> {
         Ok(())
     }
 
-    /// The WorkloadCluster of a namespace, once it has one.
-    async fn home_of(&self, namespace: &str) -> Result<Value> {
+    /// Waits until the namespace has a WorkloadCluster, and returns the WorkloadCluster.
+    async fn cluster_of(&self, namespace: &str) -> Result<Value> {
         let path = format!("{DECISIONS}/{namespace}/decisions/{namespace}.kcp");
         let find = async || {
             let places = self.places(&path).await?;
             let all = self.client.get(WORKLOAD_CLUSTERS).await?;
             let mut clusters = all["items"].as_array().into_iter().flatten();
-            let home = places.first().map(|home| &*home.cluster_name);
+            let uid = places.first().map(|place| &*place.cluster_name);
             let found = clusters
-                .find(|cluster| home.is_some() && cluster["metadata"]["uid"].as_str() == home)
+                .find(|cluster| uid.is_some() && cluster["metadata"]["uid"].as_str() == uid)
                 .cloned();
             Ok::<Option<Value>, anyhow::Error>(found)
         };
-        self.until(&format!("namespace {namespace} to be placed"), find)
+        self.wait_for(&format!("namespace {namespace} to be placed"), find)
             .await
     }
 
-    /// Number of namespaces on `cluster`, or on their way to it.
+    /// Number of namespaces that are on `cluster` or pending there.
     async fn namespaces_on(&self, cluster: &Value) -> Result<usize> {
         let path = "/apis/scheduling.berth.dev/v1alpha1/decisions";
         let all = self.client.get(path).await?;
@@ -158,7 +160,7 @@ impl<'a> Live<'a> {
     async fn wait_for_move(&self, namespace: &str, name: &str, cluster: &str) -> Result<()> {
         let start = Instant::now();
         let path = format!("{DECISIONS}/{namespace}/decisions/{name}");
-        self.until(&format!("{name} to move to {cluster}"), async || {
+        self.wait_for(&format!("{name} to move to {cluster}"), async || {
             let places = self.places(&path).await?;
             let is_there = matches!(places.as_slice(), [only] if *only.cluster_name == *cluster);
             Ok(is_there.then_some(()))
@@ -179,18 +181,18 @@ impl<'a> Live<'a> {
         Ok(())
     }
 
-    /// Prints `what` (`<resource> <name>`) of a namespace as `kubectl get` does.
-    async fn show(&self, namespace: &str, what: &str) -> Result<()> {
-        prompt(&format!("kubectl -n {namespace} get {what}"));
-        let (resource, name) = what.split_once(' ').unwrap_or((what, ""));
+    /// Prints `object` (`<resource> <name>`) of a namespace as `kubectl get` does.
+    async fn show(&self, namespace: &str, object: &str) -> Result<()> {
+        prompt(&format!("kubectl -n {namespace} get {object}"));
+        let (resource, name) = object.split_once(' ').unwrap_or((object, ""));
         self.get(&format!("{DECISIONS}/{namespace}/{resource}s/{name}"))
             .await
     }
 
-    /// Shows the events with `reason`, once there are `count`.
+    /// Waits until there are `count` events with `reason`, and prints them.
     async fn show_events(&self, namespace: &str, reason: &str, count: usize) -> Result<()> {
         let path = format!("/api/v1/namespaces/{namespace}/events?fieldSelector=reason={reason}");
-        self.until("the events", async || {
+        self.wait_for("the events", async || {
             let list = self.client.get(&path).await?;
             let found = list["items"].as_array().map_or(0, Vec::len);
             Ok((found >= count).then_some(()))
@@ -202,9 +204,11 @@ impl<'a> Live<'a> {
         self.get(&path).await
     }
 
-    /// Prints the table of the server's answer, with the columns that are always shown.
+    /// Prints the objects at `path` as a table, with the columns that `kubectl get` shows without `-o wide`.
     async fn get(&self, path: &str) -> Result<()> {
-        let request = Request::get(path).header("accept", AS_TABLE).body(Vec::new())?;
+        let request = Request::get(path)
+            .header("accept", TABLE_MEDIA_TYPE)
+            .body(Vec::new())?;
         let answer: Value = self
             .kubectl
             .request(request)
@@ -228,15 +232,15 @@ impl<'a> Live<'a> {
         Ok(())
     }
 
-    /// Repeats `ask` until there is an answer; fails after [`TIMEOUT`].
-    async fn until<T>(&self, what: &str, ask: impl AsyncFn() -> Result<Option<T>>) -> Result<T> {
+    /// Repeats `read` until it returns a result. `condition` completes the error after [`TIMEOUT`].
+    async fn wait_for<T>(&self, condition: &str, read: impl AsyncFn() -> Result<Option<T>>) -> Result<T> {
         let start = Instant::now();
         loop {
-            if let Some(answer) = ask().await? {
-                return Ok(answer);
+            if let Some(result) = read().await? {
+                return Ok(result);
             }
             if start.elapsed() > TIMEOUT {
-                bail!("waited {TIMEOUT:?} for {what}");
+                bail!("waited {TIMEOUT:?} for {condition}");
             }
             tokio::time::sleep(RETRY_INTERVAL).await;
         }
@@ -249,7 +253,7 @@ fn name_of(object: &Value) -> &str {
 
 /// A copy of the workload cluster `cluster` with another name. The copy is ready at `now`, and its spec is
 /// empty.
-fn copy_of(cluster: &Value, name: &str, now: Timestamp) -> Value {
+fn standby_of(cluster: &Value, name: &str, now: Timestamp) -> Value {
     json!({
         "apiVersion": cluster["apiVersion"], "kind": cluster["kind"],
         "metadata": {"name": name, "labels": cluster["metadata"]["labels"]},

@@ -1,4 +1,4 @@
-//! The demo's story, system by system: load, decide, explain, bind.
+//! The main part of the demo: the examples of each system are loaded, decided, explained and bound.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use serde_json::json;
 use super::examples;
 
 const GROUP: &str = "/apis/scheduling.berth.dev/v1alpha1";
-/// Time limit of the wait for a decision.
+/// Longest wait for a decision.
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// Pause before the decision is read again.
 const RETRY_INTERVAL: Duration = Duration::from_millis(10);
@@ -128,7 +128,7 @@ pub(super) async fn karmada(client: &mut Client, now: Timestamp) -> Result<()> {
         wait_for_decision(client, "retail", &decision).await?;
         place(client, "retail", &decision).await?;
     }
-    say("Frankfurt is cordoned. Nothing that is divided moves.");
+    say("Frankfurt is cordoned. Replicas that are already divided do not move.");
     cordon(client, "karmada/fleet.yaml", "frankfurt", now).await?;
     place(client, "retail", "ledger-deployment.karmada").await
 }
@@ -204,7 +204,7 @@ async fn load(client: &mut Client, path: &str, now: Timestamp) -> Result<()> {
     Ok(())
 }
 
-/// Waits for the decision `name`, whose demand a controller creates from the loaded objects.
+/// Waits until the decision `name` exists: a controller creates its demand from the loaded objects.
 async fn wait_for_decision(client: &Client, namespace: &str, name: &str) -> Result<()> {
     let path = format!("{GROUP}/namespaces/{namespace}/decisions/{name}");
     let wait = async {
@@ -214,7 +214,7 @@ async fn wait_for_decision(client: &Client, namespace: &str, name: &str) -> Resu
     };
     tokio::time::timeout(TIMEOUT, wait)
         .await
-        .with_context(|| format!("{namespace}/{name} is not there after {TIMEOUT:?}"))
+        .with_context(|| format!("{namespace}/{name} does not exist after {TIMEOUT:?}"))
 }
 
 /// Prints the scheduler's decision, binds it when a cluster fits, and prints the binding. An empty
@@ -228,13 +228,13 @@ async fn place(client: &Client, namespace: &str, name: &str) -> Result<()> {
     };
     let scheduling = client.get(&format!("{path}/scheduling")).await?;
     let scheduling: Scheduling = serde_json::from_value(scheduling)?;
-    let status = scheduling.status.context("a Scheduling without a status")?;
+    let status = scheduling.status.context("the Scheduling has no status")?;
     let placed = matches!(
         &*status.outcome,
         "Scheduled" | "Partial" | "Unchanged" | "Provision"
     );
     let picked = status.candidates.iter().filter(|candidate| candidate.picked);
-    let state = words::standing(&status.outcome, picked.count(), None);
+    let state = words::request_state(&status.outcome, picked.count(), None);
     let state = terminal::styled(state.style, &state.phrase);
     berth_commands::say!("{shown_name}: {state}: {}", status.message);
     let mut headings = vec!["  CLUSTER", "RANK", "SCORE", "RESULT", "REASON"];

@@ -21,9 +21,9 @@ pub struct HubArgs {
     #[command(flatten)]
     pub delegation: DelegationArgs,
     /// Store of a system's objects: `gardener=hub` on the hub, `gardener=owned` in Berth's own store;
-    /// `gardener=off`: the system is not served. Standalone, every system is `owned`; behind a
-    /// kube-apiserver, an unnamed system is off. The namespaces that kcp places, and the objects that it
-    /// syncs in them, are on the hub even with `kcp=owned`. Repeatable.
+    /// `gardener=off`: the system is not served. A system that is not named is `owned` standalone, and `off`
+    /// behind a kube-apiserver; `hub` needs a kube-apiserver. The namespaces that kcp places, and the
+    /// objects that it syncs in them, are on the hub even with `kcp=owned`. Repeatable.
     #[arg(long, value_parser = source, value_name = "SYSTEM=owned|hub|off")]
     pub source: Vec<Source>,
     /// Registration of Berth on the hub.
@@ -32,7 +32,7 @@ pub struct HubArgs {
 }
 
 impl HubArgs {
-    /// Whether the objects of `dialect` are on the hub; the last flag about the dialect counts.
+    /// Whether the objects of `dialect` are on the hub. The last `--source` of the dialect counts.
     #[must_use]
     pub fn is_on_hub(&self, dialect: &str) -> bool {
         place(&self.source, dialect) == Place::Hub
@@ -45,16 +45,16 @@ impl HubArgs {
         dialects
     }
 
-    /// The namespace of Berth's own lock records on the hub.
+    /// The namespace of Berth's Leases on the hub.
     #[must_use]
     pub fn own_namespace(&self) -> &str {
         &self.registration.service_namespace
     }
 
-    /// Whether there is a hub.
+    /// Whether the server is behind a hub.
     #[must_use]
     pub fn is_aggregated(&self) -> bool {
-        self.aggregated || self.delegation.names_a_hub()
+        self.aggregated || self.delegation.has_kubeconfig()
     }
 }
 

@@ -1,5 +1,5 @@
-//! Namespaces that were just created on the hub: a `kubectl apply` that creates a namespace and then an
-//! object in it must not fail because the copy is still on the way.
+//! Wait for namespaces that were just created on the hub: a `kubectl apply` that creates a namespace and then
+//! an object in it must not fail because the namespace is not copied into the store yet.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,18 +13,18 @@ use http::{HeaderMap, Response};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Client;
 
-/// Time limit of the wait for the hub's answer about a namespace, and for the copy of the namespace.
+/// Longest wait for a namespace, including the hub's answer whether it exists.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// An API in which a create waits for its namespace, if the hub has it.
-pub(crate) struct Arrivals {
+/// An API in which the creation of an object waits until the namespace of the object is copied from the hub.
+pub(crate) struct NamespaceWaiter {
     api: Arc<dyn Api>,
     store: Arc<dyn Store>,
     namespaces: kube::Api<Namespace>,
 }
 
-impl Arrivals {
-    /// Wraps `api`. Namespaces are copied from the hub of `client` into `store`.
+impl NamespaceWaiter {
+    /// Wraps `api`. The namespaces of the hub of `client` are copied into `store`.
     pub(crate) fn new(api: Arc<dyn Api>, store: Arc<dyn Store>, client: Client) -> Self {
         Self {
             api,
@@ -39,7 +39,7 @@ impl Arrivals {
 
     /// Waits until `namespace` is copied, if the hub has it.
     async fn wait_for(&self, namespace: &str) {
-        // The watch begins before the hub is asked, so that no change in between is missed.
+        // The watch begins before the request to the hub, so that no change in between is missed.
         let Ok(mut changes) = self.store.watch(Scope::One(RESOURCE), self.store.revision()) else {
             return;
         };
@@ -55,13 +55,13 @@ impl Arrivals {
 }
 
 #[async_trait]
-impl Api for Arrivals {
+impl Api for NamespaceWaiter {
     fn route(&self, info: &RequestInfo) -> Option<Route> {
         self.api.route(info)
     }
 
-    fn changes(&self, info: &RequestInfo) -> usize {
-        self.api.changes(info)
+    fn changed_bytes(&self, info: &RequestInfo) -> usize {
+        self.api.changed_bytes(info)
     }
 
     fn effort(&self, info: &RequestInfo, headers: &HeaderMap) -> usize {

@@ -2,30 +2,33 @@
 //! deletes expired events.
 
 use async_trait::async_trait;
-use berth_hub::wire::{self, Ask, Wire};
+use berth_hub::wire::{self, HubClient, HubRequest};
 use http::Method;
 use kube::Client;
 use serde_json::{Map, Value};
 
-use crate::controllers::{EventWrite, Sink, WriteResult};
+use crate::controllers::{EventSink, EventWrite, WriteResult};
 
 /// The API version of written events.
 const VERSION: &str = "events.k8s.io/v1";
 
 /// Destination that writes events to the hub.
 pub(crate) struct HubEvents {
-    wire: Wire,
+    wire: HubClient,
 }
 
 impl HubEvents {
     /// A destination that writes through `client`.
     pub(crate) fn new(client: Client) -> Self {
-        Self { wire: Wire(client) }
+        Self {
+            wire: HubClient(client),
+        }
     }
 }
 
-/// The event without the resourceVersion of its object: the revisions of copies have no meaning on the hub.
-fn for_the_hub(mut event: Value) -> Value {
+/// The event without the resourceVersion of the regarding object, since revisions of copies have no meaning
+/// on the hub.
+fn without_revision(mut event: Value) -> Value {
     if let Some(regarding) = event.get_mut("regarding").and_then(Value::as_object_mut) {
         Map::remove(regarding, "resourceVersion");
     }
@@ -33,18 +36,18 @@ fn for_the_hub(mut event: Value) -> Value {
 }
 
 #[async_trait]
-impl Sink for HubEvents {
+impl EventSink for HubEvents {
     async fn store(&self, write: EventWrite) -> WriteResult {
         let collection = wire::collection(VERSION, crate::controllers::EVENTS, &write.namespace);
         let item = format!("{collection}/{}", write.name);
-        let event = for_the_hub(write.object);
+        let event = without_revision(write.object);
         let (method, path) = if write.is_stored {
             // A patch, since the rest of the event does not change.
             (Method::PATCH, &item)
         } else {
             (Method::POST, &collection)
         };
-        let ask = |actor| Ask {
+        let ask = |actor| HubRequest {
             method: method.clone(),
             path,
             actor,
@@ -52,7 +55,8 @@ impl Sink for HubEvents {
         };
         let mut result = self.wire.send(ask(write.actor)).await;
         if matches!(&result, Err(status) if status.code == 403) {
-            // If Berth decides only about its own objects, it has no right to impersonate the actor.
+            // The manifests grant no right to impersonate the actor if Berth stores the objects of the
+            // system. The event is then written as Berth itself.
             result = self.wire.send(ask("")).await;
         }
         match result {

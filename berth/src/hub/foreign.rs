@@ -1,10 +1,10 @@
-//! Check whether another server has a group that Berth is to serve (docs/concepts.md, "Where objects are"):
-//! Berth serves every version of a group, or none.
+//! Check that no other server has an API group that Berth is to serve (docs/concepts.md, "Where objects
+//! are"), since a group cannot be divided between servers: Berth serves every version of a group, or none.
 
 use std::collections::BTreeSet;
 
 use anyhow::{Result, anyhow, bail};
-use berth_aggregation::registration::{Service, whose};
+use berth_aggregation::registration::{Service, service_text};
 use berth_client::root_cause;
 use berth_deploy::Installation;
 use kube::api::ListParams;
@@ -16,8 +16,9 @@ use serde_json::Value;
 /// creates APIServices for CustomResourceDefinitions, too.
 ///
 /// # Errors
-/// When such an APIService is for another Service; the message lists all of them, each with the remedy. When
-/// APIServices cannot be listed; without `strict`, a missing right to list them is only logged.
+/// When APIServices of such groups are for another Service; the message lists all of them, each with the
+/// remedy. Also when APIServices cannot be listed; without `strict`, a missing right to list them is only
+/// logged.
 pub(super) async fn check(client: &Client, installation: &Installation, strict: bool) -> Result<()> {
     let kind = GroupVersionKind::gvk("apiregistration.k8s.io", "v1", "APIService");
     let services: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::from_gvk(&kind));
@@ -50,20 +51,20 @@ fn problems(services: &[Value], installation: &Installation) -> Vec<String> {
         let groups: BTreeSet<&str> = dialect.kinds().iter().map(|kind| kind.info().group).collect();
         let of_dialect = services.iter().filter(|service| {
             let group = service["spec"]["group"].as_str().unwrap_or_default();
-            groups.contains(group) && !is_ours(service, &installation.service)
+            groups.contains(group) && !is_own_service(service, &installation.service)
         });
         problems.extend(of_dialect.map(|service| {
             let name = service["metadata"]["name"].as_str().unwrap_or_default();
             let hint = match service["spec"]["service"].is_object() {
                 true => String::new(),
                 false => format!(
-                    "; kubectl get crd -o name | grep '\\.{}$' shows them",
+                    "; kubectl get crd -o name | grep '\\.{}$' lists its definitions",
                     service["spec"]["group"].as_str().unwrap_or_default()
                 ),
             };
             format!(
-                "APIService {name} is for {}{hint}. Decide over those objects with --source={}=hub, or remove it",
-                whose(&service["spec"]["service"]),
+                "APIService {name} is for {}{hint}. Use --source={}=hub to decide about those objects, or remove the APIService",
+                service_text(&service["spec"]["service"]),
                 dialect.name()
             )
         }));
@@ -71,7 +72,7 @@ fn problems(services: &[Value], installation: &Installation) -> Vec<String> {
     problems
 }
 
-fn is_ours(service: &Value, ours: &Service) -> bool {
+fn is_own_service(service: &Value, ours: &Service) -> bool {
     let reference = &service["spec"]["service"];
     reference["namespace"] == ours.namespace.as_str() && reference["name"] == ours.name.as_str()
 }
@@ -104,11 +105,11 @@ mod tests {
         assert_eq!(
             found,
             [
-                "APIService v1beta1.core.gardener.cloud is for the Service garden/gardener-apiserver. Decide over those \
-                 objects with --source=gardener=hub, or remove it",
+                "APIService v1beta1.core.gardener.cloud is for the Service garden/gardener-apiserver. Use \
+                 --source=gardener=hub to decide about those objects, or remove the APIService",
                 "APIService v9.scheduling.kcp.dev is for kube-apiserver itself (a CustomResourceDefinition); kubectl get \
-                 crd -o name | grep '\\.scheduling.kcp.dev$' shows them. Decide over those objects with \
-                 --source=kcp=hub, or remove it",
+                 crd -o name | grep '\\.scheduling.kcp.dev$' lists its definitions. Use --source=kcp=hub to \
+                 decide about those objects, or remove the APIService",
             ]
         );
         assert!(problems(&services, &Installation::on_hub()).is_empty());

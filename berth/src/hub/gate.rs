@@ -1,8 +1,8 @@
-//! Gate before the virtual API: requests about a system that has not been read from the hub yet get 503 with
-//! Retry-After. Lists and watches that could miss some of the system's objects get 503, too: a controller
-//! that relies on an incomplete list would delete objects that belong to the missing ones. Lists that select
-//! only other systems are answered. PublishedDecisions, whose names have no system, have this check in their
-//! own code.
+//! Gate before the virtual API: requests about a system whose objects are not all read from the hub yet get
+//! 503 with Retry-After. Lists and watches that could miss objects of the system get 503, too, since a
+//! controller that relies on an incomplete list deletes objects that belong to the missing ones. Lists that
+//! select only other systems are answered. PublishedDecisions, whose names do not contain a system, have this
+//! check in their own code.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use axum::body::Body;
 use berth_apimachinery::Status;
 use berth_apimachinery::selector::FieldSelector;
 use berth_apiserver::{Api, AuthorizedRequest, RequestInfo, Route, respond};
-use berth_engine::{Behind, Engine};
+use berth_engine::{Engine, ReadinessError};
 use berth_hub::SyncStatus;
 use berth_scheduling_api::{GROUP, published};
 use berth_scheduling_rest::records::{CLUSTER_RECORDS, RECORDS};
 use berth_scheduling_rest::{behind, names};
 use http::{HeaderMap, Response};
 
-/// Seconds after which a client should list again, since reading a system from the hub takes a moment.
+/// Seconds after which a client should try again. Reading a system from the hub takes a moment.
 const RETRY_AFTER: u32 = 5;
 
 /// An API that refuses requests while the virtual objects may be incomplete.
@@ -46,24 +46,25 @@ fn dialect(info: &RequestInfo) -> Option<&str> {
     names::split(decision).map(|(_, dialect)| dialect)
 }
 
-/// Whether a request is about history, which Berth itself stores and which is always complete.
-fn is_past(info: &RequestInfo) -> bool {
+/// Whether a request is about history, which is always complete, since Berth itself stores it.
+fn is_history(info: &RequestInfo) -> bool {
     [RECORDS, CLUSTER_RECORDS]
         .iter()
         .any(|records| records.resource == info.resource)
         || info.subresource == "history"
 }
 
-/// The refusal of a list or a watch that could miss objects of `held`, the systems that are not read yet.
-fn refusal(info: &RequestInfo, held: impl Iterator<Item = Behind>) -> Option<Status> {
+/// The refusal of a list or a watch that could miss objects of the systems in `held`, which are not read yet;
+/// `None` if the request selects none of these systems.
+fn refusal(info: &RequestInfo, held: impl Iterator<Item = ReadinessError>) -> Option<Status> {
     // An invalid selector is reported elsewhere.
     let fields = FieldSelector::parse(info.query.first("fieldSelector").unwrap_or_default()).ok()?;
     let incomplete: Vec<(&str, String)> = held
         .filter_map(|held| match &held {
-            Behind::Held { dialect, .. } => {
+            ReadinessError::NotSynced { dialect, .. } => {
                 may_select(&fields, dialect).then(|| (*dialect, held.to_string()))
             }
-            Behind::Late { .. } => None,
+            ReadinessError::NotCaughtUp { .. } => None,
         })
         .collect();
     if incomplete.is_empty() {
@@ -90,7 +91,7 @@ fn refusal(info: &RequestInfo, held: impl Iterator<Item = Behind>) -> Option<Sta
     Some(Status::unavailable(text, RETRY_AFTER))
 }
 
-/// Whether objects of `dialect` can match `fields`.
+/// Whether virtual objects of `dialect` can match `fields`.
 fn may_select(fields: &FieldSelector, dialect: &str) -> bool {
     fields.terms.iter().all(|(path, equal, value)| {
         let name = match path.as_str() {
@@ -109,8 +110,8 @@ impl Api for Gate {
         self.api.route(info)
     }
 
-    fn changes(&self, info: &RequestInfo) -> usize {
-        self.api.changes(info)
+    fn changed_bytes(&self, info: &RequestInfo) -> usize {
+        self.api.changed_bytes(info)
     }
 
     fn effort(&self, info: &RequestInfo, headers: &HeaderMap) -> usize {
@@ -123,7 +124,7 @@ impl Api for Gate {
 
     async fn dispatch(&self, request: AuthorizedRequest) -> Response<Body> {
         let info = &request.info;
-        if info.group == GROUP && !is_past(info) && info.resource != published::PLURAL {
+        if info.group == GROUP && !is_history(info) && info.resource != published::PLURAL {
             if let Some(Err(held)) = dialect(info).map(|dialect| self.engine.complete(dialect)) {
                 return respond::status(&behind(&held));
             }
@@ -175,8 +176,8 @@ mod tests {
         }
     }
 
-    fn gardener() -> Behind {
-        Behind::Held {
+    fn gardener() -> ReadinessError {
+        ReadinessError::NotSynced {
             dialect: "gardener",
             why: "still waiting for the hub's seeds".to_owned(),
         }
@@ -226,7 +227,7 @@ mod tests {
     #[test]
     fn the_selector_that_a_refusal_names_is_not_refused() {
         let held = || {
-            let ocm = Behind::Held {
+            let ocm = ReadinessError::NotSynced {
                 dialect: "ocm",
                 why: "w".to_owned(),
             };
@@ -242,7 +243,7 @@ mod tests {
     #[test]
     fn history_is_read_whatever_is_not_read_from_the_hub_yet() {
         let is_history = |resource: &str, subresource: &str| {
-            is_past(&RequestInfo {
+            is_history(&RequestInfo {
                 resource: resource.to_owned(),
                 subresource: subresource.to_owned(),
                 ..RequestInfo::default()

@@ -1,5 +1,5 @@
-//! Checks whether the systems' own schedulers run on the hub. Two schedulers of the same objects would undo
-//! each other's work, so Berth waits until the other one stops (docs/take-over.md).
+//! Monitor of the systems' own schedulers on the hub. Two schedulers of the same objects would undo each
+//! other's work, so Berth waits until the system's own scheduler stops (docs/take-over.md).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,32 +21,30 @@ const INTERVAL: Duration = Duration::from_secs(5);
 /// Results of reading Leases, by name.
 type LeaseReads = BTreeMap<LeaseName, Result<Option<Value>, Status>>;
 
-/// Task that checks the systems' own schedulers.
+/// Task that regularly checks whether the systems' own schedulers run.
 pub(crate) struct SchedulerMonitor {
     client: Client,
     engine: Arc<Engine>,
     modes: Arc<Modes>,
     schedulers: Vec<(&'static str, OwnScheduler)>,
     renewals: Renewals,
-    /// The systems whose scheduler has a known state.
+    /// The systems whose scheduler has been seen running or stopped.
     known: BTreeSet<&'static str>,
 }
 
-/// State of one scheduler according to its Leases. The texts are clauses of messages.
+/// State of one scheduler according to its Leases, with a text for messages.
 #[derive(Debug, PartialEq, Eq)]
 enum SchedulerState {
+    /// The scheduler renews a Lease.
     Runs(String),
+    /// The scheduler renews none of its Leases.
     Stopped,
-    /// The Leases cannot be read; `is_transient` is true if the problem may end by itself.
-    Unknown {
-        text: String,
-        is_transient: bool,
-    },
+    /// A Lease cannot be read; `is_transient` is true if the problem may end by itself.
+    Unknown { text: String, is_transient: bool },
 }
 
 impl SchedulerMonitor {
-    /// Creates the task for the systems whose objects are on the hub behind `client`, according to
-    /// `is_on_hub`.
+    /// Creates the task for the systems whose objects are on the hub of `client` according to `is_on_hub`.
     pub(crate) fn new(
         client: Client,
         engine: &Arc<Engine>,
@@ -65,7 +63,7 @@ impl SchedulerMonitor {
         }
     }
 
-    /// Checks once, and then again at each interval until the handle is aborted.
+    /// Checks once, and then at each interval until the returned task is aborted.
     pub(crate) async fn begin(mut self) -> JoinHandle<()> {
         self.check().await;
         tokio::spawn(async move {
@@ -100,7 +98,11 @@ impl SchedulerMonitor {
                     None
                 }
             };
-            if self.modes.own_schedulers().note(dialect, evidence.as_deref()) {
+            if self
+                .modes
+                .own_schedulers()
+                .set_evidence(dialect, evidence.as_deref())
+            {
                 has_changed = true;
                 self.log(dialect, evidence.as_deref());
             }
@@ -115,17 +117,17 @@ impl SchedulerMonitor {
         if self.modes.of(dialect) == Mode::Observe {
             return;
         }
-        match (seen, self.modes.standing(dialect)) {
+        match (seen, self.modes.deciding_state(dialect)) {
             (Some(seen), DecidingState::Waits(_)) => tracing::warn!(
                 dialect,
                 seen,
-                "another scheduler is not stopped, so that Berth observes until it is, or until spec.otherScheduler is \
-                 Ignore (docs/take-over.md)"
+                "the system's own scheduler is not known to be stopped, so Berth only observes: stop that scheduler, or set \
+                 spec.otherScheduler to Ignore (docs/take-over.md)"
             ),
             (Some(seen), _) => tracing::warn!(
                 dialect,
                 seen,
-                "another scheduler runs, and Berth decides beside it, since spec.otherScheduler is Ignore"
+                "the system's own scheduler is not known to be stopped, and Berth decides beside it, since spec.otherScheduler is Ignore"
             ),
             (None, _) => tracing::info!(dialect, "the system's own scheduler does not run"),
         }
@@ -154,7 +156,7 @@ fn scheduler_state(
             Err(status) => {
                 let text = format!(
                     "it is not known whether {} runs: its Lease {lease} cannot be read ({}); `berth manifests rbac` has the \
-                     right that this takes",
+                     right to read it",
                     scheduler.name, status.message
                 );
                 let is_transient = status.code != 403;

@@ -10,7 +10,7 @@ use clap::Args;
 use jiff::SignedDuration;
 
 /// The annotation that requests a new CA before the current one is due for renewal.
-const ROTATE: &str = "scheduling.berth.dev/rotate-ca";
+const ROTATE_ANNOTATION: &str = "scheduling.berth.dev/rotate-ca";
 
 /// Arguments about Berth's Service on the hub, and the CA that the hub trusts.
 #[derive(Args, Clone, Debug, Default)]
@@ -19,14 +19,14 @@ pub struct RegistrationArgs {
     /// The namespace of the Service through which the hub reaches Berth.
     #[arg(long, env = "BERTH_SERVICE_NAMESPACE", default_value = "berth-system")]
     pub service_namespace: String,
-    /// The name of that Service, which is also in the serving certificate.
+    /// The name of the Service through which the hub reaches Berth; it is also in the serving certificate.
     #[arg(long, default_value = "berth")]
     pub service_name: String,
-    /// The port of that Service.
+    /// The port of the Service through which the hub reaches Berth.
     #[arg(long, default_value_t = 443)]
     pub service_port: u16,
     /// The Secret, in the namespace of the Service, of a CA that all servers share. The first server creates
-    /// it; it is renewed automatically. If omitted, each server has its own CA in its data folder. An
+    /// the CA, which is renewed automatically. If omitted, each server has its own CA in its data folder. An
     /// annotation `scheduling.berth.dev/rotate-ca` on the Secret requests a new CA early.
     #[arg(long, value_name = "NAME", conflicts_with = "tls_cert_file")]
     pub ca_secret: Option<String>,
@@ -45,7 +45,7 @@ pub struct RegistrationArgs {
 }
 
 impl RegistrationArgs {
-    /// The Service.
+    /// The Service through which the hub reaches Berth.
     #[must_use]
     pub fn service(&self) -> Service {
         Service {
@@ -59,14 +59,14 @@ impl RegistrationArgs {
     /// files.
     ///
     /// # Errors
-    /// When a step of a rotation would be too long for a duration.
+    /// When `--ca-rotation-step` is too long.
     pub(crate) fn issuer(&self, has_certificate_files: bool) -> Result<Issuer> {
         Ok(
             match (&self.ca_secret, has_certificate_files, &self.ca_bundle_file) {
                 (Some(secret), ..) => Issuer::Shared(SharedCaOptions {
                     secret: secret.clone(),
                     step: SignedDuration::try_from(self.ca_rotation_step).context("--ca-rotation-step")?,
-                    rotate_annotation: ROTATE.to_owned(),
+                    rotate_annotation: ROTATE_ANNOTATION.to_owned(),
                 }),
                 (None, true, Some(file)) => Issuer::File(file.clone()),
                 (None, true, None) => Issuer::External,

@@ -1,5 +1,5 @@
-//! Check for rights and objects that are missing on the hub, before the server starts to serve. The message
-//! has a remedy for each of them.
+//! Check of the rights and objects that Berth needs on the hub, before the server starts to serve. The
+//! message has a remedy for each missing right and object.
 
 use std::time::Duration;
 
@@ -17,8 +17,8 @@ use super::HubArgs;
 
 /// Longest wait for a hub that is out of reach.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// Pause before the next attempt.
-const PAUSE: Duration = Duration::from_secs(1);
+/// Pause before the next attempt to reach the hub.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// The key of the aggregator's CA in the ConfigMap. Without this CA, requests through the aggregator are not
 /// authenticated.
 const PROXY_CA: &str = "requestheader-client-ca-file";
@@ -27,8 +27,8 @@ const PROXY_CA: &str = "requestheader-client-ca-file";
 /// needs fewer rights if it is only `observing`.
 ///
 /// # Errors
-/// When the hub cannot be reached, or rights or objects are missing. The message has a remedy for each of
-/// them.
+/// When the hub cannot be reached, or rights or objects are missing. The message lists all that are missing,
+/// each with a remedy.
 pub async fn run(clients: &Clients, args: &HubArgs, observing: bool) -> Result<()> {
     let authentication = identity(&clients.authentication).await?;
     let authorization = identity(&clients.authorization).await?;
@@ -39,7 +39,7 @@ pub async fn run(clients: &Clients, args: &HubArgs, observing: bool) -> Result<(
     {
         problems.push(problem);
     }
-    let questions = [
+    let reviews = [
         (
             &clients.authentication,
             &authentication,
@@ -53,7 +53,7 @@ pub async fn run(clients: &Clients, args: &HubArgs, observing: bool) -> Result<(
             "subjectaccessreviews",
         ),
     ];
-    for (client, user, group, resource) in questions {
+    for (client, user, group, resource) in reviews {
         if let Some(problem) = review_problem(client, user, group, resource).await? {
             problems.push(problem);
         }
@@ -70,7 +70,7 @@ pub async fn run(clients: &Clients, args: &HubArgs, observing: bool) -> Result<(
                 .chain([berth_hub::mirror::QUOTAS])
                 .map(|resource| (resource, list)),
         );
-        read_resources.push((berth_aggregation::policies::READ, get));
+        read_resources.push((berth_aggregation::policies::SERVICES, get));
     }
     for ((group, resource), verbs) in read_resources {
         if let Some(problem) = read_problem(&clients.objects, group, resource, verbs).await? {
@@ -83,7 +83,7 @@ pub async fn run(clients: &Clients, args: &HubArgs, observing: bool) -> Result<(
     bail!("the hub is not ready for Berth:\n- {}", problems.join("\n- "))
 }
 
-/// Berth's user on the hub. Waits a while for a hub that is out of reach.
+/// The name of Berth's user on the hub. Waits up to [`TIMEOUT`] for a hub that is out of reach.
 async fn identity(client: &Client) -> Result<String> {
     let path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
     let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
@@ -94,12 +94,14 @@ async fn identity(client: &Client) -> Result<String> {
                 let name = answer["status"]["userInfo"]["username"].as_str();
                 return Ok(name.unwrap_or_default().to_owned());
             }
-            Err(problem) if problem.passing && start.elapsed() < TIMEOUT => {
+            Err(problem) if problem.temporary && start.elapsed() < TIMEOUT => {
                 tracing::warn!(%problem, "the hub does not answer yet; retrying");
-                tokio::time::sleep(PAUSE).await;
+                tokio::time::sleep(RETRY_INTERVAL).await;
             }
             Err(problem) => {
-                bail!("cannot create a SelfSubjectReview on the hub, to learn which user Berth is: {problem}")
+                bail!(
+                    "cannot create a SelfSubjectReview on the hub, which returns the name of Berth's user: {problem}"
+                )
             }
         }
     }
@@ -114,7 +116,8 @@ async fn trust_problem(client: &Client, user: &str) -> Option<String> {
             let missing = data.get(PROXY_CA).is_none_or(|pem| pem.trim().is_empty());
             missing.then(|| {
                 format!(
-                    "the ConfigMap {NAMESPACE}/{NAME} has no key {PROXY_CA:?}, so the aggregator cannot pass users on: start kube-apiserver with --requestheader-client-ca-file, --proxy-client-cert-file \
+                    "the ConfigMap {NAMESPACE}/{NAME} has no key {PROXY_CA:?}, so Berth cannot authenticate requests through \
+                     the aggregator: start kube-apiserver with --requestheader-client-ca-file, --proxy-client-cert-file \
                      and --proxy-client-key-file"
                 )
             })
@@ -138,7 +141,7 @@ async fn trust_problem(client: &Client, user: &str) -> Option<String> {
 
 /// Problem with the right to create a review.
 async fn review_problem(client: &Client, user: &str, group: &str, resource: &str) -> Result<Option<String>> {
-    if allowed(client, "create", group, resource, "").await? {
+    if is_allowed(client, "create", group, resource, "").await? {
         return Ok(None);
     }
     Ok(Some(format!(
@@ -156,7 +159,7 @@ async fn read_problem(
     verbs: &[&str],
 ) -> Result<Option<String>> {
     for verb in verbs {
-        if !allowed(client, verb, group, resource, "").await? {
+        if !is_allowed(client, verb, group, resource, "").await? {
             let user = identity(client).await?;
             let dotted = if group.is_empty() {
                 String::new()
@@ -177,7 +180,7 @@ async fn read_problem(
 /// Problem with the right to write Berth's lock records.
 async fn lock_problem(client: &Client, namespace: &str) -> Result<Option<String>> {
     for verb in ["get", "create", "update"] {
-        if !allowed(client, verb, "coordination.k8s.io", "leases", namespace).await? {
+        if !is_allowed(client, verb, "coordination.k8s.io", "leases", namespace).await? {
             let user = identity(client).await?;
             return Ok(Some(format!(
                 "User {user:?} may not {verb} leases.coordination.k8s.io in the namespace {namespace}; the Role \
@@ -190,8 +193,14 @@ async fn lock_problem(client: &Client, namespace: &str) -> Result<Option<String>
     Ok(None)
 }
 
-/// Asks the hub whether the client's own user may do something, in `namespace` or (empty) everywhere.
-async fn allowed(client: &Client, verb: &str, group: &str, resource: &str, namespace: &str) -> Result<bool> {
+/// Whether the client's own user has a right in `namespace`, or in all namespaces if `namespace` is empty.
+async fn is_allowed(
+    client: &Client,
+    verb: &str,
+    group: &str,
+    resource: &str,
+    namespace: &str,
+) -> Result<bool> {
     let review = json!({
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SelfSubjectAccessReview",
@@ -204,7 +213,7 @@ async fn allowed(client: &Client, verb: &str, group: &str, resource: &str, names
     Ok(answer["status"]["allowed"] == true)
 }
 
-/// Flag of kubectl for a user as the subject of a binding.
+/// Flag of `kubectl create rolebinding` for the user as the subject.
 fn subject(user: &str) -> String {
     match user.strip_prefix("system:serviceaccount:") {
         Some(account) => format!("--serviceaccount={account}"),

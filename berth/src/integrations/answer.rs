@@ -1,8 +1,8 @@
-//! The clusters of one decision, as flat keys that templates can use.
+//! Answers about one decision: its clusters, each as flat keys that templates can use.
 
 use berth_apimachinery::{FieldError, Status, Timestamp, field};
 use berth_engine::Snapshot;
-use berth_multicluster::flat::{self, About, Entry};
+use berth_multicluster::flat::{self, DecisionName, Entry};
 use berth_scheduling_rest::names;
 use berth_scheduling_rest::projection::{CLUSTER_DECISIONS, DECISIONS};
 use serde_json::{Value, json};
@@ -20,8 +20,8 @@ impl DecisionReference {
     /// Parses Argo CD's `input.parameters`, which name a decision.
     ///
     /// # Errors
-    /// The unknown keys and the values that are not texts; without those, a missing name.
-    pub(super) fn of_parameters(parameters: &Value) -> Result<Self, Status> {
+    /// All unknown keys and all values that are not strings; if there are none of these, a missing name.
+    pub(super) fn from_parameters(parameters: &Value) -> Result<Self, Status> {
         const PATH: &str = "input.parameters";
         let mut errors = Vec::new();
         let keys = parameters.as_object();
@@ -41,7 +41,7 @@ impl DecisionReference {
                 errors.push(FieldError::type_invalid(
                     format!("{PATH}.{field}"),
                     other.clone(),
-                    "must be a text",
+                    "must be a string",
                 ));
                 String::new()
             }
@@ -49,7 +49,7 @@ impl DecisionReference {
         let (namespace, name) = (text("namespace"), text("name"));
         if name.is_empty() && errors.is_empty() {
             let detail =
-                "the name of a Decision, <object>.<system>; namespace is left out for a ClusterDecision";
+                "the name of a Decision, <object>.<system>; without namespace, the name of a ClusterDecision";
             errors.push(FieldError::required(format!("{PATH}.name"), detail));
         }
         if errors.is_empty() {
@@ -58,14 +58,17 @@ impl DecisionReference {
         Err(Status::bad_request(field::aggregate(&errors)))
     }
 
-    /// The system in the name.
+    /// The system in the decision's name.
+    ///
+    /// # Errors
+    /// 404 when the name does not contain a system.
     pub(super) fn system(&self) -> Result<&str, Status> {
         names::split(&self.name)
             .map(|(_, system)| system)
             .ok_or_else(|| self.not_found())
     }
 
-    /// The answer 404: an error and no list of clusters, so that the tools remove nothing.
+    /// The error 404, in place of an empty list of clusters, with which the tools would remove objects.
     pub(super) fn not_found(&self) -> Status {
         let resource = if self.namespace.is_empty() {
             CLUSTER_DECISIONS
@@ -90,16 +93,16 @@ pub(super) fn clusters(
     let demand = names::demand(dialect, &*snapshot.inventory, &reference.namespace, source);
     let view = demand.and_then(|demand| snapshot.inventory.demand(&demand, now));
     let view = view.ok_or_else(|| reference.not_found())?;
-    let about = About {
+    let decision_name = DecisionName {
         system: dialect.name(),
         namespace: &reference.namespace,
         decision: &reference.name,
     };
-    let entries = flat::entries(about, &*snapshot.inventory, &view, now);
+    let entries = flat::entries(decision_name, &*snapshot.inventory, &view, now);
     Ok(entries.into_iter().map(flat_entry).collect())
 }
 
-/// One cluster: its flat keys, and its labels.
+/// The flat keys of one cluster, with the labels of the cluster in the key `labels`.
 fn flat_entry(entry: Entry) -> Value {
     let mut flat_entry = json!(entry.keys);
     flat_entry["labels"] = entry
@@ -114,7 +117,7 @@ mod tests {
 
     #[test]
     fn parameters_name_one_decision_and_nothing_else() {
-        let read = |value: Value| DecisionReference::of_parameters(&value).map_err(|status| status.message);
+        let read = |value: Value| DecisionReference::from_parameters(&value).map_err(|status| status.message);
         let reference = read(json!({"name": "p.ocm", "namespace": "n"})).unwrap();
         assert_eq!(
             (reference.name.as_str(), reference.namespace.as_str()),
@@ -124,7 +127,7 @@ mod tests {
         assert!(read(json!({"name": "p.fleet"})).unwrap().namespace.is_empty());
         for (bad, word) in [
             (json!({}), "input.parameters.name"),
-            (json!({"name": 1}), "must be a text"),
+            (json!({"name": 1}), "must be a string"),
             (json!({"name": "p.ocm", "selector": "a=b"}), "selector"),
         ] {
             let message = read(bad).unwrap_err();

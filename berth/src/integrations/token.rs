@@ -1,30 +1,29 @@
-//! Authorization of callers, by the bearer token of a file or a client certificate of a CA.
+//! Check of callers by a client certificate, or by the bearer token of a file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use berth_apiserver::authn::{CaPool, Connection};
-
 use berth_apimachinery::{Clock, Status};
+use berth_apiserver::authn::{CaPool, Connection};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use sha2::{Digest, Sha256};
 
 /// Lowest number of bytes of a token, since a shorter token could be guessed.
-const SHORTEST: usize = 16;
+const MIN_TOKEN_LENGTH: usize = 16;
 
-/// Credentials of callers that get answers: a token or a client certificate is enough.
-pub struct Callers {
-    /// The token.
+/// Credentials of the callers that get answers. The token or a client certificate is enough.
+pub struct CallerCredentials {
+    /// The file with the token, if callers may present a token.
     pub token: Option<TokenFile>,
-    /// The CA of client certificates.
+    /// The CA of client certificates, if callers may present a certificate.
     pub client_ca: Option<CaPool>,
     /// The clock for the validity of certificates.
     pub clock: Arc<dyn Clock>,
 }
 
-impl Callers {
+impl CallerCredentials {
     /// Checks the credentials of a request with `headers` that came over `peer`.
     ///
     /// # Errors
@@ -43,20 +42,20 @@ impl Callers {
     }
 }
 
-/// A file with a bearer token. The file may be replaced at any time.
+/// A file with a bearer token. The file is read at each request, so it may be replaced at any time.
 #[derive(Clone, Debug)]
 pub struct TokenFile(PathBuf);
 
 impl TokenFile {
-    /// Opens the file at `path`.
+    /// Checks that the file at `path` has a token.
     ///
     /// # Errors
     /// When the file cannot be read, or its token is too short.
     pub fn open(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
-        if text.trim().len() < SHORTEST {
+        if text.trim().len() < MIN_TOKEN_LENGTH {
             bail!(
-                "{}: a token has at least {SHORTEST} characters (openssl rand -hex 32)",
+                "{}: the token needs at least {MIN_TOKEN_LENGTH} characters; create one with `openssl rand -hex 32`",
                 path.display()
             );
         }
@@ -77,7 +76,7 @@ impl TokenFile {
             Status::unavailable("the server cannot read its --integrations-token-file", 5)
         })?;
         let token = text.trim();
-        if token.len() < SHORTEST {
+        if token.len() < MIN_TOKEN_LENGTH {
             return Err(Status::unavailable(
                 "the token in the server's --integrations-token-file is too short",
                 5,

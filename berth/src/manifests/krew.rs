@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 /// The version of this program.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Supported platforms, each with its name in the release's archives, and its `os` and `arch` in krew's
+/// Supported platforms: the name in the file names of a release's archives, and `os` and `arch` in krew's
 /// selectors.
 const PLATFORMS: [(&str, &str, &str); 2] = [
     ("linux-x86_64", "linux", "amd64"),
@@ -35,7 +35,7 @@ pub struct KrewArgs {
 pub fn krew(args: &KrewArgs) -> Result<Value> {
     let (Some(url), Some(file)) = (&args.release_url, &args.checksums) else {
         bail!(
-            "krew installs a release: --release-url is the address of its archives, --checksums its file SHA256SUMS"
+            "krew installs a release: set --release-url to the address of its archives, and --checksums to its file SHA256SUMS"
         );
     };
     if !url.starts_with("https://") {
@@ -45,6 +45,7 @@ pub fn krew(args: &KrewArgs) -> Result<Value> {
     plugin(url, &sums).with_context(|| file.display().to_string())
 }
 
+/// The Plugin object for the archives below `url`, of those that have a checksum in `sums`.
 fn plugin(url: &str, sums: &str) -> Result<Value> {
     let url = url.trim_end_matches('/');
     let mut platforms = Vec::new();

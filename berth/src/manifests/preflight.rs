@@ -1,26 +1,27 @@
-//! Notes for an installation that decides: other schedulers have to be stopped first.
+//! Preflight hints for an installation that decides: the systems' own schedulers have to be stopped first.
 
 use berth_deploy::Installation;
 use berth_dialect_contract::OwnScheduler;
 
-/// A line for each system on the hub whose own scheduler has to be stopped; empty for an observer.
-pub(super) fn notes(installation: &Installation) -> Vec<String> {
+/// Lines about the systems on the hub whose own scheduler has to be stopped, one for each system; empty for
+/// an observer.
+pub(super) fn hints(installation: &Installation) -> Vec<String> {
     if installation.is_observer() {
         return Vec::new();
     }
     let dialects = installation.hub_dialects();
     let schedulers = dialects.filter_map(|dialect| Some((dialect.name(), dialect.on_hub().scheduler?)));
     schedulers
-        .map(|(system, scheduler)| note(system, &scheduler))
+        .map(|(system, scheduler)| hint(system, &scheduler))
         .collect()
 }
 
-fn note(system: &str, scheduler: &OwnScheduler) -> String {
+fn hint(system: &str, scheduler: &OwnScheduler) -> String {
     let leases = scheduler.leases.iter();
     let leases: Vec<String> = leases
         .map(|lease| format!("{}/{}", lease.namespace, lease.name))
         .collect();
-    let lease_note = match leases.is_empty() {
+    let lease_text = match leases.is_empty() {
         true => "it holds no Lease by which Berth could see that it runs, so stop it before Berth decides"
             .to_owned(),
         false => format!(
@@ -28,11 +29,13 @@ fn note(system: &str, scheduler: &OwnScheduler) -> String {
             leases.join(" or ")
         ),
     };
-    let consequence_note = scheduler.is_part_of.map_or_else(String::new, |consequence| {
-        format!("; {consequence}; set spec.otherScheduler: Ignore to decide beside it, or observe")
-    });
+    let consequence_text = scheduler
+        .stop_consequence
+        .map_or_else(String::new, |consequence| {
+            format!("; {consequence}; set spec.otherScheduler: Ignore to decide beside it, or observe")
+        });
     format!(
-        "note: {system}: stop {} ({lease_note}){consequence_note}: berth takeover {system} says how",
+        "note: {system}: stop {} ({lease_text}){consequence_text}: berth takeover {system} shows how",
         scheduler.name
     )
 }
@@ -43,7 +46,7 @@ mod tests {
 
     #[test]
     fn who_lets_berth_decide_is_told_what_has_to_be_stopped() {
-        let lines = notes(&Installation::on_hub());
+        let lines = hints(&Installation::on_hub());
         let of = |system: &str| {
             let found = lines
                 .iter()
@@ -62,7 +65,7 @@ mod tests {
         assert!(of("karmada").contains("karmada-system/karmada-scheduler"));
         assert_eq!(lines.len(), 5, "kcp brings none along: {lines:?}");
         assert!(
-            notes(&Installation::on_hub().observing()).is_empty(),
+            hints(&Installation::on_hub().observing()).is_empty(),
             "who only looks stops nobody"
         );
     }

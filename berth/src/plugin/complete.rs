@@ -1,5 +1,6 @@
-//! Completion of `kubectl berth`: kubectl runs `kubectl_complete-berth` with the words after `berth`. The
-//! output has one proposal in each line, and ends with `:` and a number, which is a directive for the shell.
+//! Completion of `kubectl berth` and `berth`: kubectl runs `kubectl_complete-berth` with the words after
+//! `berth`, and the script of a shell runs `berth __complete`. The output has one proposal in each line, and
+//! ends with `:` and a number, which is a directive for the shell.
 
 use std::fmt;
 use std::time::Duration;
@@ -20,7 +21,7 @@ const NAME_LIMIT: usize = 500;
 pub(super) struct Proposals {
     /// Words, each with its description.
     words: Vec<(String, String)>,
-    /// Whether the shell proposes files instead.
+    /// Whether the shell proposes files in place of words.
     files: bool,
 }
 
@@ -37,22 +38,22 @@ impl fmt::Display for Proposals {
     }
 }
 
-/// Kind of names, which are read from a server or a kubeconfig.
+/// Kind of names that are read from a server or a kubeconfig.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Names {
+enum NameKind {
     Contexts,
     Namespaces,
     Targets,
     Decisions,
 }
 
-/// Kind of a word.
+/// Kind of the word to complete.
 #[derive(Debug, PartialEq)]
 enum WordKind {
     /// One of the given words.
     Words(Vec<(String, String)>),
     /// A name of the given kind.
-    Names(Names),
+    Names(NameKind),
     /// A path.
     Files,
 }
@@ -65,12 +66,12 @@ struct ConnectionFlags {
     namespace: Option<String>,
 }
 
-/// Proposals for the last of `words`, which follow `root`.
+/// Proposals for the last of `words`, the words after the command `root`.
 pub(super) async fn proposals(root: &Command, words: &[String]) -> Proposals {
     let (before, partial) = words
         .split_last()
         .map_or((&[][..], ""), |(partial, before)| (before, partial.as_str()));
-    let (next, connection_flags) = next(root, before, partial);
+    let (next, connection_flags) = next_word(root, before, partial);
     let mut proposals = Proposals::default();
     match next {
         WordKind::Words(words) => proposals.words = words,
@@ -93,17 +94,17 @@ pub(super) async fn proposals(root: &Command, words: &[String]) -> Proposals {
 }
 
 /// Kind of the word that follows `before` and begins with `partial`, and the connection flags in `before`.
-fn next(root: &Command, before: &[String], partial: &str) -> (WordKind, ConnectionFlags) {
+fn next_word(root: &Command, before: &[String], partial: &str) -> (WordKind, ConnectionFlags) {
     let mut command = root;
     let mut connection_flags = ConnectionFlags::default();
     let mut flag_without_value: Option<&Arg> = None;
     let mut positionals = 0;
     for word in before {
         if let Some(arg) = flag_without_value.take() {
-            connection_flags.take(arg, word);
+            connection_flags.set(arg, word);
         } else if let Some((arg, value)) = flag(root, command, word) {
             match value {
-                Some(value) => connection_flags.take(arg, value),
+                Some(value) => connection_flags.set(arg, value),
                 None if takes_value(arg) => flag_without_value = Some(arg),
                 None => {}
             }
@@ -114,9 +115,9 @@ fn next(root: &Command, before: &[String], partial: &str) -> (WordKind, Connecti
         }
     }
     let next = match (flag_without_value, partial.split_once('=')) {
-        (Some(arg), _) => values(arg),
+        (Some(arg), _) => value_kind(arg),
         (None, Some((name, _))) if name.starts_with("--") => match flag(root, command, name) {
-            Some((arg, _)) => values(arg),
+            Some((arg, _)) => value_kind(arg),
             None => WordKind::Words(Vec::new()),
         },
         _ if partial.starts_with('-') => WordKind::Words(flags(root, command)),
@@ -129,7 +130,7 @@ fn next(root: &Command, before: &[String], partial: &str) -> (WordKind, Connecti
         ),
         _ if command.get_name() == "export" => WordKind::Files,
         _ if matches!(command.get_name(), "why" | "advice" | "history") && positionals < 2 => {
-            WordKind::Names(Names::Decisions)
+            WordKind::Names(NameKind::Decisions)
         }
         _ => WordKind::Words(Vec::new()),
     };
@@ -143,7 +144,7 @@ fn subcommand<'a>(command: &'a Command, word: &str) -> Option<&'a Command> {
 }
 
 /// The flags of `command`, and the global flags of `root`.
-fn arguments<'a>(root: &'a Command, command: &'a Command) -> impl Iterator<Item = &'a Arg> {
+fn flag_arguments<'a>(root: &'a Command, command: &'a Command) -> impl Iterator<Item = &'a Arg> {
     let own = command.get_arguments();
     let global = root
         .get_arguments()
@@ -157,7 +158,7 @@ fn flag<'a, 'b>(
     command: &'a Command,
     word: &'b str,
 ) -> Option<(&'a Arg, Option<&'b str>)> {
-    let mut all = arguments(root, command);
+    let mut all = flag_arguments(root, command);
     if let Some(long) = word.strip_prefix("--") {
         let (name, value) = match long.split_once('=') {
             Some((name, value)) => (name, Some(value)),
@@ -178,8 +179,9 @@ fn takes_value(arg: &Arg) -> bool {
     matches!(arg.get_action(), ArgAction::Set | ArgAction::Append)
 }
 
+/// Proposals of the flags of `command`, and of the global flags of `root`.
 fn flags(root: &Command, command: &Command) -> Vec<(String, String)> {
-    let flags = arguments(root, command)
+    let flags = flag_arguments(root, command)
         .filter(|arg| !arg.is_hide_set())
         .filter_map(|arg| {
             let long = arg.get_long()?;
@@ -194,11 +196,12 @@ fn about(text: Option<&clap::builder::StyledStr>) -> String {
     text.split([';', '\n']).next().unwrap_or_default().to_owned()
 }
 
-fn values(arg: &Arg) -> WordKind {
+/// Kind of the values of the flag `arg`.
+fn value_kind(arg: &Arg) -> WordKind {
     match arg.get_id().as_str() {
-        "context" => WordKind::Names(Names::Contexts),
-        "namespace" => WordKind::Names(Names::Namespaces),
-        "cluster" | "drain" => WordKind::Names(Names::Targets),
+        "context" => WordKind::Names(NameKind::Contexts),
+        "namespace" => WordKind::Names(NameKind::Namespaces),
+        "cluster" | "drain" => WordKind::Names(NameKind::Targets),
         "kubeconfig" | "filename" | "change" | "against" | "config" => WordKind::Files,
         _ => WordKind::Words(
             arg.get_possible_values()
@@ -210,21 +213,27 @@ fn values(arg: &Arg) -> WordKind {
 }
 
 impl ConnectionFlags {
-    fn take(&mut self, arg: &Arg, value: &str) {
-        let place = match arg.get_id().as_str() {
+    /// Sets the flag of `arg` to `value`, if it is one of these flags.
+    fn set(&mut self, arg: &Arg, value: &str) {
+        let field = match arg.get_id().as_str() {
             "kubeconfig" => &mut self.kubeconfig,
             "context" => &mut self.context,
             "namespace" => &mut self.namespace,
             _ => return,
         };
-        *place = Some(value.to_owned());
+        *field = Some(value.to_owned());
     }
 }
 
-/// The existing names, each with its description; empty without an answer, or without the right to read them.
-async fn names_of(names: Names, connection_flags: &ConnectionFlags, partial: &str) -> Vec<(String, String)> {
+/// The existing names of the kind `names`, each with a description; empty if there is no answer, or the user
+/// may not read them.
+async fn names_of(
+    names: NameKind,
+    connection_flags: &ConnectionFlags,
+    partial: &str,
+) -> Vec<(String, String)> {
     let kubeconfig = connection_flags.kubeconfig.as_deref().map(std::path::Path::new);
-    if names == Names::Contexts {
+    if names == NameKind::Contexts {
         let file = berth_client::kubeconfig(kubeconfig).unwrap_or_default();
         let contexts = file.contexts.into_iter();
         return contexts.map(|context| (context.name, String::new())).collect();
@@ -238,10 +247,10 @@ async fn names_of(names: Names, connection_flags: &ConnectionFlags, partial: &st
         .unwrap_or_else(|| client.namespace());
     let apis = format!("/apis/{API_VERSION}");
     let paths = match names {
-        Names::Contexts => Vec::new(),
-        Names::Namespaces => vec!["/api/v1/namespaces".to_owned()],
-        Names::Targets => vec![format!("{apis}/targets")],
-        Names::Decisions => vec![
+        NameKind::Contexts => Vec::new(),
+        NameKind::Namespaces => vec!["/api/v1/namespaces".to_owned()],
+        NameKind::Targets => vec![format!("{apis}/targets")],
+        NameKind::Decisions => vec![
             format!("{apis}/namespaces/{namespace}/decisions"),
             format!("{apis}/clusterdecisions"),
         ],
@@ -254,18 +263,18 @@ async fn names_of(names: Names, connection_flags: &ConnectionFlags, partial: &st
         if let Ok(Ok(list)) = answer {
             let items = list["items"].as_array().cloned().unwrap_or_default();
             all.extend(items.iter().map(proposal));
-            // `shoot/<TAB>`: the objects of that kind.
-            if let (Names::Decisions, Some((kind, _))) = (names, partial.split_once('/')) {
-                all.extend(items.iter().filter_map(|item| of_kind(item, kind)));
+            // After `shoot/`, the objects of the kind Shoot are proposed, too.
+            if let (NameKind::Decisions, Some((kind, _))) = (names, partial.split_once('/')) {
+                all.extend(items.iter().filter_map(|item| source_proposal(item, kind)));
             }
         }
     }
     all
 }
 
-/// The source object of the Decision `item` as `KIND/NAME`, with `kind` as the user spells it, and the phase
-/// of the Decision; `None` for a source object of another kind.
-fn of_kind(item: &Value, kind: &str) -> Option<(String, String)> {
+/// Proposal of the source object of the Decision `item` as `KIND/NAME`, with `kind` as the user spells it,
+/// and with the phase of the Decision; `None` if the source object has another kind.
+fn source_proposal(item: &Value, kind: &str) -> Option<(String, String)> {
     let source = &item["spec"]["sourceRef"];
     let (own, name) = (source["kind"].as_str()?, source["name"].as_str()?);
     let is_kind = own.eq_ignore_ascii_case(kind) || format!("{own}s").eq_ignore_ascii_case(kind);
@@ -273,7 +282,7 @@ fn of_kind(item: &Value, kind: &str) -> Option<(String, String)> {
     is_kind.then(|| (word, proposal(item).1))
 }
 
-/// The name of an object, with its phase.
+/// Proposal of the name of an object, with the phase of the object.
 fn proposal(item: &Value) -> (String, String) {
     let name = item["metadata"]["name"].as_str().unwrap_or_default();
     let phase = item["status"]["phase"].as_str().unwrap_or_default();
@@ -295,7 +304,7 @@ mod tests {
     fn objects_of_a_kind_are_proposed_behind_its_slash() {
         let item =
             json!({"spec": {"sourceRef": {"kind": "Shoot", "name": "web"}}, "status": {"phase": "Bound"}});
-        let proposed = |kind| of_kind(&item, kind).map(|(word, _)| word);
+        let proposed = |kind| source_proposal(&item, kind).map(|(word, _)| word);
         assert_eq!(proposed("shoot").as_deref(), Some("shoot/web"));
         assert_eq!(proposed("Shoots").as_deref(), Some("Shoots/web"));
         assert_eq!(proposed("placement"), None);
@@ -304,7 +313,7 @@ mod tests {
     fn after(words: &str) -> (WordKind, ConnectionFlags) {
         let mut words: Vec<String> = words.split(' ').map(str::to_owned).collect();
         let partial = words.pop().unwrap();
-        next(&PluginCli::command(), &words, &partial)
+        next_word(&PluginCli::command(), &words, &partial)
     }
 
     fn words(text: &str) -> Vec<String> {
@@ -347,13 +356,13 @@ mod tests {
         );
         assert_eq!(words("why shoot x "), Vec::<String>::new());
         for (text, names) in [
-            ("why ", Names::Decisions),
-            ("history -n x ", Names::Decisions),
-            ("-n team why we", Names::Decisions),
-            ("why x --cluster ", Names::Targets),
-            ("plan --drain ", Names::Targets),
-            ("why -n ", Names::Namespaces),
-            ("--context ", Names::Contexts),
+            ("why ", NameKind::Decisions),
+            ("history -n x ", NameKind::Decisions),
+            ("-n team why we", NameKind::Decisions),
+            ("why x --cluster ", NameKind::Targets),
+            ("plan --drain ", NameKind::Targets),
+            ("why -n ", NameKind::Namespaces),
+            ("--context ", NameKind::Contexts),
         ] {
             assert_eq!(after(text).0, WordKind::Names(names), "{text:?}");
         }

@@ -1,5 +1,5 @@
-//! Access to the API: for Berth's own users and by their RBAC rights, or for the hub's users and by the hub's
-//! rights.
+//! Access to the API: for the users of a standalone server, with rights by RBAC, or for the users of a hub,
+//! with the rights that the hub grants.
 
 use std::sync::Arc;
 
@@ -13,23 +13,24 @@ use berth_storage::Store;
 
 use super::groups::Parts;
 use super::{Options, identity};
-use crate::hub::{Arrivals, Gate, Hub};
+use crate::hub::{Gate, Hub, NamespaceWaiter};
 
-/// API, authentication and authorization of the request pipeline.
+/// API of the request pipeline, with authentication and authorization.
 pub(super) struct Access {
     pub(super) api: Arc<dyn Api>,
     pub(super) authentication: Authentication,
     pub(super) authorizer: Arc<dyn Authorizer>,
+    /// Paths that callers may use without any right.
     pub(super) always_allowed: Vec<String>,
 }
 
 impl Access {
-    /// Access with client certificates of the data folder's CA, and with rights by the RBAC objects
-    /// that are served here.
+    /// Access to a standalone server: users have client certificates of the CA in `folder`, or are trusted by
+    /// `options`, and RBAC objects in this server grant their rights.
     ///
     /// # Errors
     /// When a CA file cannot be read, or a header name is invalid.
-    pub(super) fn alone(options: &Options, folder: &Folder, parts: &Parts) -> Result<Self> {
+    pub(super) fn standalone(options: &Options, folder: &Folder, parts: &Parts) -> Result<Self> {
         Ok(Self {
             api: Arc::clone(&parts.api) as Arc<_>,
             authentication: identity::authentication(options, folder)?,
@@ -38,8 +39,8 @@ impl Access {
         })
     }
 
-    /// Access for the hub's users, with the rights that the hub grants them.
-    pub(super) fn of_hub(
+    /// Access to a server behind a hub: the hub authenticates users, and grants their rights.
+    pub(super) fn behind_hub(
         options: &Options,
         hub: &Hub,
         store: &Arc<dyn Store>,
@@ -49,7 +50,7 @@ impl Access {
     ) -> Self {
         let api = Arc::clone(&parts.api) as Arc<_>;
         let client = hub.clients.objects.clone();
-        let api = Arc::new(Arrivals::new(api, Arc::clone(store), client));
+        let api = Arc::new(NamespaceWaiter::new(api, Arc::clone(store), client));
         Self {
             api: Arc::new(Gate::new(api, Arc::clone(&parts.engine), Arc::clone(sync_status))),
             authentication: hub

@@ -1,4 +1,4 @@
-//! Answers `berth backup` at a socket in the data folder, while the server serves.
+//! Backups of a running server, for `berth backup`, through a socket in the data folder.
 //!
 //! Every client that connects gets a backup; the server does not read from the connection. Only the owner of
 //! the folder, who can read the database anyway, can reach the socket.
@@ -14,17 +14,17 @@ use berth_storage::embedded::backup::{Backups, Contents};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinHandle;
 
-use crate::backup::SOCKET;
+use crate::backup::BACKUP_SOCKET;
 
-/// Time limit for a client that does not read its backup.
+/// Longest wait for a client to read more of the backup.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
-/// Pause after a connection could not be accepted.
-const PAUSE: Duration = Duration::from_secs(1);
+/// Pause before the next attempt to accept a connection.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Starts the task that answers at the socket in `folder` until the task is aborted. If the socket cannot be
-/// created, the problem is logged, and there is no task.
-pub(super) fn answer(folder: &Path, backups: Backups) -> Option<JoinHandle<()>> {
-    let path = folder.join(SOCKET);
+/// Starts the task that sends backups through a socket in `folder`. If the socket cannot be created, logs the
+/// problem and returns `None`.
+pub(super) fn spawn(folder: &Path, backups: Backups) -> Option<JoinHandle<()>> {
+    let path = folder.join(BACKUP_SOCKET);
     match bind(&path) {
         Ok(listener) => Some(tokio::spawn(serve(SocketFile { listener, path }, backups))),
         Err(problem) => {
@@ -37,9 +37,10 @@ pub(super) fn answer(folder: &Path, backups: Backups) -> Option<JoinHandle<()>> 
     }
 }
 
+/// Creates the socket at `path`, which only the owner may use.
 fn bind(path: &Path) -> std::io::Result<UnixListener> {
-    // An existing socket is left over from a server that was killed: this process has opened the database, so
-    // no other process uses the socket.
+    // An existing socket remains from a server that was killed: no other server runs, since this process has
+    // opened the database.
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -49,7 +50,7 @@ fn bind(path: &Path) -> std::io::Result<UnixListener> {
     Ok(listener)
 }
 
-/// The socket. Dropping the value removes the file.
+/// A listening socket, whose file is removed when the value is dropped.
 struct SocketFile {
     listener: UnixListener,
     path: PathBuf,
@@ -62,35 +63,37 @@ impl Drop for SocketFile {
     }
 }
 
-/// Writes backups one after the other, since each reads the whole store.
+/// Sends a backup to each client. Backups are sent one after the other, since each reads the whole store.
 async fn serve(socket: SocketFile, backups: Backups) {
     loop {
         let stream = match socket.listener.accept().await {
             Ok((stream, _)) => stream,
             Err(problem) => {
                 tracing::warn!(%problem, "cannot accept a connection to the backup socket; retrying");
-                tokio::time::sleep(PAUSE).await;
+                tokio::time::sleep(RETRY_INTERVAL).await;
                 continue;
             }
         };
         let backups = backups.clone();
-        let result = tokio::task::spawn_blocking(move || write(stream, &backups)).await;
+        let result = tokio::task::spawn_blocking(move || send(stream, &backups)).await;
         match result.map_err(anyhow::Error::from).and_then(|result| result) {
             Ok(Contents { revision, objects }) => tracing::info!(%revision, objects, "backup taken"),
             Err(problem) => tracing::warn!(
                 problem = format!("{problem:#}"),
-                "backup failed, and its output is incomplete; back up again"
+                "the backup failed, and its output is incomplete; run `berth backup` again"
             ),
         }
     }
 }
 
-fn write(stream: UnixStream, backups: &Backups) -> Result<Contents> {
-    let stream = stream.into_std().context("the socket")?;
-    stream.set_nonblocking(false).context("the socket")?;
+fn send(stream: UnixStream, backups: &Backups) -> Result<Contents> {
+    let stream = stream.into_std().context("preparing the connection")?;
+    stream
+        .set_nonblocking(false)
+        .context("preparing the connection")?;
     stream
         .set_write_timeout(Some(WRITE_TIMEOUT))
-        .context("the socket")?;
+        .context("preparing the connection")?;
     let mut out = BufWriter::with_capacity(1 << 18, stream);
     Ok(backups.write(&mut out)?)
 }

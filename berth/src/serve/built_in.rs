@@ -1,4 +1,5 @@
-//! Objects that systems create by themselves. Berth creates them where it stores the objects of the system.
+//! Objects that a system normally creates by itself. Berth creates these objects if it stores the objects of
+//! the system.
 
 use berth_apimachinery::write::Verb;
 use berth_apimachinery::{Clock, Draft, time};
@@ -7,12 +8,12 @@ use berth_storage::{Expect, Step, Store, StoreError};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Creates the missing objects of `dialects`. Dialects with objects `on_hub` are left out: there the system
-/// itself creates them.
+/// Creates the missing built-in objects of `dialects`. Dialects whose objects are on the hub (`on_hub`) are
+/// left out, since the system itself creates its objects there.
 ///
 /// # Errors
 /// When the store refuses a write.
-pub(super) async fn ensure(
+pub(super) async fn create_missing(
     store: &Arc<dyn Store>,
     dialects: &[Arc<dyn Dialect>],
     on_hub: impl Fn(&str) -> bool,
@@ -20,7 +21,7 @@ pub(super) async fn ensure(
 ) -> Result<(), StoreError> {
     let owned = dialects.iter().filter(|dialect| !on_hub(dialect.name()));
     for (key, mut object) in owned.flat_map(|dialect| dialect.built_in()) {
-        // The disk may be full, so the server must be able to start without a write.
+        // An existing object is not written, so that a server whose disk is full can start.
         if store
             .cached(key.resource)
             .get(&key.namespace, &key.name)
@@ -28,7 +29,7 @@ pub(super) async fn ensure(
         {
             continue;
         }
-        stamp(&mut object, clock);
+        set_metadata(&mut object, clock);
         let draft = Draft::new(&object).map_err(|problem| StoreError::Unavailable(problem.to_string()))?;
         let step = Step {
             verb: Verb::Create,
@@ -47,8 +48,8 @@ pub(super) async fn ensure(
     Ok(())
 }
 
-/// Sets the metadata that an API server sets.
-fn stamp(object: &mut Value, clock: &dyn Clock) {
+/// Sets the metadata that an API server sets when it creates an object.
+fn set_metadata(object: &mut Value, clock: &dyn Clock) {
     let metadata = &mut object["metadata"];
     metadata["uid"] = uuid::Uuid::new_v4().to_string().into();
     metadata["generation"] = 1.into();
@@ -67,7 +68,9 @@ mod tests {
         let dialects = berth_dialect_registry::all();
         for _ in 0..2 {
             let is_on_hub = |name: &str| on_hub.contains(&name);
-            ensure(&store, &dialects, is_on_hub, &SystemClock).await.unwrap();
+            create_missing(&store, &dialects, is_on_hub, &SystemClock)
+                .await
+                .unwrap();
         }
         let all = dialects.iter().flat_map(|dialect| dialect.built_in());
         let found = all.filter(|(key, _)| {

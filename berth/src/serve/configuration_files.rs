@@ -1,5 +1,5 @@
-//! `--config FILE`: a system's own configuration file, used unmodified where no SchedulerConfiguration is
-//! stored.
+//! `--config FILE`: a system's own configuration file, unmodified, which is used if no SchedulerConfiguration
+//! is stored.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -19,13 +19,14 @@ use serde_json::{Value, json};
 use super::groups::Parts;
 
 /// Validates the configuration in each file, and stores it for its dialect. A stored SchedulerConfiguration
-/// takes precedence over a file, unless it is marked as from a file. `beside_copies` is true if the store
-/// also has copies of a hub's configurations; the configurations of earlier files are then deleted.
+/// takes precedence over a file, unless it comes from an earlier file. `beside_copies` is true if the store
+/// also has copies of a hub's configurations. Configurations of files that are no longer given are then
+/// deleted.
 ///
 /// # Errors
-/// When a file cannot be read, does not belong to a dialect, or is invalid: the message has all errors of the
-/// file. When a configuration cannot be stored.
-pub(super) async fn fill(
+/// When a file cannot be read, does not belong to a dialect, or is invalid; the message has all errors of the
+/// file. Also when a configuration cannot be stored.
+pub(super) async fn store_files(
     store: &Arc<dyn Store>,
     parts: &Parts,
     files: &[PathBuf],
@@ -37,7 +38,7 @@ pub(super) async fn fill(
         let text = manifest::text(file).map_err(|problem| anyhow!("{}: {problem}", file.display()))?;
         let value: Value =
             berth_yaml::from_str(&text).map_err(|problem| anyhow!("{}: {problem}", file.display()))?;
-        let (dialect, spec) = read(&parts.dialects, &value, now).map_err(|errors| {
+        let (dialect, spec) = parse(&parts.dialects, &value, now).map_err(|errors| {
             let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
             anyhow!("{}:\n{}", file.display(), lines.join("\n"))
         })?;
@@ -47,7 +48,7 @@ pub(super) async fn fill(
         for warning in dialect.configuration().warnings(&spec[name], &path, rules) {
             tracing::warn!(file = %file.display(), warning, "the configuration allows this, but it is probably not intended");
         }
-        put(store, dialect.name(), &spec, origin, now)
+        store_configuration(store, dialect.name(), &spec, origin, now)
             .await
             .with_context(|| format!("storing {}", file.display()))?;
         current.insert(dialect.name());
@@ -58,11 +59,11 @@ pub(super) async fn fill(
     Ok(())
 }
 
-/// Sets `rules` in the configuration of every system; the other fields stay.
+/// Sets the field `rules` in the configuration of every system. The other fields do not change.
 ///
 /// # Errors
 /// When a configuration cannot be stored.
-pub(super) async fn choose(
+pub(super) async fn choose_rules(
     store: &Arc<dyn Store>,
     parts: &Parts,
     rules: RulesChoice,
@@ -80,25 +81,25 @@ pub(super) async fn choose(
             let expect = Expect::At(stored.revision());
             apply(store, config::key(name), Verb::Delete, expect, None).await?;
         }
-        put(store, name, &spec, None, now).await?;
+        store_configuration(store, name, &spec, None, now).await?;
     }
     Ok(())
 }
 
-/// The dialect of `file`, and the spec of its SchedulerConfiguration. If the file is a
-/// SchedulerConfiguration, this is the whole spec, with `mode` and `autoBind`.
-fn read(
+/// The dialect that `file` configures, and the spec of a SchedulerConfiguration with the content of the file.
+/// If the file is a SchedulerConfiguration itself, its whole spec is returned, with `mode` and `autoBind`.
+fn parse(
     dialects: &[Arc<dyn Dialect>],
     file: &Value,
     now: Timestamp,
 ) -> Result<(Arc<dyn Dialect>, Value), Vec<FieldError>> {
     let (dialect, spec) = config::from_file(dialects, file)?;
-    if !config::is_stored_form(file) {
+    if !config::is_scheduler_configuration(file) {
         return Ok((Arc::clone(&dialect), json!({dialect.name(): spec})));
     }
     let kind = SchedulerConfiguration::new(dialects.to_vec());
     let mut errors = kind.problems(file, now);
-    // The dialect itself has reported unknown fields of its own part, which are deeper.
+    // Deeper unknown fields are in the part of the dialect, which has reported them.
     let unknown = kind.schema(config::VERSION).unknown_fields(file).into_iter();
     let unknown = unknown.filter(|path| path.matches('.').count() <= 1);
     errors.extend(unknown.map(|path| FieldError::forbidden(path, "unknown field")));
@@ -109,10 +110,10 @@ fn read(
     }
 }
 
-/// Stores `spec` as the configuration of `dialect`, unless a configuration without an origin is stored. Among
-/// copies of a hub's configurations, the object is marked with its `origin`: a copy of the hub's
-/// configuration, or the file at the next start, replaces the object.
-async fn put(
+/// Stores `spec` as the configuration of `dialect`, unless a configuration that does not come from a file is
+/// stored. Beside copies of a hub's configurations, the object is annotated with `origin`, the path of the
+/// file: a copy of the hub's configuration, or the file at the next start, replaces an annotated object.
+async fn store_configuration(
     store: &Arc<dyn Store>,
     dialect: &str,
     spec: &Value,
@@ -146,8 +147,7 @@ async fn put(
     apply(store, key, verb, expect, Some(Draft::new(&object)?)).await
 }
 
-/// Deletes the configurations of earlier files, except those of the dialects `current`, in a store that also
-/// has copies of a hub's configurations.
+/// Deletes the configurations that come from files, except those of the dialects in `current`.
 async fn delete_stale(store: &Arc<dyn Store>, current: &BTreeSet<&str>) -> Result<()> {
     let stored = store.cached(config::RESOURCE);
     let stale = stored
@@ -163,8 +163,8 @@ async fn delete_stale(store: &Arc<dyn Store>, current: &BTreeSet<&str>) -> Resul
     Ok(())
 }
 
-/// Applies one step. If another server on the same store, or a copy from the hub, has written the object
-/// first, the earlier write stays.
+/// Applies one step. If another server with the same store, or a copy from the hub, has written the object in
+/// the meantime, that write stays.
 async fn apply(
     store: &Arc<dyn Store>,
     key: Key,
@@ -198,7 +198,7 @@ mod tests {
             "apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration",
             "metadata": {"name": "gardener"}, "spec": spec,
         });
-        let found = read(&berth_dialect_registry::all(), &file, Timestamp::UNIX_EPOCH);
+        let found = parse(&berth_dialect_registry::all(), &file, Timestamp::UNIX_EPOCH);
         found
             .map(|(_, spec)| spec)
             .map_err(|errors| errors.iter().map(ToString::to_string).collect())
@@ -229,7 +229,7 @@ mod tests {
         let own = json!({
             "apiVersion": "scheduler.config.gardener.cloud/v1alpha1", "kind": "SchedulerConfiguration", "logLevel": "info",
         });
-        let (dialect, spec) = read(&berth_dialect_registry::all(), &own, Timestamp::UNIX_EPOCH).unwrap();
+        let (dialect, spec) = parse(&berth_dialect_registry::all(), &own, Timestamp::UNIX_EPOCH).unwrap();
         assert_eq!(
             (dialect.name(), spec),
             ("gardener", json!({"gardener": {"logLevel": "info"}}))

@@ -46,7 +46,7 @@ pub(super) fn start(
     Ok(environment.start(selection)?)
 }
 
-/// Whether this server is the leader and may write; always false for an observer.
+/// Receiver of whether this server is the leader and may write; always false for an observer.
 pub(super) fn may_write(options: &Options, leadership: &Leadership) -> watch::Receiver<bool> {
     match options.is_observer() {
         true => watch::channel(false).1,
@@ -70,7 +70,7 @@ pub(super) fn lead(
     controllers::lead(elector, parts.engine.clock(), &parts.controller_metrics)
 }
 
-/// The name of this server among others.
+/// The identity of this server in the election of a leader: the host name and a random suffix.
 fn identity() -> String {
     let host = std::env::var("HOSTNAME").unwrap_or_else(|_| "berth".to_owned());
     format!("{host}_{}", uuid::Uuid::new_v4())

@@ -1,5 +1,6 @@
-//! Test that no request does unlimited work on the runtime's threads: with many objects, every verb of
-//! every resource counts as heavy, or is listed below with the reason why its work is bounded.
+//! Test that no request does unlimited work on the runtime's threads: with many objects, the effort of every
+//! verb of every resource is heavy, or is the size of one stored object, or the request is listed below with
+//! the reason why the work is bounded.
 
 use std::time::Instant;
 
@@ -17,8 +18,7 @@ const OBJECTS_PER_RESOURCE: usize = 200;
 /// Number of ManagedClusters in the test.
 const CLUSTERS: usize = 1_500;
 
-/// Requests whose work is bounded independently of the number of objects: `resource[/subresource]
-/// verb`.
+/// Requests whose work does not grow with the number of objects, in the form `resource[/subresource] verb`.
 const BOUNDED: &[&str] = &[
     // The engine writes bindings, and makes as many decisions at once as there are processors.
     "bindings create",
@@ -53,7 +53,7 @@ const BOUNDED: &[&str] = &[
     "shoots/binding get",
 ];
 
-/// Groups without policies, so that the cost of writes is the cost of their bodies.
+/// Groups without admission policies: the effort of a write is the size of the object.
 const EXEMPT: [&str; 3] = [
     "admissionregistration.k8s.io",
     "authentication.k8s.io",
@@ -106,11 +106,11 @@ fn fill(store: &MemoryStore, groups: &[Group]) {
     put(store, key, &policy);
 }
 
-/// A request for each verb of `resource` and of its subresources, each with a label: the resource, the
-/// subresource and the verb.
+/// One request for each verb of `resource` and of its subresources. The text before each request is the form
+/// in [`BOUNDED`].
 fn requests(resource: &Resource) -> Vec<(String, RequestInfo)> {
     let info = resource.kind.info();
-    let of = |subresource: &str, verb: &'static str| {
+    let labelled_request = |subresource: &str, verb: &'static str| {
         let selects = matches!(verb, "list" | "watch" | "deletecollection");
         let is_named = !selects && verb != "create" || !subresource.is_empty();
         let query = match selects {
@@ -141,11 +141,16 @@ fn requests(resource: &Resource) -> Vec<(String, RequestInfo)> {
         let slash = if subresource.is_empty() { "" } else { "/" };
         (format!("{}{slash}{subresource} {verb}", info.plural), request)
     };
-    let own = info.verbs.iter().map(|verb| of("", verb));
-    let status = ["get", "update", "patch"].iter().map(|verb| of("status", verb));
-    let below = resource.subresources.iter();
+    let own = info.verbs.iter().map(|verb| labelled_request("", verb));
+    let status = ["get", "update", "patch"]
+        .iter()
+        .map(|verb| labelled_request("status", verb));
+    let subresources = resource.subresources.iter();
     own.chain(status.filter(|_| resource.has_status()))
-        .chain(below.flat_map(|below| below.verbs.iter().map(|verb| of(below.name, verb))))
+        .chain(subresources.flat_map(|subresource| {
+            let verbs = subresource.verbs.iter();
+            verbs.map(|verb| labelled_request(subresource.name, verb))
+        }))
         .collect()
 }
 
@@ -186,7 +191,7 @@ async fn every_verb_of_every_resource_is_heavy_in_a_large_world_or_bounded_for_a
     tasks.iter().for_each(tokio::task::JoinHandle::abort);
     assert!(
         light.is_empty(),
-        "on the runtime's threads:\n{}",
+        "unlimited work on the runtime's threads:\n{}",
         light.join("\n")
     );
 }

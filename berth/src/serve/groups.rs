@@ -1,6 +1,6 @@
-//! Assembly of the served groups: Kubernetes' own kinds, the dialects' kinds, the configuration and the
-//! virtual API. The differences between a standalone server and one behind a hub are in [`Standalone`] and
-//! [`Hub`], each a [`Surroundings`].
+//! Assembly of the parts of a server, with the served groups: Kubernetes' own kinds, the dialects' kinds, the
+//! configurations and the virtual API. The differences between a standalone server and a server behind a hub
+//! are in [`Standalone`] and [`Hub`], which implement [`Surroundings`].
 
 mod behind_hub;
 mod core_parts;
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
-use berth_aggregation::policies::{HubPolicies, Policies as Webhooks};
+use berth_aggregation::policies::{HubPolicies, HubWebhooks};
 use berth_apimachinery::{Clock, GroupResource, Kind};
 use berth_apiserver::metrics::{AdmissionMetrics, PolicyMetrics};
 use berth_apiserver::{ApiState, Authorizer, Backing, Group, Registry, Resource};
@@ -22,7 +22,7 @@ use berth_hub::Needs;
 use berth_kubernetes::core;
 use berth_kubernetes::protobuf::Protobuf;
 use berth_policies::Enforcer;
-use berth_publications::{self, Place};
+use berth_publications::{self, Destination};
 use berth_scheduling_rest::VirtualApi;
 use berth_storage::Store;
 use berth_syncer::SyncerViews;
@@ -31,7 +31,7 @@ use self::core_parts::{AdmissionParts, Core, EarlyParts, Surroundings, kinds};
 use self::standalone::Standalone;
 use super::mirrors;
 use super::options::Options;
-use crate::controllers::{self, ControllerMetrics, Sink};
+use crate::controllers::{self, ControllerMetrics, EventSink};
 use crate::hub::Hub;
 
 /// The parts of a server, standalone or behind a hub.
@@ -46,9 +46,9 @@ pub(super) struct Parts {
     pub virtual_api: VirtualApi,
     /// History of the decisions.
     pub history: Arc<History>,
-    /// Destination of publications.
-    pub publications: Place,
-    /// Authorization, by the objects that are served here or by the hub.
+    /// Destination of published objects.
+    pub publications: Destination,
+    /// Authorizer, by the RBAC objects of this server or by the hub.
     pub authorizer: Arc<dyn Authorizer>,
     /// The API behind the request pipeline.
     pub api: Arc<ApiState>,
@@ -56,14 +56,14 @@ pub(super) struct Parts {
     pub groups: Vec<Group>,
     /// Kinds whose objects are copied from the hub; empty without a hub.
     pub mirrored: Vec<Arc<dyn Kind>>,
-    /// The kinds of [`Self::mirrored`] that each dialect needs.
+    /// The resources of [`Self::mirrored`] that each dialect needs.
     pub needs: Vec<Needs>,
     /// Committer of decisions.
     pub committer: Arc<dyn Committer>,
     /// Destination of events.
-    pub sink: Arc<dyn Sink>,
+    pub sink: Arc<dyn EventSink>,
     /// The hub's admission webhooks; `None` without a hub and for an observer.
-    pub webhooks: Option<Arc<Webhooks>>,
+    pub webhooks: Option<Arc<HubWebhooks>>,
     /// The hub's admission policies; `None` without a hub and for an observer.
     pub hub_policies: Option<Arc<HubPolicies>>,
     /// The admission policies in force.
@@ -82,8 +82,8 @@ pub(super) struct Parts {
     pub registry: Arc<Registry>,
 }
 
-/// Assembles the parts over one store. Kubernetes' own kinds and the configurations are served only without a
-/// hub, since a hub serves them itself (docs/reference.md, "Kubernetes' own kinds").
+/// Assembles the parts of a server over `store`. Kubernetes' own kinds and the configurations are served only
+/// without a hub, since a hub serves them itself (docs/reference.md, "Kubernetes' own kinds").
 ///
 /// # Errors
 /// When two parts claim the same resource, or `--controllers` has an unknown name.
@@ -105,49 +105,23 @@ pub(super) fn assemble(
             .for_each(|name| core.engine.set_on_hub(name));
     }
     let modes = Arc::new(modes(&core.dialects, &core.engine, options, hub)?);
-    core.engine.mandated(Arc::clone(&modes) as Arc<_>)?;
-    let judges = surroundings.judges(&core);
-    let admission_parts = AdmissionParts::new(&core, &judges);
+    core.engine.set_mandate(Arc::clone(&modes) as Arc<_>)?;
+    let write_checks = surroundings.write_checks(&core);
+    let admission_parts = AdmissionParts::new(&core, &write_checks);
     let registry = Arc::clone(admission_parts.registry.handle());
 
-    let mut own = core::groups(store);
-    core::write_through(&mut own, &registry);
-    let mut configuration = berth_configuration::group(core.dialects.clone(), Arc::clone(store));
-    let publications = berth_publications::resource(&core.dialects, store);
-    configuration.resources.push(publications);
-    let mut virtual_api = core.virtual_api(&registry, kinds(&own));
-    let history = History::new(
-        &core.engine,
-        virtual_api.projection(),
-        store,
-        core.bounds(),
-        surroundings.namespaces(),
-        surroundings.managers(),
-    )?;
-    let early_parts = EarlyParts {
-        own,
-        configuration,
-        registry: Arc::clone(&registry),
-    };
+    let early_parts = early_parts(&core, &registry);
+    let mut virtual_api = core.virtual_api(&registry, kinds(&early_parts.own));
+    let history = history(&core, surroundings, &virtual_api)?;
     let destinations = surroundings.destinations(&core, early_parts)?;
     virtual_api = virtual_api.serving(berth_publications::flat(&core.engine, destinations.copies));
-    if let Some(committer) = destinations.binds_through {
+    if let Some(committer) = destinations.binding_committer {
         virtual_api = virtual_api.binding_through(committer);
     }
-    let mut groups = destinations.first;
-    let mut owned_dialects: Vec<_> = core
-        .dialects
-        .iter()
-        .filter(|dialect| !surroundings.has(dialect.name()))
-        .collect();
-    owned_dialects.sort_by_key(|dialect| dialect.comes_last());
-    groups.extend(
-        owned_dialects
-            .into_iter()
-            .flat_map(|dialect| owned(dialect, &virtual_api, store)),
-    );
+    let mut groups = destinations.first_groups;
+    groups.extend(owned_groups(&core, surroundings, &virtual_api));
     groups.extend(virtual_api.groups());
-    groups.extend(destinations.last);
+    groups.extend(destinations.last_groups);
     let syncer_views = berth_syncer::attach(
         &mut groups,
         destinations.syncer_objects,
@@ -156,7 +130,7 @@ pub(super) fn assemble(
     );
     let registry = admission_parts.registry.build(&groups)?;
     core.stored_policies.serve(&groups);
-    let api = Arc::new(ApiState::over(Arc::clone(&registry)).with_codec(Arc::new(Protobuf)));
+    let api = Arc::new(ApiState::from_registry(Arc::clone(&registry)).with_codec(Arc::new(Protobuf)));
     Ok(Parts {
         needs: mirrors::needs(&core.dialects, &destinations.mirrored),
         committer: destinations.committer,
@@ -167,12 +141,12 @@ pub(super) fn assemble(
         virtual_api,
         history,
         publications: destinations.publications,
-        authorizer: judges.authorizer,
+        authorizer: write_checks.authorizer,
         api,
         groups,
         mirrored: destinations.mirrored,
-        webhooks: judges.webhooks,
-        hub_policies: judges.hub_policies,
+        webhooks: write_checks.webhooks,
+        hub_policies: write_checks.hub_policies,
         enforcer: admission_parts.enforcer,
         policy_metrics: admission_parts.policy_metrics,
         admission: admission_parts.admission,
@@ -215,11 +189,56 @@ fn modes(
             idle.insert(name);
         }
     }
-    Ok(Modes::new(engine, options.mode, observed).leaving(idle))
+    Ok(Modes::new(engine, options.mode, observed).without_controllers(idle))
 }
 
-/// A dialect's own kinds, by group, with the subresources that the virtual API adds.
-fn owned(dialect: &Arc<dyn Dialect>, virtual_api: &VirtualApi, store: &Arc<dyn Store>) -> Vec<Group> {
+/// The groups of Kubernetes' own kinds and of the configurations, over the store of `core`.
+fn early_parts(core: &Core<'_>, registry: &Arc<Registry>) -> EarlyParts {
+    let mut own = core::groups(core.store);
+    core::add_registry_subresources(&mut own, registry);
+    let mut configuration = berth_configuration::group(core.dialects.clone(), Arc::clone(core.store));
+    let publications = berth_publications::resource(&core.dialects, core.store);
+    configuration.resources.push(publications);
+    EarlyParts {
+        own,
+        configuration,
+        registry: Arc::clone(registry),
+    }
+}
+
+/// The history of the decisions in `virtual_api`.
+fn history(
+    core: &Core<'_>,
+    surroundings: &dyn Surroundings,
+    virtual_api: &VirtualApi,
+) -> Result<Arc<History>> {
+    let history = History::new(
+        &core.engine,
+        virtual_api.projection(),
+        core.store,
+        core.bounds(),
+        surroundings.namespaces(),
+        surroundings.managers(),
+    )?;
+    Ok(history)
+}
+
+/// The groups of all dialects whose objects this server stores.
+fn owned_groups(core: &Core<'_>, surroundings: &dyn Surroundings, virtual_api: &VirtualApi) -> Vec<Group> {
+    let mut dialects: Vec<_> = core
+        .dialects
+        .iter()
+        .filter(|dialect| !surroundings.stores_on_hub(dialect.name()))
+        .collect();
+    dialects.sort_by_key(|dialect| dialect.comes_last());
+    dialects
+        .into_iter()
+        .flat_map(|dialect| groups_of(dialect, virtual_api, core.store))
+        .collect()
+}
+
+/// The kinds of `dialect`, by group, with the subresources that the virtual API adds.
+fn groups_of(dialect: &Arc<dyn Dialect>, virtual_api: &VirtualApi, store: &Arc<dyn Store>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for kind in dialect.stored_kinds() {
         let name = kind.info().group;

@@ -1,4 +1,4 @@
-//! Identity and trust of the server: certificates, trusted CAs, the admin's kubeconfig.
+//! Identity and trust of the server: certificates, trusted CAs, and the administrator's kubeconfig.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -13,19 +13,19 @@ use berth_kubernetes::rbac;
 use super::Options;
 use crate::kubeconfig::Kubeconfig;
 
-/// The administrator of a standalone server.
+/// User name of the administrator of a standalone server.
 const ADMIN: &str = "berth-admin";
 
-/// Path of the admin's kubeconfig in a data folder.
+/// Path of the administrator's kubeconfig in the data folder `data_dir`.
 #[must_use]
 pub(super) fn admin_kubeconfig(data_dir: &Path) -> PathBuf {
     data_dir.join("admin.kubeconfig")
 }
 
-/// The server's certificate: issued by its own CA, or read from the configured files.
+/// The serving certificate: issued by the CA of `folder`, or read from the configured files.
 ///
 /// # Errors
-/// When files cannot be read, or certificate and key do not match.
+/// When files cannot be read or written, or certificate and key do not match.
 pub(super) fn certificate(
     options: &Options,
     folder: &Arc<Folder>,
@@ -40,13 +40,14 @@ pub(super) fn certificate(
     Ok(certificate)
 }
 
-/// The server's authentication: client certificates of its own CA and of the configured one, and
-/// request headers from front proxies with certificates of its front-proxy CA or of the configured one.
+/// The authentication of a standalone server. It accepts client certificates of the server's own CA and of
+/// the configured CA, and request headers from front proxies with certificates of the server's own
+/// front-proxy CA or of the configured front-proxy CA.
 ///
 /// # Errors
 /// When a CA file cannot be read, or a header name is invalid.
 pub(super) fn authentication(options: &Options, folder: &Folder) -> Result<Authentication> {
-    let trust = Arc::new(options.args.trust.beside_own(folder)?);
+    let trust = Arc::new(options.args.trust.standalone_trust(folder)?);
     Ok(Authentication {
         trust,
         tokens: None,
@@ -54,10 +55,10 @@ pub(super) fn authentication(options: &Options, folder: &Folder) -> Result<Authe
     })
 }
 
-/// The CA of callers' client certificates, in `file`; `None` without a file.
+/// Reads the CA of callers' client certificates from `file`; `None` without a file.
 ///
 /// # Errors
-/// When the file cannot be read.
+/// When the file cannot be read, or is not a list of certificates.
 pub(super) fn client_ca(file: Option<&Path>) -> Result<Option<CaPool>> {
     let Some(file) = file else {
         return Ok(None);
@@ -68,8 +69,8 @@ pub(super) fn client_ca(file: Option<&Path>) -> Result<Option<CaPool>> {
         .with_context(|| format!("reading the certificates of {}", file.display()))
 }
 
-/// Writes the admin's kubeconfig for a server at `address`, unless a valid one exists, and returns its
-/// path.
+/// Writes the administrator's kubeconfig for a server at `address`, unless a valid file exists, and returns
+/// the path of the file.
 ///
 /// # Errors
 /// When the certificate cannot be created or the file cannot be written.
@@ -103,6 +104,9 @@ pub(super) fn server_of(path: &Path) -> Result<String> {
         .filter_map(|cluster| cluster.cluster?.server);
     match servers.into_iter().next() {
         Some(server) => Ok(server),
-        None => bail!("{}: no cluster has a server", path.display()),
+        None => bail!(
+            "{}: no cluster of the kubeconfig has a server: add the URL of the server to a cluster",
+            path.display()
+        ),
     }
 }

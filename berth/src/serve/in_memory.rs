@@ -1,4 +1,4 @@
-//! Objects served within the process: no port, no certificates, no controllers. The objects are a snapshot of
+//! A server within the process, without a port, certificates and controllers. The objects are a snapshot of
 //! one instant, or the objects of a hub with their changes. Decisions are the same as on a server with
 //! exactly these objects.
 
@@ -9,7 +9,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-
 use async_trait::async_trait;
 use axum::body::Body;
 use berth_apimachinery::Revision;
@@ -32,9 +31,9 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::access::Access;
-use super::{Options, RequestRecorders, chain, configuration_files, groups, mirrors, within};
+use super::{Options, RequestRecorders, chain, configuration_files, groups, mirrors, with_time_limit};
 
-/// Address of requests from within the process.
+/// Peer address of requests from within the process.
 const PEER_ADDRESS: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 /// A server for objects in memory. Dropping the value stops the server.
@@ -60,11 +59,11 @@ impl Authorizer for AllowAll {
 /// Settings for the decisions, in addition to the objects.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Settings<'a> {
-    /// The systems' own configuration files.
+    /// Files with configurations of the systems.
     pub configurations: &'a [PathBuf],
-    /// The rules of all decisions, which override the rules of configurations.
+    /// Rules for all decisions, which override the rules in configurations; `None` if the latter apply.
     pub rules: Option<RulesChoice>,
-    /// Whether the objects are on a hub on which the systems run.
+    /// Whether the objects come from a hub, where the systems themselves run.
     pub is_of_hub: bool,
 }
 
@@ -99,8 +98,9 @@ impl InMemory {
         .await
     }
 
-    /// Serves the objects of `kinds` of the hub behind `client`, with their changes; another scheduler
-    /// decides there. Returns the present number of objects of each kind.
+    /// Serves copies of the objects of `kinds` on the hub of `client`, with their changes. The server only
+    /// observes, since another scheduler decides on the hub. Also returns the present number of objects of
+    /// each kind.
     ///
     /// # Errors
     /// When a part of the server does not start.
@@ -157,17 +157,17 @@ impl InMemory {
             let dialects = parts.engine.dialects();
             dialects.for_each(|dialect| parts.engine.set_on_hub(dialect.name()));
         }
-        configuration_files::fill(&store, &parts, settings.configurations, false, now).await?;
+        configuration_files::store_files(&store, &parts, settings.configurations, false, now).await?;
         if let Some(rules) = settings.rules {
-            configuration_files::choose(&store, &parts, rules, now).await?;
+            configuration_files::choose_rules(&store, &parts, rules, now).await?;
         }
         let tasks = vec![parts.engine.spawn(), parts.virtual_api.spawn()];
         let revision = parts.engine.source().revision();
-        within(super::LOAD_TIMEOUT, parts.engine.caught_up(revision))
+        with_time_limit(super::LOAD_TIMEOUT, parts.engine.caught_up(revision))
             .await
             .context("reading the objects")?
             .context("reading the objects")?;
-        // The configuration requires a CA, although no client has a certificate of this CA.
+        // `Authentication` requires a CA, although no client has a certificate of this CA.
         let authority = Authority::open(folder.path(), "ca", "ca", now)?;
         let trust = CaPool::from_pem(authority.certificate_pem().as_bytes())?;
         let access = Access {
@@ -207,8 +207,8 @@ impl InMemory {
     }
 }
 
-/// Copies the objects of `kinds` from the hub into `store`, watches them for changes, and returns the
-/// tasks. The present objects are copied when this returns, if the hub answers in time.
+/// Starts tasks that copy the objects of `kinds` from the hub into `store` and follow their changes. Returns
+/// when the present objects are copied, or after a time limit.
 async fn copies<'a>(
     client: &kube::Client,
     store: &Arc<dyn Store>,

@@ -1,11 +1,11 @@
-//! Metrics of the server's own parts: durations of writes, size of the store, expiry of certificates, numbers
-//! of decisions, modes of the systems, and expressions that do not compile.
+//! Metrics of the parts of a server: durations of writes, size of the store, expiry of certificates, numbers
+//! of decisions, modes of the systems, and expressions of admission that do not compile.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use async_trait::async_trait;
-use berth_aggregation::policies::Policies as Webhooks;
+use berth_aggregation::policies::HubWebhooks;
 use berth_apimachinery::{GroupResource, Revision, Timestamp};
 use berth_apiserver::metrics::{Metrics, Series};
 use berth_certs::{Folder, ServingCertificate};
@@ -21,7 +21,7 @@ use berth_storage::{
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 
 use super::Options;
-use crate::backup::FILE;
+use crate::backup::DATABASE_FILE;
 
 /// A store whose writes are timed.
 pub(super) struct TimedStore {
@@ -30,9 +30,9 @@ pub(super) struct TimedStore {
 }
 
 impl TimedStore {
-    /// `store` with timed writes, and the histogram of their durations.
+    /// Returns `store` with timed writes, and the histogram of the durations.
     pub(super) fn of(store: Arc<dyn Store>) -> (Arc<dyn Store>, Histogram) {
-        // The histogram is from a quarter of a millisecond to eight seconds.
+        // The bounds of the buckets are from a quarter of a millisecond to eight seconds.
         let writes = Histogram::new(exponential_buckets(0.00025, 2.0, 16));
         let timed = Self {
             store,
@@ -105,7 +105,7 @@ pub(super) fn expose(
         );
     });
     if options.args.storage == Storage::Embedded {
-        let file = options.args.data_dir.join(FILE);
+        let file = options.args.data_dir.join(DATABASE_FILE);
         metrics.read_at_scrape(
             "apiserver_storage_size_bytes",
             "Size of the embedded store's file in bytes",
@@ -118,7 +118,8 @@ pub(super) fn expose(
         );
     }
     let (certificate, folder) = (Arc::clone(certificate), Arc::clone(folder));
-    // A CA that servers share is renewed automatically, and the front proxies of a hub have the hub's CA.
+    // There is no metric for a shared CA, since it is renewed automatically, nor for a front-proxy CA behind
+    // a hub, since the hub's front proxies have the hub's CA.
     let standalone = !options.args.hub.is_aggregated();
     let is_issuer = options.certificate().is_none() && options.args.hub.registration.ca_secret.is_none();
     metrics.read_at_scrape(
@@ -137,12 +138,12 @@ pub(super) fn expose(
     );
 }
 
-/// Exposes the policies and webhooks in force with expressions that do not compile, so that users see them
-/// before a write fails.
+/// Exposes the policies and webhooks in force that have expressions that do not compile, so that users see
+/// them before a write fails.
 pub(super) fn expose_uncompiled(
     metrics: &Metrics,
     enforcer: &Arc<Enforcer>,
-    webhooks: Option<&Arc<Webhooks>>,
+    webhooks: Option<&Arc<HubWebhooks>>,
 ) {
     let (enforcer, webhooks) = (Arc::clone(enforcer), webhooks.cloned());
     metrics.read_at_scrape(
@@ -193,7 +194,7 @@ pub(super) fn expose_modes(metrics: &Metrics, dialects: &[Arc<dyn Dialect>], mod
         move || {
             names
                 .iter()
-                .map(|name| deciding(name, &modes.standing(name)))
+                .map(|name| deciding(name, &modes.deciding_state(name)))
                 .collect()
         },
     );

@@ -1,4 +1,4 @@
-//! Copies of a hub's objects, and the systems that need them.
+//! Selection of the objects that are copied from a hub, and the needs of the systems for these copies.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,9 +14,10 @@ use berth_kubernetes::core::{namespace, resource_quota, secret};
 use berth_storage::Source;
 use berth_storage::encryption::Encryption;
 
-/// Resources of which Kubernetes' own kinds are copied: namespaces and their quotas, and the resources that the
-/// reconcilers of `dialects` watch; the caller leaves out kinds of the systems themselves. Even if Berth stores a
-/// system's own kinds, the hub stores Kubernetes' kinds (docs/concepts.md, "Where objects are").
+/// Resources with Kubernetes' own kinds that are copied from a hub: namespaces, resource quotas, and the
+/// resources that the reconcilers of `dialects` watch. The result may include kinds of the systems
+/// themselves, which callers have to filter out. Kubernetes' kinds are copied even if Berth stores the kinds
+/// of a system (docs/concepts.md, "Where objects are").
 pub(super) fn copied_resources(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource> {
     let reconcilers = dialects
         .iter()
@@ -27,8 +28,9 @@ pub(super) fn copied_resources(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupR
         .collect()
 }
 
-/// Resources of which Kubernetes' own kinds are copied if `dialects` are only observed: namespaces, and the
-/// resources of which the dialects read all objects; the caller leaves out kinds of the systems themselves.
+/// Resources with Kubernetes' own kinds that are copied from a hub for an observer of `dialects`: namespaces,
+/// and the resources of which the dialects read all objects. The result may include kinds of the systems
+/// themselves, which callers have to filter out.
 pub(super) fn observed_resources(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource> {
     // If a scheduler selects the objects of a resource by labels, Berth does not need a copy of all objects.
     let read = dialects.iter().flat_map(|dialect| {
@@ -38,8 +40,8 @@ pub(super) fn observed_resources(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<Grou
     read.chain([namespace::RESOURCE]).collect()
 }
 
-/// A registry that serves the copies of the objects of `kinds` in `source`. The copies are read-only, and
-/// their resourceVersions are valid in this process only.
+/// A registry that serves the copies in `source` of objects of `kinds`. The copies are read-only, and have
+/// resourceVersions that are valid in this process only.
 ///
 /// # Errors
 /// When a kind is a duplicate.
@@ -62,29 +64,29 @@ pub(super) fn copies(
     Ok(registry.build(&groups)?)
 }
 
-/// Conditions for copying an object of `resource`. `None` if one of `dialects` or the server itself needs all
-/// objects, or if no dialect reads the resource.
+/// Conditions under which an object of `resource` is copied. `None` copies all objects: a dialect or the
+/// server itself needs all of them, or no dialect uses the resource.
 pub(super) fn concerns(dialects: &[Arc<dyn Dialect>], resource: GroupResource) -> Option<Concerns> {
     if [namespace::RESOURCE, resource_quota::RESOURCE].contains(&resource) {
         return None;
     }
-    let uses = |dialect: &&Arc<dyn Dialect>| {
+    let uses_resource = |dialect: &&Arc<dyn Dialect>| {
         let reconcilers = dialect.controllers().hub_reconcilers().into_iter();
         let mut watched = reconcilers.flat_map(|reconciler| reconciler.watches());
         dialect.reads().contains(&resource) || watched.any(|watched| watched == resource)
     };
     let concerns = dialects
         .iter()
-        .filter(uses)
+        .filter(uses_resource)
         .map(|dialect| dialect.on_hub().concern(resource));
     let all: Vec<Concern> = concerns.collect::<Option<_>>()?;
     (!all.is_empty()).then(|| all.into())
 }
 
-/// Checks that no Secret of a hub is stored unencrypted in etcd.
+/// Checks that no copy of a Secret of the hub is stored unencrypted in etcd.
 ///
 /// # Errors
-/// When Secrets are copied to etcd and not encrypted there. The message has the remedy.
+/// When Secrets are copied to etcd without encryption. The message has the remedy.
 pub(super) fn check_secrets(
     kinds: &[Arc<dyn Kind>],
     storage: Storage,
@@ -98,25 +100,25 @@ pub(super) fn check_secrets(
         return Ok(());
     }
     bail!(
-        "the hub's Secrets would be copied to etcd in plain: encrypt them (--encryption-provider-config with a key for \
+        "the hub's Secrets would be copied to etcd unencrypted: encrypt them (--encryption-provider-config with a key for \
          \"secrets\", the same file for every replica), or {LEAVE_OUT_SECRETS}"
     )
 }
 
-/// The copied resources that each of `dialects` needs.
+/// The resources among `mirrored` that each of `dialects` needs; empty if nothing is copied.
 pub(super) fn needs(dialects: &[Arc<dyn Dialect>], mirrored: &[Arc<dyn Kind>]) -> Vec<Needs> {
     if mirrored.is_empty() {
         return Vec::new();
     }
     let mirrored: BTreeSet<GroupResource> = mirrored.iter().map(|kind| kind.info().resource()).collect();
-    let of = |dialect: &Arc<dyn Dialect>| {
+    let needs_of = |dialect: &Arc<dyn Dialect>| {
         let reconcilers = dialect.controllers().hub_reconcilers().into_iter();
         let watched = reconcilers.flat_map(|reconciler| reconciler.watches());
-        // No system waits for a resource of which it selects objects by labels: such a resource is copied
-        // only if another reader needs all objects.
+        // If a system selects objects of a resource by labels, it does not wait for the resource, which is
+        // copied only if another reader needs all objects.
         let needs_all = |resource: &GroupResource| dialect.reach(*resource).labels.is_empty();
         let reads = dialect.reads().into_iter().filter(needs_all).chain(watched);
-        // An older release of the system has only the first kind of demands.
+        // Only the first kind of demands is essential, since older releases of a system lack the others.
         let first = dialect.demands().first().map(|demand| demand.resource);
         Needs {
             dialect: dialect.name(),
@@ -128,7 +130,7 @@ pub(super) fn needs(dialects: &[Arc<dyn Dialect>], mirrored: &[Arc<dyn Kind>]) -
                 .collect(),
         }
     };
-    dialects.iter().map(of).collect()
+    dialects.iter().map(needs_of).collect()
 }
 
 #[cfg(test)]
@@ -136,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_dialect_needs_what_it_reads_and_cannot_be_without_what_it_places_and_where() {
+    fn the_first_demand_and_the_target_of_a_dialect_are_essential() {
         let dialects = berth_dialect_registry::all();
         let gardener: Vec<_> = dialects
             .iter()
@@ -150,7 +152,7 @@ mod tests {
         let of_all = GroupResource::new("", "configmaps");
         assert!(
             !observed_resources(&gardener).contains(&of_all),
-            "some of them would do"
+            "gardener reads only some ConfigMaps"
         );
         let needs = needs(&dialects, &gardener[0].kinds());
         let named = |name: &str| {
@@ -189,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_copied_to_etcd_only_where_they_are_encrypted() {
+    fn secrets_are_copied_to_etcd_only_with_encryption() {
         let kinds = berth_kubernetes::core::kinds();
         let plain = Encryption::default();
         let problem = check_secrets(&kinds, Storage::Etcd, &plain)
@@ -203,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_kcp_syncs_only_what_concerns_it_is_copied() {
+    fn of_the_resources_that_kcp_syncs_only_objects_that_concern_it_are_copied() {
         let dialects = berth_dialect_registry::all();
         let marked =
             serde_json::json!({"metadata": {"labels": {"state.internal.workloads.kcp.dev/abc": "Sync"}}});
@@ -225,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_kcp_places_and_syncs_is_copied_wherever_its_own_kinds_are() {
+    fn the_kubernetes_kinds_that_kcp_uses_are_copied_even_if_its_own_kinds_are_stored_here() {
         let (dialects, kinds) = (berth_dialect_registry::all(), berth_kubernetes::core::kinds());
         let followed = copied_resources(&dialects);
         // The system's own kinds are served here, so that only Kubernetes' kinds are copied.

@@ -21,15 +21,15 @@ use crate::source::{self, Place, only_named};
 /// Checked arguments of a server, with derived settings.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The arguments. Behind a hub, they have the place of every system.
+    /// Arguments of the command line. Behind a hub, `hub.source` has the place of every system.
     pub args: ServeArgs,
     /// Address to listen on.
     pub address: SocketAddr,
-    /// Further names of the serving certificate.
+    /// Host names and addresses of the serving certificate, in addition to the loopback names.
     pub names: Vec<String>,
     /// Address for clients, from `--external-hostname`; behind a hub, the address of its kube-apiserver.
     pub external: Option<Authority>,
-    /// Mode from `--mode`: whether systems are decided.
+    /// Mode of all systems from `--mode`; `None` without the flag.
     pub mode: Option<Mode>,
     /// The times of leader election among servers that share a store or a hub.
     pub terms: LeaseDurations,
@@ -43,7 +43,8 @@ struct ServeParser {
 }
 
 impl Options {
-    /// The options of the demo's server: defaults except for the data folder and the port, on loopback.
+    /// The options of the demo server: the defaults, with the data folder `data_dir` and with `port` on the
+    /// loopback address.
     ///
     /// # Errors
     /// When the environment sets an invalid value.
@@ -58,8 +59,8 @@ impl Options {
         Self::try_from(ServeParser::try_parse_from(words)?.args)
     }
 
-    /// The URL of the Targets for clients, if the server has an external address. The views of syncers are
-    /// below this URL.
+    /// The URL of the resource `targets` for clients, if the server has an external address. The views of
+    /// syncers are below this URL.
     pub(super) fn targets_url(&self) -> Option<String> {
         let external = self.external.as_ref()?;
         let (group, plural) = (TARGETS.group, TARGETS.resource);
@@ -85,12 +86,12 @@ impl Options {
             .unwrap_or(args.hub.is_aggregated() || has_webhook_flags)
     }
 
-    /// The port of the admission webhooks, if not the API's.
+    /// The port for admission reviews, if it is not the port of the API.
     pub(super) fn admission_port(&self) -> Option<u16> {
         Some(self.args.admission_bind_port).filter(|port| *port != 0)
     }
 
-    /// Addresses at which webhooks may be Berth's own.
+    /// Addresses by which this server recognizes its own webhooks, which it does not call.
     pub(super) fn own_addresses(&self) -> OwnAddresses {
         OwnAddresses {
             names: self.names.clone(),
@@ -133,20 +134,19 @@ impl TryFrom<ServeArgs> for Options {
             names,
             external,
             mode,
-            terms: args.leader_election.terms()?,
+            terms: args.leader_election.durations()?,
             args,
         })
     }
 }
 
-/// Checks for contradictions.
+/// Checks that `args` do not contradict each other.
 fn check(args: &ServeArgs, mode: Option<Mode>) -> Result<()> {
     let (hub, is_aggregated) = (&args.hub, args.hub.is_aggregated());
     let registration = &hub.registration;
     if !is_aggregated && (registration.ca_secret.is_some() || registration.self_register) {
         bail!(
-            "--ca-secret and --self-register need a hub: say where it is with --kubeconfig, or in a Pod on it \
-             --aggregated"
+            "--ca-secret and --self-register need a hub: pass --kubeconfig, or in a Pod on the hub --aggregated"
         );
     }
     if args.storage != Storage::Etcd && !args.etcd_servers.is_empty() {
@@ -154,7 +154,7 @@ fn check(args: &ServeArgs, mode: Option<Mode>) -> Result<()> {
     }
     if !is_aggregated && let Some(source) = hub.source.iter().find(|source| source.place == Place::Hub) {
         bail!(
-            "--source={}=hub needs a hub: say where it is with --kubeconfig, or in a Pod on it --aggregated",
+            "--source={}=hub needs a hub: pass --kubeconfig, or in a Pod on the hub --aggregated",
             source.dialect
         );
     }
@@ -175,7 +175,9 @@ fn check(args: &ServeArgs, mode: Option<Mode>) -> Result<()> {
 fn with_port(authority: Authority, port: u16) -> Result<Authority> {
     match (authority.port(), port) {
         (Some(_), _) | (None, 443) => Ok(authority),
-        (None, 0) => bail!("--external-hostname {authority} needs a port, since --secure-port 0 takes any"),
+        (None, 0) => {
+            bail!("--external-hostname {authority} needs a port, since --secure-port 0 uses any free port")
+        }
         (None, port) => Ok(format!("{authority}:{port}").parse()?),
     }
 }
@@ -189,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_port_is_the_servers_own_unless_another_is_said() {
+    fn the_external_port_is_the_servers_own_unless_another_is_given() {
         assert_eq!(at("berth.example.com", 7443).unwrap(), "berth.example.com:7443");
         assert_eq!(at("berth.example.com", 443).unwrap(), "berth.example.com");
         assert_eq!(
@@ -209,12 +211,12 @@ mod tests {
     }
 
     #[test]
-    fn a_server_on_a_hub_is_for_the_systems_that_are_named_in_either_mode_and_one_alone_is_for_all() {
+    fn a_server_behind_a_hub_serves_the_named_systems_and_a_standalone_server_serves_all() {
         for mode in ["--mode=decide", "--mode=observe", ""] {
             let named = served(&format!("--aggregated --source=ocm=hub {mode}"));
             assert_eq!(named.unwrap(), ["ocm"], "{mode}");
             let none = served(&format!("--aggregated {mode}")).unwrap_err().to_string();
-            assert!(none.contains("name each that Berth is for"), "{none}");
+            assert!(none.contains("for each system that Berth is for"), "{none}");
         }
         assert_eq!(
             served("").unwrap(),
@@ -223,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn the_targets_are_below_the_external_name() {
+    fn the_url_of_targets_has_the_external_name() {
         let mut options = Options::demo(Path::new("."), 0).unwrap();
         assert_eq!(options.targets_url(), None);
         options.external = Some("hub.example.com".parse().unwrap());

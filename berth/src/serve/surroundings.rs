@@ -1,5 +1,5 @@
-//! Steps of the start that depend on the surroundings, such as the start of the controllers of Kubernetes'
-//! own kinds on a standalone server, or of the watchers of the hub.
+//! Steps of a server's start that differ between a standalone server and a server behind a hub, such as
+//! starting the controllers of Kubernetes' own kinds, or the watchers of the hub.
 
 use std::sync::Arc;
 
@@ -23,20 +23,21 @@ use super::groups::Parts;
 use super::{Options, built_in, identity, mirrors};
 use crate::hub::Hub;
 
-/// Creates the objects that systems create by themselves, for systems whose objects are stored here.
+/// Creates the built-in objects of the systems whose objects are stored here, as the systems' own programs
+/// would.
 ///
 /// # Errors
 /// When an object cannot be stored.
-pub(super) async fn built_in(
+pub(super) async fn create_built_in(
     store: &Arc<dyn Store>,
     parts: &Parts,
     hub: Option<&Hub>,
     clock: &Arc<dyn Clock>,
 ) -> Result<()> {
     let on_hub = |name: &str| hub.is_some_and(|hub| hub.has(name));
-    built_in::ensure(store, &parts.dialects, on_hub, &**clock)
+    built_in::create_missing(store, &parts.dialects, on_hub, &**clock)
         .await
-        .context("creating what the systems make by themselves")
+        .context("creating the built-in objects of the systems")
 }
 
 /// Stores the default namespaces and roles, and starts the garbage collector, the counter of quotas,
@@ -53,7 +54,7 @@ pub(super) async fn start_standalone(
     namespaces::ensure_defaults(store, &**clock)
         .await
         .context("creating the default namespaces")?;
-    rbac::bootstrap::ensure(store, &**clock, &berth_deploy::reach(&parts.dialects))
+    rbac::bootstrap::ensure(store, &**clock, &berth_deploy::role_resources(&parts.dialects))
         .await
         .context("creating the default roles")?;
     let kinds = Kinds::of(&parts.groups);
@@ -108,30 +109,31 @@ pub(super) async fn start_behind_hub(
     (sync_status, mirror.progress, tasks)
 }
 
-/// Claims the hub, so that no server with another store stores objects of the same systems. A store in
-/// etcd, or with only copies, needs no claim.
+/// Claims the hub for this server's store, so that no server with another store stores objects of the same
+/// systems. A store in etcd, or with only copies, needs no claim. `lost` is cancelled when the claim is lost.
 ///
 /// # Errors
-/// When another store has claimed the hub. The message has its identity, and the remedy.
+/// When another store has claimed the hub. The message has the identity of that store, and the remedy.
 pub(super) async fn claim_store(
     hub: &Hub,
     options: &Options,
     parts: &Parts,
     clock: &Arc<dyn Clock>,
-    end: &CancellationToken,
+    lost: &CancellationToken,
 ) -> Result<Option<JoinHandle<()>>> {
-    let is_own = parts.dialects.iter().any(|dialect| !hub.has(dialect.name()));
-    if options.args.storage == Storage::Etcd || !is_own {
+    let stores_objects = parts.dialects.iter().any(|dialect| !hub.has(dialect.name()));
+    if options.args.storage == Storage::Etcd || !stores_objects {
         return Ok(None);
     }
-    let claim = hub.claim_store(&options.args.data_dir, options.terms, clock, end.clone());
+    let claim = hub.claim_store(&options.args.data_dir, options.terms, clock, lost.clone());
     Ok(Some(claim.await?))
 }
 
 /// The registration of Berth on the hub; `None` without a hub.
 ///
 /// # Errors
-/// When another server has an API group of Berth.
+/// When another server has an API group of Berth, this cannot be checked, or `--ca-rotation-step` is too
+/// long.
 pub(super) async fn registration(
     hub: Option<&Hub>,
     options: &Options,
@@ -168,7 +170,7 @@ fn installation(options: &Options) -> Installation {
 /// from the configured files.
 ///
 /// # Errors
-/// When the shared CA or the files cannot be used.
+/// When the CA or the files cannot be used.
 pub(super) async fn certificate(
     registration: Option<&Arc<Registration>>,
     options: &Options,
@@ -188,14 +190,14 @@ pub(super) async fn certificate(
 ///
 /// # Errors
 /// When the hub does not list the policies or webhooks.
-pub(super) async fn policies(parts: &Parts) -> Result<Vec<JoinHandle<()>>> {
+pub(super) async fn watch_policies(parts: &Parts) -> Result<Vec<JoinHandle<()>>> {
     let mut tasks = Vec::new();
     if let Some(policies) = &parts.hub_policies {
         tasks.extend(policies.follow().await?);
         let (enforcer, mut changes) = (Arc::clone(&parts.enforcer), policies.changes());
         tasks.push(tokio::spawn(async move {
             loop {
-                enforcer.look();
+                enforcer.compile_stored();
                 if changes.changed().await.is_err() {
                     return;
                 }

@@ -10,8 +10,8 @@ use berth_commands::args::ServerArgs;
 use clap::Args;
 use serde_json::{Value, json};
 
-/// Help text of the argument that names a system.
-fn systems() -> String {
+/// Help text of the argument SYSTEM, with the names of all systems.
+fn system_help() -> String {
     let dialects = berth_dialect_registry::all();
     let names: Vec<&str> = dialects.iter().map(|dialect| dialect.name()).collect();
     match names.split_last() {
@@ -23,15 +23,15 @@ fn systems() -> String {
 /// Arguments of `berth takeover`.
 #[derive(Args, Clone, Debug)]
 pub struct TakeoverArgs {
-    /// The system.
-    #[arg(help = systems())]
+    /// Name of the system.
+    #[arg(help = system_help())]
     pub system: String,
-    /// Take over only the requests with these labels, in the form of `kubectl -l` (spec.requests); by default
-    /// all.
+    /// Take over only requests whose labels match this selector, in the form of `kubectl -l` (spec.requests);
+    /// by default all requests.
     #[arg(short = 'l', long, value_name = "SELECTOR")]
     pub selector: Option<String>,
-    /// The system's own configuration file, or a SchedulerConfiguration, with which Berth was started; the
-    /// effects are computed with it.
+    /// Compute the effects with this file: the system's own configuration file or SchedulerConfiguration with
+    /// which Berth was started.
     #[arg(long, value_name = "FILE")]
     pub config: Vec<PathBuf>,
     /// Decide beside the system's own scheduler, which keeps running (spec.otherScheduler: Ignore).
@@ -40,10 +40,10 @@ pub struct TakeoverArgs {
     /// Take over: set the mode of the stored SchedulerConfiguration, and wait until Berth decides.
     #[arg(long)]
     pub yes: bool,
-    /// Maximum time to wait.
+    /// Maximum time to wait until Berth decides.
     #[arg(long, default_value = "5m", value_parser = parse_unsigned, value_name = "DURATION")]
     pub timeout: Duration,
-    /// The server and the user.
+    /// Flags for the server and the user.
     #[command(flatten)]
     pub server: ServerArgs,
 }
@@ -51,16 +51,16 @@ pub struct TakeoverArgs {
 /// Arguments of `berth handback`.
 #[derive(Args, Clone, Debug)]
 pub struct HandbackArgs {
-    /// The system.
-    #[arg(help = systems())]
+    /// Name of the system.
+    #[arg(help = system_help())]
     pub system: String,
     /// Hand back: set Berth to observe, and wait until the system's own scheduler runs.
     #[arg(long)]
     pub yes: bool,
-    /// Maximum time for each of the two steps.
+    /// Maximum time to wait until Berth observes, and again until the system's own scheduler runs.
     #[arg(long, default_value = "5m", value_parser = parse_unsigned, value_name = "DURATION")]
     pub timeout: Duration,
-    /// The server and the user.
+    /// Flags for the server and the user.
     #[command(flatten)]
     pub server: ServerArgs,
 }
@@ -69,16 +69,17 @@ impl TakeoverArgs {
     /// The label selector of the requests.
     ///
     /// # Errors
-    /// When the text is not a selector.
+    /// When the value of --selector is not a label selector.
     pub(super) fn selector(&self) -> Result<Selector> {
         let text = self.selector.as_deref().unwrap_or_default();
         Selector::parse(text).map_err(|problem| anyhow!("--selector: {problem}"))
     }
 
-    /// Selection in the form of `spec.requests`; null for all requests.
+    /// The value of `spec.requests` for the selected requests; null for all requests.
     ///
     /// # Errors
-    /// When the text is not a selector, or compares numbers, which selectors in objects cannot do.
+    /// When the value of --selector is not a label selector, or compares numbers, which selectors in objects
+    /// cannot express.
     pub(super) fn requests(&self) -> Result<Value> {
         let selector = self.selector()?;
         if selector.is_everything() {
@@ -93,7 +94,7 @@ impl TakeoverArgs {
                 Operator::DoesNotExist => "DoesNotExist",
                 Operator::GreaterThan | Operator::LessThan => {
                     bail!(
-                        "--selector: {}: objects are not selected by comparing numbers",
+                        "--selector: {}: spec.requests cannot compare numbers: use =, !=, in, notin or the existence of the label",
                         requirement.key
                     )
                 }
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_selector_of_the_command_line_is_one_of_requests() {
+    fn a_selector_of_the_command_line_becomes_spec_requests() {
         assert_eq!(requests("").unwrap(), Value::Null);
         assert_eq!(
             requests("canary=yes,!old").unwrap(),
@@ -145,7 +146,7 @@ mod tests {
             requests("size>3")
                 .unwrap_err()
                 .to_string()
-                .contains("comparing numbers")
+                .contains("cannot compare numbers")
         );
     }
 }

@@ -1,4 +1,4 @@
-//! The stored SchedulerConfiguration of a system: its content, and its changes.
+//! The stored SchedulerConfiguration of a system, and changes of it.
 
 use berth_configuration::{DECIDING, Mode, OtherScheduler};
 use berth_dialect_contract::config;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::check::condition;
 
-/// The stored SchedulerConfiguration of a system, or its absence.
+/// The stored SchedulerConfiguration of a system; empty if none is stored.
 #[derive(Debug, Default)]
 pub(super) struct StoredConfiguration {
     object: Value,
@@ -24,8 +24,8 @@ impl StoredConfiguration {
         !self.object.is_null()
     }
 
-    /// Whether Berth decides, and the message, according to the condition; `None` if the condition is missing
-    /// or older than `generation`.
+    /// Whether Berth decides, with the message, according to the condition `Deciding`; `None` if the
+    /// condition is missing or older than `generation`.
     pub(super) fn deciding(&self, generation: i64) -> Option<(bool, String)> {
         let conditions = self.object["status"]["conditions"].as_array()?;
         let deciding_condition = conditions
@@ -39,7 +39,7 @@ impl StoredConfiguration {
             .flatten()
     }
 
-    /// The value of a field of the spec, as text.
+    /// The value of `field` of the spec as text; `nothing` if the field is missing.
     fn text_of(&self, field: &str) -> String {
         match &self.object["spec"][field] {
             Value::Null => "nothing".to_owned(),
@@ -53,9 +53,9 @@ impl StoredConfiguration {
 #[derive(Debug)]
 pub(super) struct Change {
     pub(super) mode: Mode,
-    /// The new `spec.requests`, null for all; `None` leaves the field unchanged.
+    /// The new value of `spec.requests`, null for all requests; `None` leaves the field unchanged.
     pub(super) requests: Option<Value>,
-    /// Whether Berth decides in addition to another scheduler.
+    /// Whether Berth decides even if another scheduler runs.
     pub(super) beside: bool,
 }
 
@@ -90,11 +90,11 @@ impl Change {
     }
 
     /// Whether the change selects only some requests.
-    pub(super) fn selects(&self) -> bool {
+    pub(super) fn selects_some_requests(&self) -> bool {
         self.requests.as_ref().is_some_and(Value::is_object)
     }
 
-    /// The change in words, with the `stored` values.
+    /// Describes the change in words, with the `stored` values in parentheses.
     pub(super) fn describe(&self, system: &str, stored: &StoredConfiguration) -> String {
         let mut text = format!(
             "set mode: {} in the SchedulerConfiguration {system} (now: {})",
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_takes_away_what_an_earlier_one_left() {
+    fn a_change_removes_fields_of_an_earlier_change() {
         let mut change = Change {
             mode: Mode::Decide,
             requests: Some(Value::Null),
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_berth_said_before_the_change_does_not_count() {
+    fn a_condition_from_before_the_change_does_not_count() {
         let stored = |observed: i64| {
             StoredConfiguration::new(json!({
                 "metadata": {"generation": 2},

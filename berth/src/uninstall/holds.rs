@@ -1,11 +1,11 @@
-//! Objects that wait for Berth: objects with finalizers that no other program removes.
+//! Objects whose deletion waits for Berth: they have finalizers that no other program removes.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use anyhow::{Result, anyhow, bail};
 use berth_client::root_cause;
-use berth_dialect_contract::Hold;
+use berth_dialect_contract::ResourceFinalizer;
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::core::{ApiResource, DynamicObject, ObjectMeta, PartialObjectMeta};
 use kube::{Api, Client};
@@ -13,25 +13,25 @@ use serde_json::json;
 
 /// Number of objects in a page of a list.
 const PAGE: u32 = 500;
-/// Highest number of attempts at an object that other clients change meanwhile.
-const ATTEMPTS: usize = 8;
-/// Highest number of objects that are named.
-const NAMED: usize = 5;
+/// Highest number of attempts to change an object that other clients change at the same time.
+const MAX_ATTEMPTS: usize = 8;
+/// Highest number of objects that a line of output names.
+const MAX_NAMED: usize = 5;
 
 /// Objects of one resource with a finalizer that only Berth's controllers remove.
 pub(super) struct HeldObjects {
-    hold: Hold,
+    hold: ResourceFinalizer,
     objects: Vec<ObjectMeta>,
 }
 
-/// Finds every object of the hub with one of `holds`, except objects of the groups `own`, which Berth itself
-/// serves and which end with Berth.
+/// Finds every object on the hub with a finalizer of `holds`. Objects of the groups `own` are left out: Berth
+/// itself serves them, so that they disappear with Berth.
 ///
 /// # Errors
 /// When a resource cannot be listed.
 pub(super) async fn find(
     client: &Client,
-    holds: &[Hold],
+    holds: &[ResourceFinalizer],
     own: &BTreeSet<String>,
 ) -> Result<Vec<HeldObjects>> {
     let mut found = Vec::new();
@@ -44,7 +44,7 @@ pub(super) async fn find(
     Ok(found)
 }
 
-async fn held_objects(client: &Client, hold: &Hold) -> Result<Vec<ObjectMeta>> {
+async fn held_objects(client: &Client, hold: &ResourceFinalizer) -> Result<Vec<ObjectMeta>> {
     let all: Api<DynamicObject> = Api::all_with(client.clone(), &resource(hold));
     let mut page = ListParams::default().limit(PAGE);
     let mut found = Vec::new();
@@ -71,13 +71,14 @@ async fn held_objects(client: &Client, hold: &Hold) -> Result<Vec<ObjectMeta>> {
     }
 }
 
-fn is_held(metadata: &ObjectMeta, hold: &Hold) -> bool {
+fn is_held(metadata: &ObjectMeta, hold: &ResourceFinalizer) -> bool {
     let mut finalizers = metadata.finalizers.iter().flatten();
     finalizers.any(|finalizer| hold.finalizer.covers(finalizer))
 }
 
-/// The resource of `hold` for requests. Requests do not need the kind, so it is the name of the resource.
-fn resource(hold: &Hold) -> ApiResource {
+/// The resource of `hold` for requests. The name of the resource stands in for the kind, which requests do
+/// not need.
+fn resource(hold: &ResourceFinalizer) -> ApiResource {
     let (group, version) = (hold.resource.group, hold.version);
     let api_version = match group {
         "" => version.to_owned(),
@@ -93,16 +94,16 @@ fn resource(hold: &Hold) -> ApiResource {
 }
 
 impl HeldObjects {
-    /// Removes the finalizers; returns the number of objects that had them.
+    /// Removes the finalizers from all objects, and returns the number of objects.
     ///
     /// # Errors
-    /// When the hub refuses.
+    /// When the hub refuses a write.
     pub(super) async fn release(&self, client: &Client) -> Result<usize> {
         for object in &self.objects {
             let release = self.release_one(client, object.clone()).await;
             release.map_err(|problem| {
                 anyhow!(
-                    "releasing {} {}: {}",
+                    "removing the finalizers of {} {}: {}",
                     self.hold.resource,
                     object_name(object),
                     root_cause(&problem)
@@ -131,7 +132,7 @@ impl HeldObjects {
             match result {
                 Ok(_) => return Ok(()),
                 Err(kube::Error::Api(status)) if status.code == 404 => return Ok(()),
-                Err(kube::Error::Api(status)) if status.code == 409 && attempt < ATTEMPTS => {}
+                Err(kube::Error::Api(status)) if status.code == 409 && attempt < MAX_ATTEMPTS => {}
                 Err(problem) => return Err(problem),
             }
             match objects.get_metadata_opt(&name).await? {
@@ -142,7 +143,7 @@ impl HeldObjects {
         Ok(())
     }
 
-    /// Text about the resource and the finalizer, for a line of output.
+    /// The resource and the finalizer in words, for a line of output.
     pub(super) fn description(&self) -> String {
         format!("{} from {}", self.hold.resource, self.hold.finalizer)
     }
@@ -164,9 +165,9 @@ impl fmt::Display for HeldObjects {
             0 => {}
             deleting => write!(f, ", {deleting} of them being deleted")?,
         }
-        let names: Vec<String> = self.objects.iter().take(NAMED).map(object_name).collect();
+        let names: Vec<String> = self.objects.iter().take(MAX_NAMED).map(object_name).collect();
         write!(f, ": {}", names.join(", "))?;
-        match count.saturating_sub(NAMED) {
+        match count.saturating_sub(MAX_NAMED) {
             0 => Ok(()),
             more => write!(f, " and {more} more"),
         }
@@ -198,11 +199,11 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_counted_and_the_first_are_named() {
-        let hold = Hold {
+    fn all_held_objects_are_counted_and_the_first_are_named() {
+        let hold = ResourceFinalizer {
             resource: GroupResource::new("example.dev", "things"),
             version: "v1",
-            finalizer: Finalizer::Begins("use.example.dev/"),
+            finalizer: Finalizer::Prefix("use.example.dev/"),
         };
         assert!(is_held(&object("a", &["other", "use.example.dev/1"]), &hold));
         assert!(!is_held(&object("a", &["other"]), &hold));
@@ -218,10 +219,10 @@ mod tests {
     }
 
     #[test]
-    fn every_system_says_what_only_its_controllers_let_go_of() {
+    fn every_system_lists_the_finalizers_that_only_its_controllers_remove() {
         let holds: Vec<String> = berth_dialect_registry::all()
             .iter()
-            .flat_map(|dialect| dialect.on_hub().holds)
+            .flat_map(|dialect| dialect.on_hub().finalizers)
             .map(|hold| format!("{} {}", hold.resource, hold.finalizer))
             .collect();
         for hold in [

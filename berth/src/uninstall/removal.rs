@@ -16,7 +16,7 @@ pub(super) struct Removal {
     is_aggregated: bool,
 }
 
-/// Outcome of a removal.
+/// Outcome of the removal of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RemovalOutcome {
     /// The object is deleted, or would be deleted without the dry run.
@@ -26,8 +26,7 @@ pub(super) enum RemovalOutcome {
 }
 
 impl Removal {
-    /// The removal of the object that a manifest describes; `None` if the apiVersion, kind or name is
-    /// missing.
+    /// The removal of `object`; `None` if the apiVersion, kind or name is missing in it.
     pub(super) fn of(object: &Value) -> Option<Self> {
         let (group, version) = match object["apiVersion"].as_str()?.split_once('/') {
             Some((group, version)) => (group, version),
@@ -89,7 +88,7 @@ impl std::fmt::Display for Removal {
     }
 }
 
-/// All objects of the cluster-scoped `kind` in version v1 of `group`.
+/// Lists all objects of the cluster-scoped `kind` in version v1 of `group`.
 pub(super) async fn list(client: &Client, group: &str, kind: &str) -> Result<Vec<Value>> {
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind));
     let all: Api<DynamicObject> = Api::all_with(client.clone(), &resource);

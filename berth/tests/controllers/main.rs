@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use berth::controllers::{ControllerMetrics, Events};
-use berth_admission::rights::{Answer, Authority, Right};
+use berth_admission::rights::{Right, RightCheck, RightChecker};
 use berth_admission::{Chain, UserInfo};
 use berth_apimachinery::time::testing::SteppedClock;
 use berth_apimachinery::write::Verb;
@@ -97,8 +97,8 @@ struct World {
 /// Every writer here has every right.
 struct Anything;
 
-impl Authority for Anything {
-    fn has<'a>(&'a self, _: &'a UserInfo, _: &'a Right) -> Answer<'a> {
+impl RightChecker for Anything {
+    fn has<'a>(&'a self, _: &'a UserInfo, _: &'a Right) -> RightCheck<'a> {
         Box::pin(async { Ok(true) })
     }
 }
@@ -117,7 +117,7 @@ impl World {
         let engine = Engine::new(vec![Arc::clone(&dialect)], source, as_clock());
         engine.spawn();
         let registry = Registry::builder(
-            Chain::new(dialect.admission()).with_authority(Arc::new(Anything)),
+            Chain::new(dialect.admission()).with_right_checker(Arc::new(Anything)),
             as_clock(),
         );
         let api = VirtualApi::new(Arc::clone(&engine), Arc::clone(registry.handle()), Vec::new());
@@ -136,7 +136,7 @@ impl World {
         }
         groups.push(berth_configuration::group(vec![Arc::clone(&dialect)], shared));
         let registry = registry.build(&groups).unwrap();
-        let (events, _) = Events::served(&engine, &registry, ControllerMetrics::new());
+        let (events, _) = Events::for_registry(&engine, &registry, ControllerMetrics::new());
         engine.observe(Arc::new(events)).unwrap();
         let counter = Arc::new(Counter::default());
         let settings = Settings {

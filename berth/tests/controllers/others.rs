@@ -13,7 +13,7 @@ impl World {
     /// Lets configurations say what is decided, as a server does.
     fn mandated(&self) {
         let modes = Modes::new(&self.engine, None, BTreeSet::new());
-        self.engine.mandated(Arc::new(modes)).unwrap();
+        self.engine.set_mandate(Arc::new(modes)).unwrap();
     }
 
     async fn configure(&self, spec: Value) {

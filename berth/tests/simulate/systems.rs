@@ -118,7 +118,7 @@ fn claims_of_a_managed_cluster_are_read_and_it_is_told_where_they_count() {
         assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
         assert_eq!(
             errors(&output),
-            "note: no system schedules by ClusterClaim.cluster.open-cluster-management.io: 2 left out of account; claims count \
+            "note: no scheduler reads ClusterClaim.cluster.open-cluster-management.io: 2 ignored; claims count \
              where OCM's agent puts them, in status.clusterClaims of the cluster's ManagedCluster\n"
         );
     }

@@ -164,14 +164,14 @@ fn damaged_files_are_named_with_what_is_wrong() {
     let authority = open(folder.path()).unwrap();
     let leaf = authority.issue_server(&["localhost".to_owned()], now()).unwrap();
     for (file, content, words) in [
-        ("ca.crt", "", "holds no PEM block CERTIFICATE"),
+        ("ca.crt", "", "has no PEM block CERTIFICATE"),
         (
             "ca.crt",
             "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
             "is not a certificate",
         ),
         ("ca.crt", leaf.certificate.as_str(), "not the certificate of a CA"),
-        ("ca.key", "rubbish", "holds no PEM block PRIVATE KEY"),
+        ("ca.key", "rubbish", "has no PEM block PRIVATE KEY"),
     ] {
         let path = folder.path().join(file);
         let good = fs::read(&path).unwrap();
@@ -202,20 +202,20 @@ fn a_client_is_known_by_ca_subject_key_and_time() {
     let groups = ["masters".to_owned()];
     let life = SignedDuration::from_hours(1);
     let pair = ours.issue_client_for("jane", &groups, now(), life).unwrap();
-    assert!(ours.knows_client(&pair, "jane", &groups, now() + life));
-    assert!(!ours.knows_client(
+    assert!(ours.verifies_client(&pair, "jane", &groups, now() + life));
+    assert!(!ours.verifies_client(
         &pair,
         "jane",
         &groups,
         now() + life + SignedDuration::from_secs(1)
     ));
-    assert!(!ours.knows_client(&pair, "joan", &groups, now()));
-    assert!(!ours.knows_client(&pair, "jane", &[], now()));
-    assert!(!theirs.knows_client(&pair, "jane", &groups, now()));
+    assert!(!ours.verifies_client(&pair, "joan", &groups, now()));
+    assert!(!ours.verifies_client(&pair, "jane", &[], now()));
+    assert!(!theirs.verifies_client(&pair, "jane", &groups, now()));
     let other = ours.issue_client("jane", &groups, now()).unwrap();
     let mixed = IssuedCertificate {
         key: other.key,
         ..pair
     };
-    assert!(!ours.knows_client(&mixed, "jane", &groups, now()));
+    assert!(!ours.verifies_client(&mixed, "jane", &groups, now()));
 }

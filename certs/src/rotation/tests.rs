@@ -15,12 +15,12 @@ fn place() -> &'static Path {
     Path::new("the Secret s")
 }
 
-fn moment(minutes: i64) -> Moment {
-    Moment {
+fn conditions(minutes: i64) -> StepConditions {
+    StepConditions {
         now: at(minutes),
-        step: STEP,
-        announced: true,
-        asked: false,
+        min_duration: STEP,
+        is_bundle_trusted: true,
+        is_requested: false,
     }
 }
 
@@ -56,30 +56,30 @@ fn trusts(bundle: &str, shared: &SharedAuthorities, now: Timestamp) -> bool {
 #[test]
 fn a_rotation_goes_step_by_step_and_nobody_loses_trust() {
     let first = SharedAuthorities::generate(at(0)).unwrap();
-    assert!(first.next_step(&moment(60), place()).unwrap().is_none());
-    let asked = Moment {
-        asked: true,
-        ..moment(60)
+    assert!(first.next_step(&conditions(60), place()).unwrap().is_none());
+    let requested = StepConditions {
+        is_requested: true,
+        ..conditions(60)
     };
-    let (step, announced) = first.next_step(&asked, place()).unwrap().unwrap();
+    let (step, announced) = first.next_step(&requested, place()).unwrap().unwrap();
     assert_eq!(step, Step::Announced);
     assert!(announced.is_rotating());
 
-    // Neither early nor before everyone has the announcement.
-    assert!(announced.next_step(&moment(69), place()).unwrap().is_none());
-    let untold = Moment {
-        announced: false,
-        ..moment(600)
+    // The step is neither early nor before all clients trust the bundle.
+    assert!(announced.next_step(&conditions(69), place()).unwrap().is_none());
+    let untrusted = StepConditions {
+        is_bundle_trusted: false,
+        ..conditions(600)
     };
-    assert!(announced.next_step(&untold, place()).unwrap().is_none());
-    let (step, taken) = announced.next_step(&moment(70), place()).unwrap().unwrap();
+    assert!(announced.next_step(&untrusted, place()).unwrap().is_none());
+    let (step, taken) = announced.next_step(&conditions(70), place()).unwrap().unwrap();
     assert_eq!(step, Step::TookOver);
 
-    assert!(taken.next_step(&moment(79), place()).unwrap().is_none());
-    let (step, last) = taken.next_step(&moment(80), place()).unwrap().unwrap();
+    assert!(taken.next_step(&conditions(79), place()).unwrap().is_none());
+    let (step, last) = taken.next_step(&conditions(80), place()).unwrap().unwrap();
     assert_eq!(step, Step::Dropped);
     assert!(!last.is_rotating());
-    assert!(last.next_step(&moment(90), place()).unwrap().is_none());
+    assert!(last.next_step(&conditions(90), place()).unwrap().is_none());
 
     // A holder that is one step behind still trusts and is still trusted.
     let steps = [&first, &announced, &taken, &last];
@@ -100,7 +100,7 @@ fn a_rotation_goes_step_by_step_and_nobody_loses_trust() {
 #[test]
 fn a_ca_is_replaced_after_two_thirds_of_its_life() {
     let shared = SharedAuthorities::generate(at(0)).unwrap();
-    let days = |days: i64| moment(days * 24 * 60);
+    let days = |days: i64| conditions(days * 24 * 60);
     assert!(shared.next_step(&days(365 * 6), place()).unwrap().is_none());
     let (step, _) = shared.next_step(&days(365 * 7), place()).unwrap().unwrap();
     assert_eq!(step, Step::Announced);
@@ -109,12 +109,12 @@ fn a_ca_is_replaced_after_two_thirds_of_its_life() {
 #[test]
 fn what_is_written_is_read_back_at_every_step() {
     let first = SharedAuthorities::generate(at(0)).unwrap();
-    let asked = Moment {
-        asked: true,
-        ..moment(0)
+    let requested = StepConditions {
+        is_requested: true,
+        ..conditions(0)
     };
-    let (_, announced) = first.next_step(&asked, place()).unwrap().unwrap();
-    let (_, taken) = announced.next_step(&moment(10), place()).unwrap().unwrap();
+    let (_, announced) = first.next_step(&requested, place()).unwrap().unwrap();
+    let (_, taken) = announced.next_step(&conditions(10), place()).unwrap().unwrap();
     for shared in [first, announced, taken] {
         let data = shared.write();
         let read = SharedAuthorities::read(&data, place()).unwrap().unwrap();

@@ -1,14 +1,15 @@
-//! Decisions for systems that dispatch by themselves, in the form that they request: `berth dispatch`.
+//! `berth dispatch`: passes decisions on to systems that dispatch workloads by themselves, in a form that
+//! these systems read.
 //!
-//! A dispatcher is a process of its own, with its own rights. It reads decisions from any server that
-//! has them, standalone or behind a hub, and writes to the other system's server. The writes are a pure
-//! function of the read objects.
+//! A dispatcher is a process of its own, with its own rights. It reads decisions from a standalone server or
+//! from a server behind a hub, and writes to the server of the other system. The writes are a pure function
+//! of the read objects.
 //!
 //! [`multikueue`] is the dispatcher for Kueue (docs/consumers.md, "MultiKueue").
 //!
 //! ```
 //! use clap::Parser as _;
-//! use berth_dispatch::{DispatchArgs, To};
+//! use berth_dispatch::{DispatchArgs, Receiver};
 //!
 //! #[derive(clap::Parser)]
 //! struct Program {
@@ -16,7 +17,7 @@
 //!     dispatch: DispatchArgs,
 //! }
 //! let program = Program::parse_from(["berth", "multikueue"]);
-//! let To::MultiKueue(args) = program.dispatch.to;
+//! let Receiver::MultiKueue(args) = program.dispatch.receiver;
 //! assert_eq!(args.kueue_configuration.namespace, "kueue-system");
 //! ```
 
@@ -30,14 +31,14 @@ pub use multikueue::MultiKueueArgs;
 /// Arguments of `berth dispatch`.
 #[derive(Args, Clone, Debug)]
 pub struct DispatchArgs {
-    /// The receiver.
+    /// The receiver of the decisions.
     #[command(subcommand)]
-    pub to: To,
+    pub receiver: Receiver,
 }
 
 /// Receiver of decisions.
 #[derive(Clone, Debug, Subcommand)]
-pub enum To {
+pub enum Receiver {
     /// Kueue: nominate the clusters of decisions for its Workloads, as an external dispatcher of MultiKueue
     ///
     /// A Workload names a decision in its label or annotation scheduling.berth.dev/decision. Requires
@@ -52,7 +53,7 @@ pub enum To {
 /// When a kubeconfig cannot be used, or signals cannot be listened to. The dispatcher waits for a
 /// server that does not answer.
 pub async fn run(args: DispatchArgs) -> Result<()> {
-    match args.to {
-        To::MultiKueue(args) => multikueue::run(&args).await,
+    match args.receiver {
+        Receiver::MultiKueue(args) => multikueue::run(&args).await,
     }
 }

@@ -1,19 +1,20 @@
 //! Kueue's MultiKueue: a Workload names a decision of any system, and the decision's clusters are nominated
 //! for it, the best first (docs/consumers.md, "MultiKueue").
 //!
-//! [`nominate`] chooses the clusters, and [`body`] builds the request; both are pure. [`dispatcher`]
-//! reads, writes and reports about one Workload, whenever [`watch`] queues it.
+//! [`nominate`] chooses the clusters, and [`body`] builds the request; both are pure. [`dispatcher`] reads
+//! the objects for one Workload, writes the nomination and reports it, whenever [`watch`] queues the
+//! Workload.
 
-mod again;
 mod body;
-mod configured;
+mod configuration;
 mod dispatcher;
+mod events;
 mod kueue;
+mod managed_fields;
 mod nominate;
-mod owned;
 mod problem;
 mod read;
-mod tell;
+mod recent;
 mod watch;
 
 use std::io::Write as _;
@@ -26,7 +27,7 @@ use kube::core::ApiResource;
 use kube::{Client, Config, discovery};
 use tokio::signal::unix::{SignalKind, signal};
 
-pub use configured::DISPATCHER;
+pub use configuration::DISPATCHER;
 
 /// Kueue's API group.
 pub const GROUP: &str = "kueue.x-k8s.io";
@@ -34,7 +35,7 @@ pub const GROUP: &str = "kueue.x-k8s.io";
 pub const DECISION: &str = "scheduling.berth.dev/decision";
 /// The annotation of a MultiKueueCluster with the name of its Target.
 pub const TARGET: &str = "scheduling.berth.dev/target";
-/// Pause before a server without Kueue is read again.
+/// Delay before Kueue is looked for again on a server without it.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Arguments of `berth dispatch multikueue`.
@@ -43,24 +44,25 @@ pub struct MultiKueueArgs {
     /// The kubeconfig of Kueue's manager cluster; by default kubectl's, or in a Pod its service account.
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
-    /// The kubeconfig of the server with the decisions; by default that of Kueue's manager cluster.
+    /// The kubeconfig of the server with the decisions; by default the kubeconfig of Kueue's manager cluster.
     #[arg(long, value_name = "FILE")]
     pub decisions_kubeconfig: Option<PathBuf>,
-    /// The ConfigMap with Kueue's configuration. Its namespace is that of the ClusterProfiles for Kueue.
-    #[arg(long, value_name = "NAMESPACE/NAME", default_value = "kueue-system/kueue-manager-config", value_parser = place)]
-    pub kueue_configuration: Place,
+    /// The ConfigMap with Kueue's configuration, in the namespace of the ClusterProfiles for Kueue.
+    #[arg(long, value_name = "NAMESPACE/NAME", default_value = "kueue-system/kueue-manager-config", value_parser = namespaced_name)]
+    pub kueue_configuration: NamespacedName,
 }
 
-/// Place of an object.
+/// Namespace and name of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct NamespacedName {
     /// The object's namespace.
     pub namespace: String,
     /// The object's name.
     pub name: String,
 }
 
-fn place(text: &str) -> Result<Place, String> {
+/// Parses a text of the form `NAMESPACE/NAME`.
+fn namespaced_name(text: &str) -> Result<NamespacedName, String> {
     let (namespace, name) = text
         .split_once('/')
         .ok_or("a namespace and a name are expected, such as kueue-system/kueue-manager-config")?;
@@ -70,7 +72,7 @@ fn place(text: &str) -> Result<Place, String> {
     ] {
         valid.map_err(|problem| format!("{part:?}: {problem}"))?;
     }
-    Ok(Place {
+    Ok(NamespacedName {
         namespace: namespace.to_owned(),
         name: name.to_owned(),
     })
@@ -84,7 +86,7 @@ struct Servers {
     decisions: Client,
 }
 
-/// Nominates clusters for Workloads until a termination signal.
+/// Runs the dispatcher until a termination signal.
 ///
 /// # Errors
 /// When a kubeconfig cannot be used, or signals cannot be listened to.
@@ -97,14 +99,15 @@ pub async fn run(args: &MultiKueueArgs) -> Result<()> {
     let servers = Servers { kueue, decisions };
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     tokio::select! {
-        () = nominate_on(servers, &args.kueue_configuration) => {}
+        () = run_dispatcher(servers, &args.kueue_configuration) => {}
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
     }
     Ok(())
 }
 
-async fn nominate_on(servers: Servers, configuration: &Place) {
+/// Waits for Kueue, and nominates clusters for Workloads until the future is dropped.
+async fn run_dispatcher(servers: Servers, configuration: &NamespacedName) {
     let workloads = workloads(&servers.kueue).await;
     // A closed output does not matter.
     writeln!(
@@ -126,9 +129,9 @@ async fn workloads(kueue: &Client) -> ApiResource {
             Ok(group) => group.recommended_kind("Workload").map(|(resource, _)| resource),
             Err(error) => {
                 let problem = format!("{:#}", anyhow::Error::new(error));
-                // A problem that lasts is logged only once.
+                // A lasting problem is logged once.
                 if problem != last {
-                    tracing::warn!(problem, "Kueue is not there yet; looking again");
+                    tracing::warn!(problem, "cannot find the Workloads of Kueue; retrying");
                 }
                 last = problem;
                 None
@@ -146,7 +149,7 @@ async fn client(file: Option<&Path>) -> Result<Client> {
         Some(path) => berth_client::config(Some(path), None).await?,
         None => Config::infer()
             .await
-            .context("no --kubeconfig is given, and there is none to be found")?,
+            .context("no kubeconfig found: pass --kubeconfig, or run in a Pod with a service account")?,
     };
     Ok(berth_client::connect(config)?)
 }
@@ -156,14 +159,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_a_namespace_and_a_name() {
-        let read = place("kueue-system/kueue-manager-config").unwrap();
+    fn a_text_is_split_into_namespace_and_name() {
+        let read = namespaced_name("kueue-system/kueue-manager-config").unwrap();
         assert_eq!(
             (read.namespace.as_str(), read.name.as_str()),
             ("kueue-system", "kueue-manager-config")
         );
         for bad in ["config", "a.b/c", "a/B", "/c", "a/"] {
-            assert!(place(bad).is_err(), "{bad}");
+            assert!(namespaced_name(bad).is_err(), "{bad}");
         }
     }
 }

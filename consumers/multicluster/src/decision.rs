@@ -1,4 +1,4 @@
-//! A decision as slices of a PlacementDecision.
+//! Rendering of a decision as PlacementDecisions, and parsing of a PlacementDecision.
 
 use berth_apimachinery::Object;
 use berth_dialect_contract::{DemandView, PlacedCluster};
@@ -8,26 +8,26 @@ use crate::rank::{self, Rank};
 use crate::slices::Slice;
 use crate::{API_VERSION, SYSTEM_LABEL, Settings, inherited, mark, name};
 
-/// The label that all slices of a decision share.
+/// The label with the key of the decision, which all slices of a decision share.
 pub const KEY_LABEL: &str = "multicluster.x-k8s.io/decision-key";
-/// The label with a slice's index.
+/// The label with the index of the slice.
 pub const INDEX_LABEL: &str = "multicluster.x-k8s.io/decision-index";
 
-/// Parts that all slices of one decision share.
+/// Data that all slices of one decision share.
 #[derive(Clone, Debug)]
 pub struct SliceParts<'a> {
-    /// The dialect.
+    /// The system of the decision.
     pub system: &'a str,
     /// The decision's key (see [`name::decision`]).
     pub key: &'a str,
-    /// The object that is placed.
+    /// The source object of the decision.
     pub source: &'a Object,
-    /// The kind of the object.
+    /// The kind of the source object.
     pub kind: &'a str,
 }
 
-/// The clusters of `view`, by the system's names, each with the reason. A cluster that the decision is
-/// leaving is not included.
+/// The clusters of the decision `view`, by the system's own names, each with the reason for it. Clusters that
+/// the decision is leaving are left out.
 pub fn reasons(view: &DemandView) -> impl Iterator<Item = (&str, String)> {
     let unit = view.amount.map_or("", |amount| amount.name);
     ranked_reasons(&view.placed, unit).into_iter()
@@ -40,8 +40,8 @@ fn ranked_reasons<'a>(placed: &'a [PlacedCluster], unit: &str) -> Vec<(&'a str, 
         .collect()
 }
 
-/// The reason for a cluster: in the system's own words, with its rank by the recorded scores, its amount in
-/// `unit`s, and the state of the binding.
+/// The reason for a cluster: the system's own words, the rank by the recorded scores, the amount in `unit`s,
+/// and the state of the binding.
 fn reason(place: &PlacedCluster, rank: Option<Rank>, unit: &str) -> String {
     let mut parts = Vec::new();
     if !place.reason.is_empty() {
@@ -75,7 +75,7 @@ fn reason(place: &PlacedCluster, rank: Option<Rank>, unit: &str) -> String {
     parts.join("; ")
 }
 
-/// Renders the object of one slice. `shared` are the parts that all slices of the decision share.
+/// Renders the PlacementDecision of `slice`. `shared` are the data that all slices of the decision share.
 #[must_use]
 pub fn render(settings: &Settings, shared: &SliceParts<'_>, slice: &Slice) -> Value {
     let mut labels = inherited(shared.source.meta().labels());
@@ -109,12 +109,12 @@ pub fn render(settings: &Settings, shared: &SliceParts<'_>, slice: &Slice) -> Va
         "decisions": decisions,
         "schedulerName": format!("berth-{}", shared.system),
     });
-    mark::put(&mut object, &settings.publication);
+    mark::annotate(&mut object, &settings.publication);
     object
 }
 
-/// The slice in `object`; `None` if `object` has no valid index label or no decisions. The writer of the object
-/// is not checked.
+/// The slice in `object`; `None` if `object` has no valid index label or no decisions. The writer of the
+/// object is not checked.
 #[must_use]
 pub fn read(object: &Value) -> Option<Slice> {
     let index = object["metadata"]["labels"][INDEX_LABEL].as_str()?.parse().ok()?;
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slice_is_owned_by_what_is_placed_beside_it_and_takes_no_label_of_a_tool() {
+    fn a_slice_is_owned_by_a_source_in_its_namespace_and_inherits_no_label_of_a_tool() {
         let labels = json!({"app.kubernetes.io/instance": "shop", "team": "a"});
         let (here, elsewhere) = (placed("argocd", labels.clone()), placed("other", labels));
         let settings = Settings {
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn an_amount_is_told_with_its_name() {
+    fn an_amount_has_its_unit() {
         let mut sized = place("a", None);
         sized.amount = Some(6);
         assert_eq!(

@@ -8,32 +8,38 @@ use berth_scheduling_api::published::ClusterKeys;
 
 use crate::rank;
 
-/// The decision whose clusters are the entries.
+/// Name of a decision whose clusters are listed as entries.
 #[derive(Clone, Copy, Debug)]
-pub struct About<'a> {
-    /// The dialect.
+pub struct DecisionName<'a> {
+    /// The system of the decision.
     pub system: &'a str,
     /// The namespace of the Decision; empty for a ClusterDecision.
     pub namespace: &'a str,
-    /// The decision's name: `<source>.<system>`.
+    /// The name of the Decision or ClusterDecision: `<source>.<system>`.
     pub decision: &'a str,
 }
 
-/// One cluster of a decision.
+/// Entry for one cluster of a decision.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// The system's own name of the cluster.
     pub cluster: Arc<str>,
-    /// The cluster's target, without the system in its name; `None` if it does not exist any more.
+    /// The name of the cluster's target without the system, and its state; `None` if the target does not
+    /// exist any more.
     pub target: Option<(String, TargetView)>,
-    /// The keys for templates.
+    /// The keys and values for templates.
     pub keys: ClusterKeys,
 }
 
-/// The clusters of the decision `about` in `view`: the best first where scores are recorded, else by name.
-/// Clusters that the decision is leaving are left out.
+/// The entries for the clusters of `decision`, whose state is `view`: the best cluster first if all scores
+/// are recorded, else by name. Clusters that the decision is leaving are left out.
 #[must_use]
-pub fn entries(about: About<'_>, inventory: &dyn Inventory, view: &DemandView, now: Timestamp) -> Vec<Entry> {
+pub fn entries(
+    decision: DecisionName<'_>,
+    inventory: &dyn Inventory,
+    view: &DemandView,
+    now: Timestamp,
+) -> Vec<Entry> {
     let mut ranked = rank::ranked(&view.placed);
     ranked.sort_by_key(|(place, rank)| (rank.map(|rank| rank.position), Arc::clone(&place.cluster_name)));
     let entries = ranked.into_iter().map(|(place, rank)| {
@@ -41,7 +47,7 @@ pub fn entries(about: About<'_>, inventory: &dyn Inventory, view: &DemandView, n
         let rank = rank.map(|rank| rank.position.to_string()).unwrap_or_default();
         Entry {
             cluster: Arc::clone(&place.cluster_name),
-            keys: keys(about, place, rank, target.as_ref()),
+            keys: keys(decision, place, rank, target.as_ref()),
             target,
         }
     });
@@ -49,7 +55,7 @@ pub fn entries(about: About<'_>, inventory: &dyn Inventory, view: &DemandView, n
 }
 
 fn keys(
-    about: About<'_>,
+    decision: DecisionName<'_>,
     place: &PlacedCluster,
     rank: String,
     target: Option<&(String, TargetView)>,
@@ -59,11 +65,11 @@ fn keys(
     ClusterKeys {
         cluster: place.cluster_name.to_string(),
         target: target
-            .map(|(name, _)| names::join(name, about.system))
+            .map(|(name, _)| names::join(name, decision.system))
             .unwrap_or_default(),
-        system: about.system.to_owned(),
-        decision: about.decision.to_owned(),
-        namespace: about.namespace.to_owned(),
+        system: decision.system.to_owned(),
+        decision: decision.decision.to_owned(),
+        namespace: decision.namespace.to_owned(),
         region: of_target(|view| &view.region),
         zone: of_target(|view| &view.zone),
         provider: of_target(|view| &view.provider),
@@ -80,8 +86,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_key_is_one_by_which_argo_cd_has_the_cluster_itself_and_every_one_is_there() {
-        let about = About {
+    fn no_key_hides_a_key_of_argo_cd_and_empty_keys_are_present() {
+        let decision = DecisionName {
             system: "openmcp",
             namespace: "",
             decision: "d.openmcp",
@@ -91,7 +97,7 @@ mod tests {
             score: Some(-3),
             ..PlacedCluster::default()
         };
-        let keys = keys(about, &place, "1".to_owned(), None);
+        let keys = keys(decision, &place, "1".to_owned(), None);
         assert_eq!(keys.cluster, "ns/c1");
         assert_eq!((keys.rank.as_str(), keys.score.as_str()), ("1", "-3"));
         assert_eq!((keys.target.as_str(), keys.zone.as_str()), ("", ""));
@@ -99,6 +105,6 @@ mod tests {
         for taken in ["name", "server", "nameNormalized", "values"] {
             assert!(written.get(taken).is_none(), "{taken}");
         }
-        assert_eq!(written["zone"], "", "it is there, if empty");
+        assert_eq!(written["zone"], "", "the key is present, with an empty value");
     }
 }

@@ -1,7 +1,7 @@
-//! The two served kinds: schemas, names, columns, and the owners of fields.
+//! The kinds ClusterProfile and PlacementDecision: schemas, names, columns, and the owners of fields.
 //!
-//! The schemas are upstream's, so that fields of other writers (such as their own entries in the
-//! status) are preserved.
+//! The schemas are upstream's, so that fields of other writers, such as further entries in lists of the
+//! status, are preserved.
 
 use berth_apimachinery::types::{Condition, Time};
 use berth_apimachinery::{Column, Keeper, Kind, KindInfo, Schema, Scope};
@@ -32,7 +32,7 @@ pub struct ClusterProfileSpec {
 /// Manager of a cluster.
 #[derive(JsonSchema)]
 pub struct ClusterManager {
-    /// The name, which is also the value of the label x-k8s.io/cluster-manager.
+    /// Name of the manager, which is also the value of the label x-k8s.io/cluster-manager.
     pub name: String,
 }
 
@@ -51,8 +51,8 @@ pub struct ClusterProfileStatus {
     /// Ways to reach the API server. They contain no credentials.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub access_providers: Option<Vec<AccessProvider>>,
-    /// The former name of accessProviders, whose entries take precedence over entries of the same name here.
-    /// Berth does not write it.
+    /// Former name of the field accessProviders. An entry in accessProviders takes precedence over an entry
+    /// with an equal name in this field. Berth does not write this field.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub credential_providers: Option<Vec<AccessProvider>>,
 }
@@ -102,11 +102,11 @@ pub struct AccessCluster {
     pub tls_server_name: Option<String>,
     /// Whether the certificate is not verified.
     pub insecure_skip_tls_verify: Option<bool>,
-    /// The URL of the proxy.
+    /// The URL of the proxy for requests to the API server.
     pub proxy_url: Option<String>,
     /// Whether responses are not compressed.
     pub disable_compression: Option<bool>,
-    /// Further data for consumers, such as the configuration of an exec plugin.
+    /// Further data about the cluster for consumers, such as the configuration of an exec plugin.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub extensions: Option<Vec<Extension>>,
 }
@@ -114,9 +114,9 @@ pub struct AccessCluster {
 /// Further data for a consumer, by name.
 #[derive(JsonSchema)]
 pub struct Extension {
-    /// The name of the data.
+    /// The name of the extension.
     pub name: String,
-    /// The data.
+    /// The data of the extension.
     pub extension: AnyObject,
 }
 
@@ -129,7 +129,7 @@ pub struct AnyObject {}
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase", extend("required" = ["decisions"]))]
 pub struct PlacementDecision {
-    /// The chosen clusters. Slices with the same label decision-key form one decision.
+    /// The chosen clusters. Slices with an equal label multicluster.x-k8s.io/decision-key form one decision.
     #[schemars(length(max = 100), extend("x-kubernetes-list-type" = "atomic"))]
     pub decisions: Vec<ClusterDecision>,
     /// Scheduler that made the decision.
@@ -155,7 +155,7 @@ pub struct ClusterProfileRef {
     pub namespace: Option<String>,
 }
 
-/// A kind that Berth publishes: Berth creates and deletes the objects, and owns the fields that it writes.
+/// A kind of published objects: Berth creates and deletes the objects, and owns the fields that it writes.
 /// Other clients may add fields.
 pub struct PublishedKind {
     info: KindInfo,

@@ -34,11 +34,11 @@ use berth_apimachinery::{GroupResource, Labels};
 
 pub use settings::{NameRule, Settings};
 
-/// The API group.
+/// The API group of ClusterProfile and PlacementDecision.
 pub const GROUP: &str = "multicluster.x-k8s.io";
-/// The only version of the two kinds.
+/// The only API version of ClusterProfile and PlacementDecision.
 pub const VERSION: &str = "v1alpha1";
-/// The apiVersion of the two kinds.
+/// The apiVersion of ClusterProfile and PlacementDecision objects.
 pub const API_VERSION: &str = "multicluster.x-k8s.io/v1alpha1";
 /// The resource `clusterprofiles`.
 pub const CLUSTER_PROFILES: GroupResource = GroupResource::new(GROUP, "clusterprofiles");
@@ -47,13 +47,13 @@ pub const PLACEMENT_DECISIONS: GroupResource = GroupResource::new(GROUP, "placem
 
 /// The field manager of published objects.
 pub const MANAGER: &str = "berth-publications";
-/// The user that publishes.
+/// The user name of the writer of published objects.
 pub const USER: &str = "berth:scheduler";
 
-/// The label with the system of a published object.
+/// The label of a published object with the name of the system.
 pub const SYSTEM_LABEL: &str = "scheduling.berth.dev/system";
 
-/// Labels that a published object inherits from its source.
+/// The part of the `labels` of a cluster or source object that the published object inherits.
 #[must_use]
 pub fn inherited(labels: &Labels) -> BTreeMap<String, String> {
     labels

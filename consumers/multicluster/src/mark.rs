@@ -1,4 +1,4 @@
-//! Objects that Berth published, and their content.
+//! The annotations of published objects.
 //!
 //! One annotation has the name of the Publication: only objects with this annotation are updated or deleted.
 //! The other annotation has a digest of the wanted object: a write is needed only if the wanted object
@@ -9,20 +9,20 @@ use sha2::{Digest, Sha256};
 
 /// The annotation with the name of the Publication.
 pub const PUBLICATION: &str = "config.berth.dev/publication";
-/// The annotation with the digest.
+/// The annotation with the digest of the wanted object.
 pub const DIGEST: &str = "config.berth.dev/digest";
 /// Number of bytes of the hash in a digest. Each byte is written as two hexadecimal digits.
 const BYTES: usize = 8;
 
-/// Annotates `object` with `publication` and its digest.
-pub(crate) fn put(object: &mut Value, publication: &str) {
+/// Annotates `object` with the name of the Publication and with the digest of `object`.
+pub(crate) fn annotate(object: &mut Value, publication: &str) {
     object["metadata"]["annotations"] = serde_json::json!({PUBLICATION: publication});
     let digest = digest(object);
     object["metadata"]["annotations"][DIGEST] = digest.into();
 }
 
-/// The digest of `object` with only the names of its status fields. Their values change often, and should not
-/// need a new digest.
+/// The digest of `object`. Of the status, the digest covers only the names of fields and list entries, since
+/// values of the status change often.
 fn digest(object: &Value) -> String {
     let mut object = object.clone();
     let status = object["status"].take();
@@ -35,6 +35,7 @@ fn digest(object: &Value) -> String {
         .collect()
 }
 
+/// The names of the fields of `status` and of the entries in its lists.
 fn names(status: &Value) -> impl Iterator<Item = String> {
     let fields = status.as_object().into_iter().flatten();
     fields.flat_map(|(field, value)| {
@@ -55,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn the_digest_is_of_what_is_said_and_of_the_names_of_the_status() {
+    fn the_digest_covers_the_object_and_the_names_of_its_status_fields() {
         let property = |name: &str, value: &str| json!({"properties": [{"name": name, "value": value}]});
         let first = digest_of(json!({"a": "b"}), property("id", "1"));
         assert_eq!(first, digest_of(json!({"a": "b"}), property("id", "2")));

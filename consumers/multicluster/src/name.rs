@@ -1,5 +1,5 @@
-//! Names and label values: composed of other names, and shortened with a hash where they would be too
-//! long.
+//! Names of published objects, which are also parts of label values: composed of other names, and shortened
+//! with a hash if they would be too long.
 
 use sha2::{Digest, Sha256};
 
@@ -7,7 +7,8 @@ use crate::{NameRule, Settings};
 
 /// Highest number of characters of a label value.
 pub const LABEL_VALUE: usize = 63;
-/// Highest number of characters of a namespace for profiles. The rest of a label value is for their names.
+/// Highest number of characters of a namespace for ClusterProfiles. The rest of a label value is for the name
+/// of the profile.
 pub const LONGEST_NAMESPACE: usize = 40;
 /// Number of hexadecimal digits of a hash.
 const DIGITS: usize = 10;
@@ -28,8 +29,9 @@ pub fn profile(settings: &Settings, system: &str, target: &str) -> String {
     fit(&wanted, room)
 }
 
-/// The key of a decision: the beginning of the names of all its slices, and their `decision-key`. `name` is
-/// the name of the Decision (`<source>.<system>`), and `namespace` is empty for a ClusterDecision.
+/// The key of a decision: the beginning of the names of all slices of the decision, and the value of the
+/// label `decision-key`. `name` is the name of the Decision (`<source>.<system>`), and `namespace` is empty
+/// for a ClusterDecision.
 ///
 /// Namespaces have no dots, and the keys of ClusterDecisions have a suffix of their own, so two decisions
 /// never have the same key.
@@ -43,16 +45,16 @@ pub fn decision(namespace: &str, name: &str) -> String {
     fit(&whole, LABEL_VALUE)
 }
 
-/// The system of the decision whose key ([`decision`]) is `name`; `None` if the system is unknown,
-/// since `name` was shortened.
+/// The system of the decision with the key `key` (see [`decision`]); `None` if the key was shortened, so that
+/// the system is unknown.
 #[must_use]
-pub fn system_of(name: &str) -> Option<&str> {
-    // A shortened name has no dots.
-    let (_, last) = name.rsplit_once('.')?;
+pub fn system_of(key: &str) -> Option<&str> {
+    // A shortened key has no dots.
+    let (_, last) = key.rsplit_once('.')?;
     Some(last.strip_suffix(CLUSTER).unwrap_or(last))
 }
 
-/// The name of the slice `index` of the decision named `key`.
+/// The name of the slice `index` of the decision with the key `key`.
 #[must_use]
 pub fn slice(key: &str, index: u32) -> String {
     format!("{key}-{index}")
@@ -109,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_with_its_namespace_is_shortened_and_stays_different() {
+    fn names_that_are_too_long_with_the_namespace_are_shortened_and_stay_different() {
         let long = "a-cluster-with-a-name-that-is-much-too-long-for-a-label-value-1";
         let other = "a-cluster-with-a-name-that-is-much-too-long-for-a-label-value-2";
         for namespace in ["a", &"n".repeat(LONGEST_NAMESPACE)] {
@@ -124,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_becomes_one() {
+    fn an_invalid_name_becomes_a_valid_name() {
         let name = profile(&settings("ns", NameRule::Bare), "kcp", "root:Org/cluster");
         assert!(berth_apimachinery::name::dns_subdomain(&name).is_ok(), "{name}");
         assert!(name.starts_with("root-org-cluster-"), "{name}");

@@ -1,4 +1,4 @@
-//! A target as a ClusterProfile.
+//! Rendering of a target as a ClusterProfile.
 
 use std::collections::BTreeMap;
 
@@ -12,21 +12,21 @@ use crate::{API_VERSION, SYSTEM_LABEL, Settings, inherited, mark, name};
 const MANAGER_LABEL: &str = "x-k8s.io/cluster-manager";
 /// The label that names the ClusterSet.
 const SET_LABEL: &str = "multicluster.x-k8s.io/clusterset";
-/// The condition about a cluster's usability.
+/// The type of the condition that is True while the cluster can be used.
 const HEALTHY: &str = "ControlPlaneHealthy";
-/// Prefix of Berth's own properties.
-const OWN: &str = "scheduling.berth.dev";
-/// The longest value of a property, in characters.
-const LONGEST_VALUE: usize = 1024;
-/// The longest name of a property, in characters.
-const LONGEST_NAME: usize = 253;
+/// Domain at the end of the names of Berth's own properties.
+const OWN_DOMAIN: &str = "scheduling.berth.dev";
+/// Highest number of characters of the value of a property.
+const MAX_VALUE: usize = 1024;
+/// Highest number of characters of the name of a property.
+const MAX_NAME: usize = 253;
 
-/// A target of a dialect, and the facts of its object beyond scheduling.
+/// A target of a dialect, with the facts that do not concern scheduling.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {
-    /// The dialect.
+    /// The system of the target.
     pub system: &'a str,
-    /// The name of the Target without the dialect.
+    /// The name of the Target without the system.
     pub name: &'a str,
     /// State of the target.
     pub view: &'a TargetView,
@@ -34,8 +34,8 @@ pub struct Target<'a> {
     pub facts: &'a Facts,
 }
 
-/// Renders the ClusterProfile of `target`. `old` is the previous object. Its transition time stays while the
-/// status of the condition does not change.
+/// Renders the ClusterProfile of `target`. `old` is the stored object: the transition time of the condition
+/// in it is kept while the status of the condition does not change.
 #[must_use]
 pub fn render(settings: &Settings, target: Target<'_>, old: Option<&Value>, now: Timestamp) -> Value {
     let created = target.view.object.meta().creation_timestamp();
@@ -77,11 +77,11 @@ pub fn render(settings: &Settings, target: Target<'_>, old: Option<&Value>, now:
         },
         "status": status,
     });
-    mark::put(&mut profile, &settings.publication);
+    mark::annotate(&mut profile, &settings.publication);
     profile
 }
 
-/// The status of condition ControlPlaneHealthy in `profile`; empty without one.
+/// The status of the condition ControlPlaneHealthy in `profile`; empty without the condition.
 #[must_use]
 pub fn health(profile: &Value) -> &str {
     health_condition(profile).map_or("", |condition| condition["status"].as_str().unwrap_or_default())
@@ -92,7 +92,7 @@ fn health_condition(profile: &Value) -> Option<&Value> {
     conditions.find(|condition| condition["type"] == HEALTHY)
 }
 
-/// The labels of the profile, in ascending precedence: the labels of the cluster, of the Publication, and the
+/// The labels of the profile. In ascending precedence: labels of the cluster, labels of the Publication, and
 /// labels that Berth and the KEP require.
 fn labels(settings: &Settings, target: Target<'_>) -> BTreeMap<String, String> {
     let mut labels = inherited(&target.view.labels);
@@ -107,7 +107,7 @@ fn labels(settings: &Settings, target: Target<'_>) -> BTreeMap<String, String> {
     labels
 }
 
-/// Condition ControlPlaneHealthy, in the system's own words.
+/// The condition ControlPlaneHealthy, with the reason and message of the system.
 fn healthy(view: &TargetView, created: Option<Timestamp>, old: Option<&Value>, now: Timestamp) -> Value {
     let before = old.and_then(health_condition);
     let since = match before {
@@ -141,11 +141,10 @@ fn properties(target: Target<'_>) -> BTreeMap<String, String> {
         ("zone", target.view.zone.as_str()),
         ("provider", target.view.provider.as_str()),
     ] {
-        properties.insert(format!("{name}.{OWN}"), value.to_owned());
+        properties.insert(format!("{name}.{OWN_DOMAIN}"), value.to_owned());
     }
     properties.retain(|name, value| {
-        (1..=LONGEST_VALUE).contains(&value.chars().count())
-            && (1..=LONGEST_NAME).contains(&name.chars().count())
+        (1..=MAX_VALUE).contains(&value.chars().count()) && (1..=MAX_NAME).contains(&name.chars().count())
     });
     properties
 }

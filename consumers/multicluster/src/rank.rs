@@ -5,7 +5,7 @@ use berth_dialect_contract::PlacedCluster;
 /// Rank of a cluster among all chosen clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rank {
-    /// The rank, from 1: the number of better scores, plus one.
+    /// The rank, from 1: the number of clusters with a higher score, plus one.
     pub(crate) position: usize,
     /// Number of clusters with a rank.
     pub(crate) total: usize,
@@ -13,8 +13,8 @@ pub(crate) struct Rank {
     pub(crate) ties: usize,
 }
 
-/// The clusters of `placed`, except clusters that the decision is leaving. Each cluster has a rank if all of
-/// them have a recorded score.
+/// The clusters in `placed`, except clusters that the decision is leaving. Clusters have a rank only if each
+/// of these clusters has a recorded score.
 pub(crate) fn ranked(placed: &[PlacedCluster]) -> Vec<(&PlacedCluster, Option<Rank>)> {
     let places: Vec<&PlacedCluster> = placed.iter().filter(|place| !place.leaving).collect();
     let mut scores: Option<Vec<i64>> = places.iter().map(|place| place.score).collect();

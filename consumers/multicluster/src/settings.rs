@@ -1,8 +1,8 @@
-//! Settings of publishing in one namespace, from a Publication.
+//! Settings of a Publication for the objects that it publishes in its namespace.
 
 use std::collections::BTreeMap;
 
-/// Rule that names a ClusterProfile after its cluster.
+/// Rule for the name of a ClusterProfile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NameRule {
     /// The name of the Target: `<cluster>.<system>`, which is unique.
@@ -26,19 +26,19 @@ impl NameRule {
     }
 }
 
-/// Settings that all objects of one namespace share.
+/// Settings that all published objects of one Publication share.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// The name of the Publication.
     pub publication: String,
-    /// The namespace.
+    /// The namespace of the published objects.
     pub namespace: String,
-    /// `spec.clusterManager.name`, and the label that repeats it.
+    /// The name of the cluster manager in ClusterProfiles.
     pub manager: String,
-    /// Rule for the names of profiles.
+    /// Rule for the names of ClusterProfiles.
     pub names: NameRule,
-    /// The ClusterSet of the profiles; may be empty.
+    /// The ClusterSet of the ClusterProfiles; empty without one.
     pub cluster_set: String,
-    /// Further labels of every object.
+    /// Further labels of every published object.
     pub labels: BTreeMap<String, String>,
 }

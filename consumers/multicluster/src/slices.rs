@@ -7,15 +7,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Highest number of clusters of a slice (`decisions` has `maxItems: 100`).
-pub const MOST: usize = 100;
+/// Highest number of clusters in a slice (`decisions` has `maxItems: 100`).
+pub const MAX_CLUSTERS: usize = 100;
 
-/// One slice: its clusters by profile name, each with the reason.
+/// One slice of a decision: some of the chosen clusters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Slice {
-    /// The slice's index, at the end of its name.
+    /// The index of the slice, which is also the end of the object's name.
     pub index: u32,
-    /// The slice's clusters.
+    /// The reason for each cluster, by the name of the ClusterProfile.
     pub clusters: BTreeMap<String, String>,
 }
 
@@ -24,17 +24,18 @@ pub struct Slice {
 pub enum Write {
     /// Creates or replaces the slice.
     Put(Slice),
-    /// Deletes the slice with this index, which has no decided cluster any more.
+    /// Deletes the slice with the contained index, which has no decided cluster any more.
     Delete(u32),
 }
 
-/// The writes, in order, after which the `old` slices show exactly the clusters `wanted`. Without
-/// decided clusters one empty slice remains, which distinguishes "none" from "unknown". The indices in
-/// `closed` cannot be used: those slices are being deleted, and their clusters need another slice.
+/// The writes, in order, that change the `old` slices so that they show exactly the clusters `wanted`.
+/// Without wanted clusters, one empty slice remains: consumers can distinguish "no cluster" from "unknown".
+/// The indices in `closed` are not used: slices with these indices are being deleted, and their clusters need
+/// another slice.
 #[must_use]
 pub fn plan(old: &[Slice], wanted: &BTreeMap<String, String>, closed: &BTreeSet<u32>) -> Vec<Write> {
     let mut slices = kept_slices(old, wanted);
-    add(&mut slices, wanted, closed);
+    add_missing(&mut slices, wanted, closed);
     let first = slices.keys().next().copied();
     let (mut additions, mut removals, mut deletions) = (Vec::new(), Vec::new(), Vec::new());
     let is_empty = wanted.is_empty();
@@ -57,7 +58,8 @@ pub fn plan(old: &[Slice], wanted: &BTreeMap<String, String>, closed: &BTreeSet<
     additions
 }
 
-/// The slices of `old` with only their wanted clusters. A cluster in several slices stays in the first one.
+/// The slices of `old`, reduced to wanted clusters. A cluster in several slices stays in the slice with the
+/// lowest index.
 fn kept_slices(old: &[Slice], wanted: &BTreeMap<String, String>) -> BTreeMap<u32, BTreeMap<String, String>> {
     let sorted: BTreeMap<u32, &Slice> = old.iter().map(|slice| (slice.index, slice)).collect();
     let mut placed = BTreeSet::new();
@@ -74,9 +76,9 @@ fn kept_slices(old: &[Slice], wanted: &BTreeMap<String, String>) -> BTreeMap<u32
     slices
 }
 
-/// Adds clusters without a slice to slices with room, in the order of the indices that are not `closed`.
-/// A missing slice is created. If there is no slice at all, an empty one is created.
-fn add(
+/// Adds the `wanted` clusters without a slice to slices with room, in the order of the indices that are not
+/// `closed`, and creates slices as needed. Without any slice, one empty slice is created.
+fn add_missing(
     slices: &mut BTreeMap<u32, BTreeMap<String, String>>,
     wanted: &BTreeMap<String, String>,
     closed: &BTreeSet<u32>,
@@ -90,7 +92,7 @@ fn add(
     while missing.peek().is_some() || slices.is_empty() {
         let Some(index) = indices.next() else { return };
         let slice = slices.entry(index).or_default();
-        let room = MOST.saturating_sub(slice.len());
+        let room = MAX_CLUSTERS.saturating_sub(slice.len());
         slice.extend(
             missing
                 .by_ref()

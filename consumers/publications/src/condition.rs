@@ -17,7 +17,7 @@ use super::in_force::Verdict;
 /// Delay before a condition that could not be written is tried again.
 const RETRY_DELAY: Duration = Duration::from_secs(5);
 
-/// Starts to write the `reports` about Publications as conditions, through `committer`.
+/// Starts a task that writes the verdicts in `reports` as conditions of Publications, through `committer`.
 pub(super) fn spawn(
     engine: Arc<Engine>,
     committer: Arc<dyn Committer>,
@@ -39,7 +39,8 @@ pub(super) fn spawn(
     })
 }
 
-/// Writes the conditions of one Publication, if they differ. Returns false if the write has to be repeated.
+/// Writes the conditions of one Publication, unless the stored conditions are equal. Returns false if the
+/// write has to be repeated.
 async fn write(engine: &Engine, committer: &dyn Committer, verdict: &Verdict) -> bool {
     let stored = engine.source().cached(PUBLICATIONS);
     let Some(object) = stored.get("", &verdict.name) else {
@@ -87,7 +88,7 @@ async fn write(engine: &Engine, committer: &dyn Committer, verdict: &Verdict) ->
     match committer.commit(commit).await {
         Ok(_) => true,
         // The Publication has changed in the meantime, so it is judged again.
-        Err(error) if error.why.is_moved() => true,
+        Err(error) if error.reason.is_outdated() => true,
         Err(error) => {
             tracing::warn!(
                 publication = verdict.name,

@@ -1,5 +1,5 @@
-//! Progress of the copies of Publications, and of the namespaces that they name, from a hub. Objects that are
-//! computed at each read are not complete before the copies.
+//! Progress of copying Publications and namespaces from a hub. PublishedDecisions, which are computed from
+//! Publications at each read, are incomplete until the copies are complete.
 
 use std::sync::OnceLock;
 
@@ -9,12 +9,13 @@ use tokio::sync::watch;
 
 use super::PUBLICATIONS;
 
-/// The copies of a hub. Until their progress is known, they count as incomplete.
+/// Copies of the hub's Publications and namespaces. Until their progress is known, the copies count as
+/// incomplete.
 #[derive(Default)]
 pub struct Copies(OnceLock<watch::Receiver<Progress>>);
 
 impl Copies {
-    /// Uses `progress` from now on.
+    /// Sets the source of the progress.
     pub(super) fn follow(&self, progress: watch::Receiver<Progress>) {
         // If the progress is set already, it is the same progress.
         drop(self.0.set(progress));
@@ -23,7 +24,7 @@ impl Copies {
     /// Checks that all Publications and namespaces are copied.
     ///
     /// # Errors
-    /// When they are not copied yet. The message has the reason.
+    /// Reason why some are not copied yet, as a sentence.
     pub(super) fn ready(&self) -> Result<(), String> {
         let progress = self.0.get().map(|progress| progress.borrow().clone());
         let progress = progress.unwrap_or_default();

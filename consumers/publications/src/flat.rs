@@ -1,8 +1,9 @@
 //! PublishedDecisions: the decisions that a Publication shows in its namespace with flat entries, computed at
 //! each read.
 //!
-//! Their readers remove workloads from clusters that they no longer find. So a get or a list returns 503 while
-//! the Publications, or the decisions of a system that it may select, are not completely known.
+//! Readers of PublishedDecisions remove workloads from clusters that they no longer find. So a get or a list
+//! returns 503 while the Publications, or the decisions of a system that the request may select, are not
+//! completely known.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use berth_apimachinery::{GroupResource, Key, Object, Revision, Status, Timestamp
 use berth_apiserver::{Backing, Call, Computed, ListQuery, Listing, RequestInfo, Resource, heavy};
 use berth_dialect_contract::Dialect;
 use berth_engine::{Engine, Snapshot};
-use berth_multicluster::flat::{self, About, Entry};
+use berth_multicluster::flat::{self, DecisionName, Entry};
 use berth_multicluster::{SYSTEM_LABEL, name};
 use berth_scheduling_api::GROUP;
 use berth_scheduling_api::published::{
@@ -23,29 +24,33 @@ use berth_storage::Name;
 use serde_json::{Map, Value, json};
 
 use super::copies::Copies;
-use super::in_force::{self, InForce};
+use super::in_force::{self, PublicationInForce};
 
 /// The resource `publisheddecisions`.
 const RESOURCE: GroupResource = GroupResource::new(GROUP, published::PLURAL);
 /// Seconds after which a client should ask again while Publications are not known.
 const RETRY_AFTER: u32 = 5;
 
-/// The resource `publisheddecisions` over the decisions of `engine`; `copies` is the progress of
-/// copying Publications from a hub.
+/// The resource `publisheddecisions` over the decisions of `engine`; `copies` is the progress of copying
+/// Publications from the hub, if there is a hub.
 pub(super) fn resource(engine: &Arc<Engine>, copies: Option<Arc<Copies>>) -> Resource {
-    let flat = Flat {
+    let decisions = FlatDecisions {
         engine: Arc::clone(engine),
         copies,
     };
-    Resource::new(Arc::new(published::kind()), Backing::Computed(Arc::new(flat)))
+    Resource::new(
+        Arc::new(published::kind()),
+        Backing::Computed(Arc::new(decisions)),
+    )
 }
 
-struct Flat {
+/// Computed PublishedDecisions.
+struct FlatDecisions {
     engine: Arc<Engine>,
     copies: Option<Arc<Copies>>,
 }
 
-impl Flat {
+impl FlatDecisions {
     /// The rows of the systems that `is_requested` accepts, in `namespace`, or in all namespaces if
     /// `namespace` is empty.
     async fn rows(
@@ -88,7 +93,7 @@ impl Flat {
 }
 
 #[async_trait]
-impl Computed for Flat {
+impl Computed for FlatDecisions {
     /// Returns [`heavy::UNKNOWN`], since all objects are computed at each read.
     fn effort(&self, _: &RequestInfo) -> usize {
         heavy::UNKNOWN
@@ -132,17 +137,17 @@ struct Rows {
 /// One decision that one Publication shows.
 struct Row {
     name: Name,
-    publication: InForce,
+    publication: PublicationInForce,
     snapshot: Snapshot,
     demand: Key,
 }
 
 impl Rows {
     /// Adds the decisions of `snapshot` that any of `publications` shows.
-    fn add(&mut self, snapshot: &Snapshot, publications: &[InForce]) -> Result<(), Status> {
+    fn add(&mut self, snapshot: &Snapshot, publications: &[PublicationInForce]) -> Result<(), Status> {
         let system = snapshot.dialect.name();
         for demand in snapshot.inventory.demands() {
-            budget::wanted()?;
+            budget::check_needed()?;
             let Some(object) = snapshot.inventory.object(&demand) else {
                 continue;
             };
@@ -198,12 +203,12 @@ impl Row {
         let view = inventory.demand(&self.demand, now)?;
         let system = self.snapshot.dialect.name();
         let (namespace, decision) = names::place(&*self.snapshot.dialect, &self.demand);
-        let about = About {
+        let decision_name = DecisionName {
             system,
             namespace: &namespace,
             decision: &decision,
         };
-        let entries = flat::entries(about, inventory, &view, now).into_iter();
+        let entries = flat::entries(decision_name, inventory, &view, now).into_iter();
         let body = PublishedDecision {
             spec: Some(PublishedDecisionSpec {
                 publication: self.publication.name.clone(),
@@ -222,7 +227,7 @@ impl Row {
     fn metadata(&self, system: &str, source: &Object, source_kind: &str) -> Map<String, Value> {
         let owner = source.as_owner(source_kind, &self.name.namespace);
         let source = source.meta();
-        // A decision that two Publications show appears as two objects.
+        // If two Publications show a decision, there are two objects, which need different uids.
         let kind = format!("PublishedDecision/{}", self.publication.name);
         let mut metadata = render::metadata(source, &kind, &self.name.namespace, &self.name.name);
         if let Some(owner) = owner {
@@ -235,7 +240,7 @@ impl Row {
         metadata
     }
 
-    /// One cluster; `None` if it does not exist any more, or is not published.
+    /// The published entry of one cluster; `None` if the cluster does not exist any more, or is not selected.
     fn entry(&self, system: &str, entry: Entry) -> Option<PublishedCluster> {
         let (target, view) = entry.target?;
         let rules = &self.publication.rules;

@@ -12,30 +12,30 @@ use berth_multicluster::CLUSTER_PROFILES;
 use berth_storage::Source;
 
 use super::PUBLICATIONS;
-use super::deed;
-use super::outlet::Obstacle;
+use super::object_writer::Obstacle;
 use super::spec::{self, Rules};
+use super::task;
 
 /// A Publication in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct InForce {
+pub(super) struct PublicationInForce {
     /// The Publication's name.
     pub(super) name: String,
     /// Rules of the Publication.
     pub(super) rules: Arc<Rules>,
-    /// Reason why no object is written in the namespace of the Publication.
+    /// Reason why no object is written in the namespace of the Publication; `None` if objects are written.
     obstacle_to_all: Option<Obstacle>,
     /// The systems whose objects another producer publishes, with the name of that producer.
     skipped: BTreeMap<&'static str, &'static str>,
 }
 
-impl InForce {
+impl PublicationInForce {
     /// Whether the published objects of `system` are left unchanged.
     pub(super) fn is_frozen(&self, system: &str) -> bool {
         self.obstacle_to_all.is_some() || self.skipped.contains_key(system)
     }
 
-    /// Obstacle to publishing all or some of the objects.
+    /// Reason why all or some objects are not published; `None` if all may be published.
     pub(super) fn obstacle(&self) -> Option<Obstacle> {
         if self.obstacle_to_all.is_some() {
             return self.obstacle_to_all.clone();
@@ -53,7 +53,7 @@ impl InForce {
 pub(super) struct Verdict {
     /// The Publication's name.
     pub(super) name: String,
-    /// Reason why the Publication is not in force, as a word and a sentence.
+    /// Reason why the Publication is not in force; `None` if it is in force.
     pub(super) problem: Option<Obstacle>,
     /// Whether all objects are published, or the reason why not; `None` if the Publication is not in force.
     pub(super) published: Option<Result<(), Obstacle>>,
@@ -63,7 +63,7 @@ pub(super) struct Verdict {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PublicationVerdicts {
     /// The Publications in force.
-    pub(super) in_force: Vec<InForce>,
+    pub(super) in_force: Vec<PublicationInForce>,
     /// The verdict on each Publication.
     pub(super) verdicts: Vec<Verdict>,
     /// The namespaces of all Publications, in force or not. Only a Publication in force deletes objects in
@@ -71,7 +71,7 @@ pub(super) struct PublicationVerdicts {
     pub(super) namespaces: BTreeSet<String>,
 }
 
-/// Judges the Publications in `source`, of a server that serves `dialects`.
+/// Judges the Publications in `source`, on a server with `dialects`.
 pub(super) fn judge(source: &dyn Source, dialects: &[Arc<dyn Dialect>]) -> PublicationVerdicts {
     let mut judgement = read(&stored(source), &systems(dialects));
     for publication in &mut judgement.in_force {
@@ -83,13 +83,17 @@ pub(super) fn judge(source: &dyn Source, dialects: &[Arc<dyn Dialect>]) -> Publi
         }
         let managers = other_managers(source, &target);
         for dialect in dialects {
-            let Some(Producer { manager, is_alone }) = dialect.shown().producer else {
+            let Some(Producer {
+                manager,
+                is_exclusive,
+            }) = dialect.shown().producer
+            else {
                 continue;
             };
             if !managers.contains(manager) {
                 continue;
             }
-            if is_alone {
+            if is_exclusive {
                 let text = format!(
                     "{manager} publishes in namespace {target}, and deletes or overwrites other objects there: publish in another \
                      namespace"
@@ -102,9 +106,9 @@ pub(super) fn judge(source: &dyn Source, dialects: &[Arc<dyn Dialect>]) -> Publi
     judgement
 }
 
-/// The Publications in force in `source` whose namespace exists and is not being deleted, of a server that
-/// serves `dialects`: for objects that are computed at each read.
-pub(super) fn readable(source: &dyn Source, dialects: &[Arc<dyn Dialect>]) -> Vec<InForce> {
+/// The Publications in `source` whose PublishedDecisions can be read on a server with `dialects`: they are in
+/// force, and their namespace exists and is not being deleted.
+pub(super) fn readable(source: &dyn Source, dialects: &[Arc<dyn Dialect>]) -> Vec<PublicationInForce> {
     let mut in_force = read(&stored(source), &systems(dialects)).in_force;
     in_force
         .retain(|publication| namespace_obstacle(source, &publication.rules.settings.namespace).is_none());
@@ -119,7 +123,8 @@ fn systems(dialects: &[Arc<dyn Dialect>]) -> Vec<&'static str> {
     dialects.iter().map(|dialect| dialect.name()).collect()
 }
 
-/// Reads the Publications. A valid Publication is in force, unless an older valid one has the same namespace.
+/// Decides which of `publications` are in force: the valid ones, except where an older valid Publication has
+/// the same namespace.
 fn read(publications: &[Arc<Object>], systems: &[&'static str]) -> PublicationVerdicts {
     let mut sorted: Vec<&Arc<Object>> = publications.iter().collect();
     sorted.sort_by_key(|object| {
@@ -142,13 +147,13 @@ fn read(publications: &[Arc<Object>], systems: &[&'static str]) -> PublicationVe
                 Some(other) => Some((
                     "NamespaceTaken",
                     format!(
-                        "Publication {other}, which is older, publishes in namespace {}",
+                        "Publication {other}, which is older, publishes in namespace {}: use another namespace",
                         rules.settings.namespace
                     ),
                 )),
                 None => {
                     owners.insert(rules.settings.namespace.clone(), name.clone());
-                    judgement.in_force.push(InForce {
+                    judgement.in_force.push(PublicationInForce {
                         name: name.clone(),
                         rules: Arc::new(rules),
                         obstacle_to_all: None,
@@ -167,11 +172,14 @@ fn read(publications: &[Arc<Object>], systems: &[&'static str]) -> PublicationVe
     judgement
 }
 
-/// Obstacle to creating objects in the namespace `name`.
+/// Reason why objects cannot be created in the namespace `name`; `None` if they can.
 fn namespace_obstacle(source: &dyn Source, name: &str) -> Option<Obstacle> {
     let namespaces = source.cached(namespace::RESOURCE);
     match namespaces.get("", name) {
-        None => Some(("NamespaceMissing", format!("there is no namespace {name}"))),
+        None => Some((
+            "NamespaceMissing",
+            format!("namespace {name} does not exist: create it"),
+        )),
         Some(namespace) if namespace.meta().deletion_timestamp().is_some() => Some((
             "NamespaceTerminating",
             format!("namespace {name} is being deleted"),
@@ -185,7 +193,7 @@ fn other_managers(source: &dyn Source, namespace: &str) -> BTreeSet<String> {
     let profiles = source.cached(CLUSTER_PROFILES);
     let foreign_profiles = profiles
         .iter(Some(namespace), None)
-        .filter(|(_, profile)| !deed::is_ours(profile));
+        .filter(|(_, profile)| !task::is_ours(profile));
     let managers = foreign_profiles.filter_map(|(_, profile)| {
         let value = profile.value();
         value["spec"]["clusterManager"]["name"]

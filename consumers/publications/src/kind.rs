@@ -19,7 +19,7 @@ pub struct Publication {
 }
 
 impl Publication {
-    /// The kind, for the systems of `dialects`.
+    /// The kind for a server with `dialects`: `spec.systems` may name only these systems.
     #[must_use]
     pub fn new(dialects: &[Arc<dyn Dialect>]) -> Self {
         Self {

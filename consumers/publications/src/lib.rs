@@ -3,8 +3,9 @@
 //!
 //! Published objects are stored and have several writers: a [`publisher`] applies Berth's fields, and
 //! other clients add theirs. A standalone Berth serves the two kinds from its own store; behind a hub,
-//! Berth writes them to the hub ([`outlet`]). [`deed`] computes the change of one object, and [`make`]
-//! the objects of one target or decision. PublishedDecisions are not stored: they are computed at each read.
+//! Berth writes the objects to the hub ([`object_writer`]). [`compute`] renders the objects of one target or
+//! decision, [`task`] compares an object with the stored one, and [`work`] writes the differences.
+//! PublishedDecisions are not stored: they are computed at each read ([`mod@flat`]).
 //!
 //! ```
 //! use std::sync::Arc;
@@ -17,18 +18,18 @@
 //! assert_eq!(plurals, ["clusterprofiles", "placementdecisions"]);
 //! ```
 
+mod compute;
 mod condition;
 mod copies;
-mod deed;
 mod flat;
 mod in_force;
 mod kind;
-mod make;
-mod outlet;
-mod pace;
+mod object_writer;
 mod published_state;
 mod publisher;
+mod rate_limiter;
 mod spec;
+mod task;
 mod work;
 
 use std::sync::Arc;
@@ -46,16 +47,16 @@ use tokio::task::JoinHandle;
 
 pub use self::copies::Copies;
 pub use self::kind::Publication;
-use self::outlet::{OnHub, Outlet, OwnStore};
+use self::object_writer::{ObjectWriter, OnHub, OwnStore};
 
 /// The resource `publications.config.berth.dev`.
 pub const PUBLICATIONS: GroupResource = GroupResource::new(config::GROUP, "publications");
 
 /// Destination of published objects.
 #[derive(Clone)]
-pub enum Place {
-    /// The registry of this server, which serves both kinds.
-    Here(Arc<Registry>),
+pub enum Destination {
+    /// The registry of this server, which serves ClusterProfiles and PlacementDecisions.
+    Registry(Arc<Registry>),
     /// The hub.
     Hub {
         /// Committer of writes to the hub.
@@ -65,7 +66,7 @@ pub enum Place {
     },
 }
 
-/// The resource `publications`, for the systems of `dialects`, stored in `store`. It belongs to the
+/// The resource `publications`, for the systems of `dialects`, stored in `store`. The resource belongs to the
 /// group of the configurations.
 #[must_use]
 pub fn resource(dialects: &[Arc<dyn Dialect>], store: &Arc<dyn Store>) -> Resource {
@@ -84,16 +85,16 @@ pub fn group(store: &Arc<dyn Store>) -> Group {
     )
 }
 
-/// PublishedDecisions of the decisions of `engine`, for the group of computed objects; `copies` is the
-/// progress of copying Publications from a hub, if there is one.
+/// The resource `publisheddecisions` over the decisions of `engine`, for the group of the virtual API.
+/// `copies` is the progress of copying Publications from the hub, if there is a hub.
 #[must_use]
 pub fn flat(engine: &Arc<Engine>, copies: Option<Arc<Copies>>) -> Resource {
     flat::resource(engine, copies)
 }
 
-/// The published kinds of a hub, whose objects are copied from it.
+/// The kinds of published objects that a hub stores: ClusterProfile and PlacementDecision.
 #[must_use]
-pub fn on_hub() -> Vec<Arc<dyn Kind>> {
+pub fn kinds_on_hub() -> Vec<Arc<dyn Kind>> {
     vec![
         Arc::new(kinds::cluster_profile()),
         Arc::new(kinds::placement_decision()),
@@ -101,26 +102,27 @@ pub fn on_hub() -> Vec<Arc<dyn Kind>> {
 }
 
 /// Starts to publish the state of `engine` while `leading` is true, and to write the conditions of each
-/// Publication through `committer`. `progress` is the progress of the copies from a hub.
+/// Publication through `committer`. `progress` is the progress of copying objects from the hub; without it,
+/// nothing is published to a hub.
 #[must_use]
 pub fn spawn(
     engine: &Arc<Engine>,
-    place: Place,
+    destination: Destination,
     committer: &Arc<dyn Committer>,
     leading: watch::Receiver<bool>,
     progress: Option<watch::Receiver<Progress>>,
 ) -> Vec<JoinHandle<()>> {
-    let outlet: Arc<dyn Outlet> = match (place, progress) {
-        (Place::Here(registry), _) => Arc::new(OwnStore(registry)),
-        (Place::Hub { committer, copies }, Some(progress)) => {
+    let writer: Arc<dyn ObjectWriter> = match (destination, progress) {
+        (Destination::Registry(registry), _) => Arc::new(OwnStore(registry)),
+        (Destination::Hub { committer, copies }, Some(progress)) => {
             copies.follow(progress.clone());
             Arc::new(OnHub { committer, progress })
         }
-        (Place::Hub { .. }, None) => return Vec::new(),
+        (Destination::Hub { .. }, None) => return Vec::new(),
     };
     let (report, reports) = watch::channel(Vec::new());
     vec![
-        publisher::spawn(engine, outlet, leading, report),
+        publisher::spawn(engine, writer, leading, report),
         condition::spawn(Arc::clone(engine), Arc::clone(committer), reports),
     ]
 }

@@ -1,41 +1,47 @@
-//! State of the published objects. Computed objects and the outcomes of writes change it.
+//! The publisher's knowledge about the objects that it has published: wanted profiles, problems, and times of
+//! the next checks.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use berth_apimachinery::{Key, Revision, Timestamp};
 use berth_multicluster::CLUSTER_PROFILES;
-use berth_scheduling_rest::updater::{AGAIN, Alarms, Item, Subject};
+use berth_scheduling_rest::updater::{Alarms, Item, MIN_DELAY, Subject};
 
-use super::deed::{Change, Task};
-use super::make::{AllProfiles, ComputedProfiles};
-use super::outlet::Obstacle;
-use super::pace::Pace;
-use super::work::{Outcome, SliceResults, Trouble};
+use super::compute::{AllProfiles, ComputedProfiles};
+use super::object_writer::Obstacle;
+use super::rate_limiter::RateLimiter;
+use super::task::{Change, Task};
+use super::work::{Outcome, SliceResults, WriteFailure};
 
 /// Delay before a refused write is tried again.
 const RETRY: jiff::SignedDuration = jiff::SignedDuration::from_secs(10);
 
-/// State of the published objects, while this server publishes.
+/// State of the published objects. Whenever all objects are published again, it starts empty except for the
+/// limiters.
 #[derive(Default)]
 pub(super) struct PublishedState {
+    /// The names of the wanted profiles of every cluster.
     pub(super) profiles: Arc<AllProfiles>,
-    /// Subject of each object.
+    /// The target or demand that each published object shows.
     pub(super) subjects: HashMap<Key, Item>,
     /// Obstacles of the objects that are not up to date.
     pub(super) problems: BTreeMap<Key, Obstacle>,
-    /// The revisions that this publisher wrote.
+    /// The last revision of each object that this publisher wrote.
     pub(super) written: HashMap<Key, Revision>,
-    pub(super) paces: HashMap<Key, Pace>,
+    /// Limits on the writes of each profile.
+    pub(super) limiters: HashMap<Key, RateLimiter>,
+    /// Times at which targets and demands have to be checked again.
     pub(super) alarms: Alarms,
     /// The dialects whose objects are not all known yet.
     pub(super) waiting: BTreeSet<&'static str>,
 }
 
 impl PublishedState {
-    /// Records the profiles of one cluster: adds writes to `changes`, and the keys of unwanted profiles
-    /// to `unwanted`. Returns whether the profiles differ from before.
-    pub(super) fn take_profiles(
+    /// Records the computed `profiles` of one cluster: adds the writes that are due to `changes`, and the
+    /// keys of profiles that are no longer wanted to `unwanted`. Returns whether the names of the profiles
+    /// have changed.
+    pub(super) fn record_profiles(
         &mut self,
         dialect: &'static str,
         profiles: ComputedProfiles,
@@ -44,7 +50,7 @@ impl PublishedState {
         now: Timestamp,
     ) -> bool {
         let item = (dialect, Subject::Target(Arc::clone(&profiles.cluster)));
-        let mut alarm = profiles.due_at.map(|due| due.max(after(now, AGAIN)));
+        let mut alarm = profiles.due_at.map(|due| due.max(after(now, MIN_DELAY)));
         for (key, task) in profiles.tasks {
             self.subjects.insert(key.clone(), item.clone());
             match task {
@@ -55,8 +61,8 @@ impl PublishedState {
                     self.problems.insert(key.clone(), name_conflict(&key, &owner));
                 }
                 Task::Write(change) => {
-                    let pace = self.paces.get(&key).filter(|_| change.base.is_some());
-                    match pace.and_then(|pace| pace.due(change.is_fast, now)) {
+                    let limiter = self.limiters.get(&key).filter(|_| change.base.is_some());
+                    match limiter.and_then(|limiter| limiter.due(change.is_frequent, now)) {
                         Some(due) => alarm = Some(alarm.map_or(due, |alarm| alarm.min(due))),
                         None => changes.push(change),
                     }
@@ -65,22 +71,22 @@ impl PublishedState {
         }
         self.alarms.set(item, alarm);
         let all = Arc::make_mut(&mut self.profiles);
-        let place_key = (dialect, profiles.cluster);
-        let before = all.remove(&place_key).unwrap_or_default();
+        let cluster_key = (dialect, profiles.cluster);
+        let before = all.remove(&cluster_key).unwrap_or_default();
         let differs = before != profiles.profiles;
         let former = before
             .into_iter()
             .filter(|(namespace, name)| profiles.profiles.get(namespace) != Some(name));
         unwanted.extend(former.map(|(namespace, name)| Key::new(CLUSTER_PROFILES, &namespace, &name)));
         if !profiles.profiles.is_empty() {
-            all.insert(place_key, profiles.profiles);
+            all.insert(cluster_key, profiles.profiles);
         }
         differs
     }
 
-    /// Records the outcome for a decision's slices, and adds the namespaces with failures to
+    /// Records the outcomes for the slices of one decision, and adds the namespaces with failures to
     /// `unfinished`.
-    pub(super) fn take_slices(
+    pub(super) fn record_slices(
         &mut self,
         dialect: &'static str,
         results: SliceResults,
@@ -99,7 +105,7 @@ impl PublishedState {
                 self.subjects.insert(key.clone(), item.clone());
             }
             let is_gone = is_done && !current.contains(&key);
-            self.note((key.clone(), result), now);
+            self.record_outcome((key.clone(), result), now);
             if is_gone {
                 self.subjects.remove(&key);
                 self.written.remove(&key);
@@ -107,36 +113,36 @@ impl PublishedState {
         }
     }
 
-    /// Records the outcome for one object.
-    pub(super) fn note(&mut self, (key, result): Outcome, now: Timestamp) {
-        let state = self;
-        let item = state.subjects.get(&key).cloned();
+    /// Records the outcome of the write of one object.
+    pub(super) fn record_outcome(&mut self, (key, result): Outcome, now: Timestamp) {
+        let item = self.subjects.get(&key).cloned();
         let retry_delay = match result {
             Ok(revision) => {
-                state.problems.remove(&key);
-                state.written.insert(key, revision);
+                self.problems.remove(&key);
+                self.written.insert(key, revision);
                 None
             }
-            Err(Trouble::Moved) => Some(AGAIN),
-            Err(Trouble::Foreign(owner)) => {
+            Err(WriteFailure::Conflict) => Some(MIN_DELAY),
+            Err(WriteFailure::Foreign(owner)) => {
                 let problem = name_conflict(&key, &owner);
-                state.problems.insert(key, problem);
+                self.problems.insert(key, problem);
                 None
             }
-            Err(Trouble::Refused(problem)) => {
+            Err(WriteFailure::Refused(problem)) => {
                 tracing::warn!(%key, problem, "cannot publish; retrying");
-                state.problems.insert(key, ("Refused", problem));
+                self.problems.insert(key, ("Refused", problem));
                 Some(RETRY)
             }
         };
         if let (Some(delay), Some(item)) = (retry_delay, item) {
-            state.alarms.set(item, Some(after(now, delay)));
+            self.alarms.set(item, Some(after(now, delay)));
         }
     }
 }
 
 fn name_conflict(key: &Key, owner: &str) -> Obstacle {
-    let text = format!("{key} is not Berth's, but was made by {owner}, and is left alone");
+    let text =
+        format!("{key} already exists, belongs to {owner} and is not changed: delete or rename that object");
     ("NameTaken", text)
 }
 

@@ -16,23 +16,23 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::PUBLICATIONS;
-use super::deed;
-use super::in_force::{self, InForce, PublicationVerdicts, Verdict};
-use super::make::{self, ComputedProfiles, ComputedSlices};
-use super::outlet::{Obstacle, Outlet};
+use super::compute::{self, ComputedProfiles, ComputedSlices};
+use super::in_force::{self, PublicationInForce, PublicationVerdicts, Verdict};
+use super::object_writer::{ObjectWriter, Obstacle};
 use super::published_state::PublishedState;
+use super::task;
 use super::work;
 
-/// Longest pause before obstacles are checked again.
+/// Longest time between two runs, so that obstacles are checked again.
 const CHECK_INTERVAL: Duration = Duration::from_secs(5);
-/// Highest number of unpublished objects that a message names.
+/// Highest number of problems in a message.
 const NAMED: usize = 3;
 
-/// Starts to publish through `outlet` while `leading` is true, and to report the state of Publications.
-/// Both end when the handle is aborted.
+/// Starts to publish through `writer` while `leading` is true, and to report the state of Publications.
+/// Aborting the returned task ends both.
 pub(super) fn spawn(
     engine: &Arc<Engine>,
-    outlet: Arc<dyn Outlet>,
+    writer: Arc<dyn ObjectWriter>,
     leading: watch::Receiver<bool>,
     reports: watch::Sender<Vec<Verdict>>,
 ) -> JoinHandle<()> {
@@ -40,7 +40,7 @@ pub(super) fn spawn(
         subscription: engine.subscribe(),
         dialects: engine.dialects().cloned().collect(),
         engine: Arc::clone(engine),
-        outlet,
+        writer,
         leading,
         reports,
         judgement: None,
@@ -50,20 +50,21 @@ pub(super) fn spawn(
     tokio::spawn(publisher.run())
 }
 
-/// Events that wake the publisher.
-enum News {
-    /// Some objects of these dialects are stale.
+/// Reason for a run of the publisher.
+enum Trigger {
+    /// Published objects of these dialects are stale.
     Stale(BTreeMap<&'static str, Dirty>),
-    /// Objects have changed.
+    /// Watched objects have changed: Publications, namespaces or published objects.
     Changed(Vec<Arc<Event>>),
-    /// Time has passed, or the leader has changed.
+    /// Time has passed, leadership has changed, or the watch has started again.
     Check,
 }
 
+/// State of the task that publishes.
 struct Publisher {
     engine: Arc<Engine>,
     dialects: Vec<Arc<dyn Dialect>>,
-    outlet: Arc<dyn Outlet>,
+    writer: Arc<dyn ObjectWriter>,
     leading: watch::Receiver<bool>,
     reports: watch::Sender<Vec<Verdict>>,
     subscription: Arc<Subscription>,
@@ -80,17 +81,17 @@ impl Publisher {
         loop {
             let pause = self.published_state.alarms.pause(self.now()).min(CHECK_INTERVAL);
             tokio::select! {
-                batch = self.subscription.next() => self.handle(News::Stale(batch.dirty)).await,
+                batch = self.subscription.next() => self.handle(Trigger::Stale(batch.dirty)).await,
                 events = next(&mut watching) => match events {
-                    Some(events) => self.handle(News::Changed(events)).await,
+                    Some(events) => self.handle(Trigger::Changed(events)).await,
                     None => {
                         watching = self.watch();
                         self.judgement = None;
-                        self.handle(News::Check).await;
+                        self.handle(Trigger::Check).await;
                     }
                 },
-                () = changed(&mut self.leading) => self.handle(News::Check).await,
-                () = tokio::time::sleep(pause) => self.handle(News::Check).await,
+                () = changed(&mut self.leading) => self.handle(Trigger::Check).await,
+                () = tokio::time::sleep(pause) => self.handle(Trigger::Check).await,
             }
         }
     }
@@ -117,12 +118,12 @@ impl Publisher {
             .ok()
     }
 
-    async fn handle(&mut self, news: News) {
+    async fn handle(&mut self, trigger: Trigger) {
         if !*self.leading.borrow_and_update() || !self.engine.is_loaded() {
             self.judgement = None;
             return;
         }
-        if let Err(obstacle) = self.outlet.ready() {
+        if let Err(obstacle) = self.writer.ready() {
             self.judgement = None;
             let judgement = in_force::judge(self.source(), &self.dialects);
             self.report(&judgement, |published| match published.rules.is_written() {
@@ -131,9 +132,9 @@ impl Publisher {
             });
             return;
         }
-        let is_judged = self.judgement.is_some() && !self.repeats_all && !self.may_change_judgement(&news);
+        let is_judged = self.judgement.is_some() && !self.repeats_all && !self.may_change_judgement(&trigger);
         if is_judged || !self.judge() {
-            self.publish_subjects(news).await;
+            self.publish_subjects(trigger).await;
         } else {
             self.publish_all().await;
         }
@@ -142,18 +143,18 @@ impl Publisher {
         }
     }
 
-    /// Whether `news` may change the Publications in force.
-    fn may_change_judgement(&self, news: &News) -> bool {
-        match news {
-            News::Stale(_) => false,
-            News::Check => true,
-            News::Changed(events) => events.iter().any(|event| match event.change.key.resource {
+    /// Whether `trigger` may change the Publications in force.
+    fn may_change_judgement(&self, trigger: &Trigger) -> bool {
+        match trigger {
+            Trigger::Stale(_) => false,
+            Trigger::Check => true,
+            Trigger::Changed(events) => events.iter().any(|event| match event.change.key.resource {
                 CLUSTER_PROFILES => {
                     let states = [&event.change.old, &event.change.new];
                     states
                         .into_iter()
                         .flatten()
-                        .any(|profile| !deed::is_ours(profile))
+                        .any(|profile| !task::is_ours(profile))
                 }
                 PLACEMENT_DECISIONS => false,
                 namespace::RESOURCE => {
@@ -173,32 +174,32 @@ impl Publisher {
         is_new
     }
 
-    fn in_force(&self) -> &[InForce] {
+    fn in_force(&self) -> &[PublicationInForce] {
         self.judgement
             .as_ref()
             .map_or(&[], |judgement| &judgement.in_force)
     }
 
-    /// Publishes the subjects of `news`, the subjects that are due by time, and dialects that are complete
-    /// now.
-    async fn publish_subjects(&mut self, news: News) {
+    /// Publishes the targets and demands that `trigger` makes stale, those that are due by time, and all
+    /// objects of dialects that have become complete.
+    async fn publish_subjects(&mut self, trigger: Trigger) {
         let mut due: BTreeMap<&'static str, (MarkedSet<Arc<str>>, MarkedSet<Key>)> = BTreeMap::new();
         let mut subjects: Vec<Item> = Vec::new();
-        match news {
-            News::Stale(dirty) => {
+        match trigger {
+            Trigger::Stale(dirty) => {
                 for (dialect, dirty) in dirty {
                     let (targets, demands) = due.entry(dialect).or_default();
                     *targets = dirty.targets;
-                    *demands = both(dirty.demands, dirty.decide);
+                    *demands = union(dirty.demands, dirty.decide);
                 }
             }
-            News::Changed(events) => {
+            Trigger::Changed(events) => {
                 subjects.extend(events.iter().filter_map(|event| self.subject_of(event)))
             }
-            News::Check => {}
+            Trigger::Check => {}
         }
-        for (dialect, rung) in self.published_state.alarms.take(self.now()) {
-            subjects.extend(rung.into_iter().map(|subject| (dialect, subject)));
+        for (dialect, due_subjects) in self.published_state.alarms.take(self.now()) {
+            subjects.extend(due_subjects.into_iter().map(|subject| (dialect, subject)));
         }
         for (dialect, subject) in subjects {
             let (targets, demands) = due.entry(dialect).or_default();
@@ -217,7 +218,8 @@ impl Publisher {
         }
     }
 
-    /// Subject of an event that another client caused; `None` for a write of this publisher.
+    /// The target or demand whose published object another client changed; `None` for a write of this
+    /// publisher, and for an object that it did not publish.
     fn subject_of(&self, event: &Event) -> Option<Item> {
         let (key, new) = (&event.change.key, event.change.new.as_ref());
         let own = self.published_state.written.get(key);
@@ -231,7 +233,7 @@ impl Publisher {
     async fn publish_all(&mut self) {
         self.repeats_all = false;
         self.published_state = PublishedState {
-            paces: std::mem::take(&mut self.published_state.paces),
+            limiters: std::mem::take(&mut self.published_state.limiters),
             ..PublishedState::default()
         };
         let dialects: Vec<&'static str> = self.dialects.iter().map(|dialect| dialect.name()).collect();
@@ -264,33 +266,34 @@ impl Publisher {
         }
         let now = self.now();
         let clusters = self.clusters(dialect, targets, &snapshot);
-        let Some(computed) = self.make_profiles(&snapshot, clusters, now).await else {
+        let Some(computed) = self.compute_profiles(&snapshot, clusters, now).await else {
             return;
         };
-        let (mut changes, mut unwanted, mut moved) = (Vec::new(), Vec::new(), false);
+        let (mut changes, mut unwanted, mut profiles_changed) = (Vec::new(), Vec::new(), false);
         for computed in computed {
-            moved |= self
-                .published_state
-                .take_profiles(dialect, computed, &mut changes, &mut unwanted, now);
+            profiles_changed |=
+                self.published_state
+                    .record_profiles(dialect, computed, &mut changes, &mut unwanted, now);
         }
-        moved |= changes.iter().any(|change| change.base.is_none());
+        profiles_changed |= changes.iter().any(|change| change.base.is_none());
         for change in changes.iter().filter(|change| change.base.is_some()) {
-            let pace = self.published_state.paces.entry(change.key.clone()).or_default();
-            pace.record(change.is_fast, now);
+            let limiters = &mut self.published_state.limiters;
+            let limiter = limiters.entry(change.key.clone()).or_default();
+            limiter.record(change.is_frequent, now);
         }
-        for outcome in work::write(&*self.outlet, changes).await {
-            self.published_state.note(outcome, now);
+        for outcome in work::write(&*self.writer, changes).await {
+            self.published_state.record_outcome(outcome, now);
         }
         // A decision may refer to a profile that did not exist, or that was deleted.
-        let demands = if moved { MarkedSet::All } else { demands };
+        let demands = if profiles_changed { MarkedSet::All } else { demands };
         let demands = self.demands(dialect, demands, &snapshot);
-        let Some(computed) = self.make_slices(&snapshot, demands, now).await else {
+        let Some(computed) = self.compute_slices(&snapshot, demands, now).await else {
             return;
         };
         let mut unfinished = HashSet::new();
-        for done in work::slices(&*self.outlet, computed).await {
+        for done in work::write_slices(&*self.writer, computed).await {
             self.published_state
-                .take_slices(dialect, done, &mut unfinished, now);
+                .record_slices(dialect, done, &mut unfinished, now);
         }
         self.remove_profiles(dialect, unwanted, &unfinished).await;
     }
@@ -335,7 +338,7 @@ impl Publisher {
         }
     }
 
-    async fn make_profiles(
+    async fn compute_profiles(
         &self,
         snapshot: &Snapshot,
         clusters: BTreeSet<Arc<str>>,
@@ -346,13 +349,13 @@ impl Publisher {
         let task = tokio::task::spawn_blocking(move || {
             let clusters = clusters.into_iter();
             clusters
-                .map(|cluster| make::profiles(&snapshot, &in_force, &stored, cluster, now))
+                .map(|cluster| compute::profiles(&snapshot, &in_force, &stored, cluster, now))
                 .collect()
         });
         ok_or_log(task.await)
     }
 
-    async fn make_slices(
+    async fn compute_slices(
         &self,
         snapshot: &Snapshot,
         demands: BTreeSet<Key>,
@@ -366,7 +369,7 @@ impl Publisher {
             let demands = demands.into_iter();
             demands
                 .map(|demand| {
-                    make::slices(
+                    compute::slices(
                         &snapshot,
                         &in_force,
                         &stored_slices,
@@ -381,8 +384,9 @@ impl Publisher {
         ok_or_log(task.await)
     }
 
-    /// Deletes unwanted profiles, except those of a system that is left unchanged; a profile that a decision
-    /// may still refer to is deleted later.
+    /// Deletes `unwanted` profiles of `dialect`, except in namespaces whose objects of the system are left
+    /// unchanged. In an `unfinished` namespace, a decision may still refer to a profile, so its deletion is
+    /// tried again later.
     async fn remove_profiles(
         &mut self,
         dialect: &'static str,
@@ -406,22 +410,23 @@ impl Publisher {
             return;
         };
         let stored = self.source().cached(resource);
-        for (key, result) in work::delete(&*self.outlet, keys, &stored).await {
+        for (key, result) in work::delete(&*self.writer, keys, &stored).await {
             if let Err(trouble) = result {
                 tracing::warn!(%key, ?trouble, "cannot delete an object that is no longer published; retrying");
                 self.repeats_all = true;
             }
-            self.published_state.paces.remove(&key);
+            self.published_state.limiters.remove(&key);
             self.published_state.problems.remove(&key);
             self.published_state.written.remove(&key);
         }
     }
 
-    /// Deletes formerly published objects that are not published now: decisions, then profiles.
+    /// Deletes stored objects that Berth published and that no Publication wants any more: decisions, then
+    /// profiles.
     async fn sweep(&mut self) {
         for resource in [PLACEMENT_DECISIONS, CLUSTER_PROFILES] {
             let stored = self.source().cached(resource);
-            let own = stored.items.iter().filter(|(_, object)| deed::is_ours(object));
+            let own = stored.items.iter().filter(|(_, object)| task::is_ours(object));
             let keys = own.map(|(name, object)| {
                 let key = Key::new(resource, &name.namespace, &name.name);
                 (key, object)
@@ -459,7 +464,7 @@ impl Publisher {
     }
 
     /// Whether all objects of the Publication `published` are published, as far as the publisher knows.
-    fn state(&self, published: &InForce) -> Result<(), Obstacle> {
+    fn state(&self, published: &PublicationInForce) -> Result<(), Obstacle> {
         if let Some(obstacle) = published.obstacle() {
             return Err(obstacle);
         }
@@ -482,7 +487,11 @@ impl Publisher {
     }
 
     /// Reports the verdict on every Publication, and the `state` of every Publication in force.
-    fn report(&self, judgement: &PublicationVerdicts, state: impl Fn(&InForce) -> Result<(), Obstacle>) {
+    fn report(
+        &self,
+        judgement: &PublicationVerdicts,
+        state: impl Fn(&PublicationInForce) -> Result<(), Obstacle>,
+    ) {
         let mut verdicts = judgement.verdicts.clone();
         for verdict in &mut verdicts {
             let mut in_force = judgement.in_force.iter();
@@ -497,7 +506,7 @@ impl Publisher {
     }
 }
 
-fn both(one: MarkedSet<Key>, other: MarkedSet<Key>) -> MarkedSet<Key> {
+fn union(one: MarkedSet<Key>, other: MarkedSet<Key>) -> MarkedSet<Key> {
     match (one, other) {
         (MarkedSet::Some(mut one), MarkedSet::Some(other)) => {
             one.extend(other);
@@ -525,11 +534,12 @@ async fn changed(leading: &mut watch::Receiver<bool>) {
     }
 }
 
+/// Returns the result of a task. If the task panicked or was cancelled, logs the error and returns `None`.
 fn ok_or_log<T>(result: Result<T, tokio::task::JoinError>) -> Option<T> {
     match result {
         Ok(result) => Some(result),
         Err(error) => {
-            tracing::error!(%error, "cannot build the objects to publish; what is published is out of date until the next change");
+            tracing::error!(%error, "cannot compute the objects to publish; published objects are out of date until the next change");
             None
         }
     }

@@ -19,9 +19,9 @@ const DEFAULT_SHAPES: [Shape; 2] = [Shape::ClusterProfile, Shape::PlacementDecis
 /// The parsed spec of a Publication.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Rules {
-    /// Namespace, names and labels.
+    /// Namespace, names and labels of the published objects.
     pub(super) settings: Settings,
-    /// The systems.
+    /// The selected systems.
     systems: BTreeSet<String>,
     targets: Selector,
     decisions: Selector,
@@ -29,12 +29,12 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// Whether a target of `system` with `labels` is published.
+    /// Whether a target of `system` with `labels` is published as a ClusterProfile.
     pub(super) fn shows_target(&self, system: &str, labels: &Labels) -> bool {
         self.shapes.contains(&Shape::ClusterProfile) && self.selects_target(system, labels)
     }
 
-    /// Whether a target of `system` with `labels` is selected, in any shape.
+    /// Whether a target of `system` with `labels` is selected, for any shape.
     pub(super) fn selects_target(&self, system: &str, labels: &Labels) -> bool {
         self.has_system(system) && self.targets.matches(labels)
     }
@@ -44,17 +44,17 @@ impl Rules {
         self.systems.contains(system)
     }
 
-    /// Whether any objects are written, rather than computed at each read.
+    /// Whether there are objects that are written: ClusterProfiles or PlacementDecisions.
     pub(super) fn is_written(&self) -> bool {
         self.shapes.iter().any(|shape| *shape != Shape::PublishedDecision)
     }
 
-    /// Whether decisions appear with flat entries.
+    /// Whether decisions are shown as PublishedDecisions.
     pub(super) fn is_flat(&self) -> bool {
         self.shapes.contains(&Shape::PublishedDecision)
     }
 
-    /// Whether the decision about an object of `system` with `labels` appears with flat entries.
+    /// Whether the decision about an object of `system` with `labels` is shown as a PublishedDecision.
     pub(super) fn shows_flat(&self, system: &str, labels: &Labels) -> bool {
         self.is_flat() && self.selects_decision(system, labels)
     }
@@ -63,7 +63,7 @@ impl Rules {
         self.has_system(system) && self.decisions.matches(labels)
     }
 
-    /// Whether the decision about an object of `system` with `labels` is published.
+    /// Whether the decision about an object of `system` with `labels` is published as PlacementDecisions.
     pub(super) fn shows_decision(&self, system: &str, labels: &Labels) -> bool {
         self.shapes.contains(&Shape::PlacementDecision) && self.selects_decision(system, labels)
     }
@@ -72,17 +72,17 @@ impl Rules {
 /// Parses the spec of a Publication. `systems` are the systems that the server serves.
 ///
 /// # Errors
-/// All errors of the spec, or one error if it cannot be deserialized.
+/// All errors of the spec, or one error if the spec cannot be deserialized.
 pub(super) fn read(publication: &Value, systems: &[&'static str]) -> Result<Rules, Vec<FieldError>> {
     let spec = match PublicationSpec::deserialize(&publication["spec"]) {
         Ok(spec) => spec,
         Err(error) => return Err(vec![FieldError::invalid("spec", Value::Null, error.to_string())]),
     };
     let mut errors = Vec::new();
-    namespace(&spec.namespace, &mut errors);
+    check_namespace(&spec.namespace, &mut errors);
     let selected_systems = selected_systems(&spec.systems, systems, &mut errors);
-    let targets = selector(&spec.target_selector, "spec.targetSelector", &mut errors);
-    let decisions = selector(&spec.decision_selector, "spec.decisionSelector", &mut errors);
+    let targets = compile_selector(&spec.target_selector, "spec.targetSelector", &mut errors);
+    let decisions = compile_selector(&spec.decision_selector, "spec.decisionSelector", &mut errors);
     let names = match spec.names.as_str() {
         "Bare" => NameRule::Bare,
         _ => NameRule::Qualified,
@@ -103,8 +103,8 @@ pub(super) fn read(publication: &Value, systems: &[&'static str]) -> Result<Rule
             errors.push(FieldError::invalid(path, value.as_str(), problem));
         }
     }
-    labels(&spec.labels, &mut errors);
-    shapes(&spec.shapes, &mut errors);
+    check_labels(&spec.labels, &mut errors);
+    check_shapes(&spec.shapes, &mut errors);
     if !errors.is_empty() {
         return Err(errors);
     }
@@ -130,8 +130,8 @@ pub(super) fn read(publication: &Value, systems: &[&'static str]) -> Result<Rule
     })
 }
 
-/// Errors about fields that an update must not change: all published objects would get another namespace,
-/// name or manager, and their consumers would undeploy.
+/// One error for each changed field that is immutable: after its change, all published objects would have
+/// another namespace, name or manager, and consumers would undeploy.
 pub(super) fn immutable(old: &Value, new: &Value) -> Vec<FieldError> {
     let fields = [
         ("namespace", ""),
@@ -153,15 +153,18 @@ pub(super) fn immutable(old: &Value, new: &Value) -> Vec<FieldError> {
         .collect()
 }
 
-fn namespace(namespace: &str, errors: &mut Vec<FieldError>) {
+fn check_namespace(namespace: &str, errors: &mut Vec<FieldError>) {
     const PATH: &str = "spec.namespace";
     if namespace.is_empty() {
-        errors.push(FieldError::required(PATH, "the objects appear in a namespace"));
+        errors.push(FieldError::required(
+            PATH,
+            "name the namespace of the published objects",
+        ));
     } else if let Err(problem) = name::dns_label(namespace) {
         errors.push(FieldError::invalid(PATH, namespace, problem));
     } else if namespace.len() > LONGEST_NAMESPACE {
         let detail = format!(
-            "must be no more than {LONGEST_NAMESPACE} characters: consumers put it, with the profile's name, into a label value"
+            "must be no more than {LONGEST_NAMESPACE} characters: consumers put the namespace and the profile's name into one label value"
         );
         errors.push(FieldError::invalid(PATH, namespace, detail));
     }
@@ -186,7 +189,7 @@ fn selected_systems(
     names.iter().cloned().collect()
 }
 
-fn selector(selector: &LabelSelector, path: &str, errors: &mut Vec<FieldError>) -> Selector {
+fn compile_selector(selector: &LabelSelector, path: &str, errors: &mut Vec<FieldError>) -> Selector {
     Selector::compile(selector, path).unwrap_or_else(|problems| {
         errors.extend(problems);
         Selector::default()
@@ -194,7 +197,7 @@ fn selector(selector: &LabelSelector, path: &str, errors: &mut Vec<FieldError>) 
 }
 
 /// Checks `spec.labels`, which must not set labels that identify an object.
-fn labels(labels: &BTreeMap<String, String>, errors: &mut Vec<FieldError>) {
+fn check_labels(labels: &BTreeMap<String, String>, errors: &mut Vec<FieldError>) {
     errors.extend(validate_labels(labels, "spec.labels"));
     for key in labels.keys() {
         let prefix = key.split_once('/').map_or("", |(prefix, _)| prefix);
@@ -205,7 +208,7 @@ fn labels(labels: &BTreeMap<String, String>, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn shapes(shapes: &[Shape], errors: &mut Vec<FieldError>) {
+fn check_shapes(shapes: &[Shape], errors: &mut Vec<FieldError>) {
     for (index, shape) in shapes.iter().enumerate() {
         if shapes[..index].contains(shape) {
             errors.push(FieldError::duplicate(
@@ -235,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn every_error_is_told_at_once() {
+    fn all_errors_are_reported_at_once() {
         let errors = problems(json!({
             "systems": ["ocm", "ocm", "elsewhere"],
             "names": "Bare",
@@ -274,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_argo_cd_reads_is_shown_where_that_is_asked_for_and_needs_nothing_else() {
+    fn published_decisions_are_shown_on_request_and_need_no_other_shape() {
         let rules = read(
             &json!({"spec": {"namespace": "argocd", "shapes": ["PublishedDecision"], "systems": ["ocm"]}}),
             &SYSTEMS,
@@ -299,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_objects_cannot_change() {
+    fn fields_that_name_objects_are_immutable() {
         let old = json!({"spec": {"namespace": "a"}});
         let same = json!({"spec": {"namespace": "a", "names": "Qualified", "clusterManager": "berth"}});
         assert!(immutable(&old, &same).is_empty());

@@ -8,49 +8,49 @@ use berth_storage::Collection;
 use futures::StreamExt;
 use futures::stream;
 
-use super::deed::{Change, Task};
-use super::make::{ComputedSlices, SliceTask};
-use super::outlet::Outlet;
+use super::compute::{ComputedSlices, SliceTask};
+use super::object_writer::ObjectWriter;
+use super::task::{Change, Task};
 
 /// Highest number of concurrent writes.
 const PARALLEL: usize = 16;
 
 /// Reason why a write failed.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) enum WriteFailure {
     /// The present object belongs to another client, with this name.
     Foreign(String),
     /// The object has changed in the meantime, or is being deleted. It is checked again.
-    Moved,
+    Conflict,
     /// The write was refused.
     Refused(String),
 }
 
-impl From<CommitError> for Trouble {
+impl From<CommitError> for WriteFailure {
     fn from(error: CommitError) -> Self {
-        if error.why.is_moved() {
-            Self::Moved
+        if error.reason.is_outdated() {
+            Self::Conflict
         } else {
             Self::Refused(error.status.message)
         }
     }
 }
 
-/// Outcome for one object: its new revision (of a deleted object, the last one), or the reason why the write
-/// failed.
-pub(super) type Outcome = (Key, Result<Revision, Trouble>);
+/// Outcome for the object with this key: the new revision (for a deleted object, the last revision), or the
+/// reason why the write failed.
+pub(super) type Outcome = (Key, Result<Revision, WriteFailure>);
 
-/// Writes `changes`, in no order.
-pub(super) async fn write(outlet: &dyn Outlet, changes: Vec<Change>) -> Vec<Outcome> {
+/// Writes `changes` concurrently, in any order.
+pub(super) async fn write(writer: &dyn ObjectWriter, changes: Vec<Change>) -> Vec<Outcome> {
     let all = stream::iter(changes).map(|change| async move {
         let key = change.key.clone();
-        (key, write_one(outlet, change).await)
+        (key, write_one(writer, change).await)
     });
     all.buffer_unordered(PARALLEL).collect().await
 }
 
-/// Deletes the objects at `keys` that are in `stored`, in no order.
-pub(super) async fn delete(outlet: &dyn Outlet, keys: Vec<Key>, stored: &Collection) -> Vec<Outcome> {
+/// Deletes the objects at `keys` that are in `stored`, concurrently and in any order.
+pub(super) async fn delete(writer: &dyn ObjectWriter, keys: Vec<Key>, stored: &Collection) -> Vec<Outcome> {
     let existing = keys.into_iter().filter_map(|key| {
         let object = stored.get(&key.namespace, &key.name)?;
         // An object that is being deleted is skipped, since it only waits for its finalizers.
@@ -62,31 +62,34 @@ pub(super) async fn delete(outlet: &dyn Outlet, keys: Vec<Key>, stored: &Collect
         Some((key, base))
     });
     let all = stream::iter(existing).map(|(key, base)| async move {
-        let result = outlet.delete(&key, base).await;
-        (key, result.map(|()| base).map_err(Trouble::from))
+        let result = writer.delete(&key, base).await;
+        (key, result.map(|()| base).map_err(WriteFailure::from))
     });
     all.buffer_unordered(PARALLEL).collect().await
 }
 
-/// Outcome for a decision.
+/// Outcomes for the slices of one decision.
 pub(super) struct SliceResults {
-    /// The demand.
+    /// The demand of the decision.
     pub(super) demand: Key,
-    /// The slices that stay or are added.
+    /// Keys of the slices that stay or are added.
     pub(super) slices: Vec<Key>,
-    /// Outcomes of the slices. In each namespace, the first failure ends the writes.
+    /// Outcomes of the attempted writes. In each namespace, the first failure ends the writes.
     pub(super) outcomes: Vec<Outcome>,
 }
 
-/// Writes the slices of each of `decisions`.
-pub(super) async fn slices(outlet: &dyn Outlet, decisions: Vec<ComputedSlices>) -> Vec<SliceResults> {
-    let all = stream::iter(decisions).map(|slices| decision(outlet, slices));
+/// Writes the slices of all `decisions`: decisions concurrently, the slices of a decision in order.
+pub(super) async fn write_slices(
+    writer: &dyn ObjectWriter,
+    decisions: Vec<ComputedSlices>,
+) -> Vec<SliceResults> {
+    let all = stream::iter(decisions).map(|slices| write_decision(writer, slices));
     all.buffer_unordered(PARALLEL).collect().await
 }
 
 /// Writes the slices of one decision. In each namespace, the first failure ends the writes, so that no
 /// cluster is removed before the earlier additions have succeeded.
-async fn decision(outlet: &dyn Outlet, slices: ComputedSlices) -> SliceResults {
+async fn write_decision(writer: &dyn ObjectWriter, slices: ComputedSlices) -> SliceResults {
     let mut results = SliceResults {
         demand: slices.demand,
         slices: slices.slices,
@@ -101,12 +104,12 @@ async fn decision(outlet: &dyn Outlet, slices: ComputedSlices) -> SliceResults {
         }
         let outcome = match task {
             SliceTask::Put(_, Task::Nothing) => continue,
-            SliceTask::Put(_, Task::Write(change)) => write_one(outlet, change).await,
-            SliceTask::Put(_, Task::Terminating) => Err(Trouble::Moved),
-            SliceTask::Put(_, Task::Foreign(owner)) => Err(Trouble::Foreign(owner)),
+            SliceTask::Put(_, Task::Write(change)) => write_one(writer, change).await,
+            SliceTask::Put(_, Task::Terminating) => Err(WriteFailure::Conflict),
+            SliceTask::Put(_, Task::Foreign(owner)) => Err(WriteFailure::Foreign(owner)),
             SliceTask::Delete(key, base) => {
-                let result = outlet.delete(&key, base).await;
-                result.map(|()| base).map_err(Trouble::from)
+                let result = writer.delete(&key, base).await;
+                result.map(|()| base).map_err(WriteFailure::from)
             }
         };
         if outcome.is_err() {
@@ -118,8 +121,9 @@ async fn decision(outlet: &dyn Outlet, slices: ComputedSlices) -> SliceResults {
 }
 
 /// Writes one object. A new object has to exist before its status is written. The status of an existing
-/// object is written first, since the digest in the object has the names of the status fields.
-async fn write_one(outlet: &dyn Outlet, change: Change) -> Result<Revision, Trouble> {
+/// object is written first, since the digest in the object covers the names of the status fields: if the
+/// status cannot be written, the old digest stays, and the next comparison still finds a difference.
+async fn write_one(writer: &dyn ObjectWriter, change: Change) -> Result<Revision, WriteFailure> {
     let Change {
         key,
         main,
@@ -137,7 +141,7 @@ async fn write_one(outlet: &dyn Outlet, change: Change) -> Result<Revision, Trou
     };
     let mut revision = base;
     for (subresource, config) in parts.into_iter().flatten() {
-        let object = outlet.apply(&key, subresource, &config, revision).await?;
+        let object = writer.apply(&key, subresource, &config, revision).await?;
         revision = Some(object.revision());
     }
     Ok(revision.unwrap_or_default())

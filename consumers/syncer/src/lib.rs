@@ -1,9 +1,8 @@
-//! kcp's execution plane: copying workloads to the chosen clusters, separate from deciding. It is the
-//! only crate outside `dialects/` that knows kcp; its behaviour follows from the pure functions of
-//! [`berth_dialect_kcp::syncer_view`].
+//! Copying of kcp's workloads to the chosen clusters, separate from deciding. This is the only crate outside
+//! `dialects/` for a single system, kcp; it executes steps that [`berth_dialect_kcp::syncer_view`] computes.
 //!
-//! - [`view`] serves `targets/NAME.kcp/proxy`, the API that one syncer sees; [`OnHub`] carries out a syncer's
-//!   writes on a hub.
+//! - [`view`] serves `targets/NAME.kcp/proxy`, the API that one syncer sees; [`OnHub`] passes a syncer's
+//!   writes on to a hub.
 //! - [`process`] is `berth syncer` at the workload cluster: it copies the objects of the view to the
 //!   cluster, and their status back.
 //! - [`rights`] has the RBAC objects for both.
@@ -32,4 +31,4 @@ pub mod view;
 pub use berth_dialect_kcp::names::DIALECT;
 pub use on_hub::OnHub;
 pub use process::SyncerArgs;
-pub use view::{ConfigurationReader, Home, SyncerObjects, SyncerViews, attach};
+pub use view::{ConfigurationReader, HubOrigin, SyncerObjects, SyncerViews, attach};

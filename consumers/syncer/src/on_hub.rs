@@ -1,6 +1,5 @@
-//! Writes of kcp's syncers, carried out on the hub as the user `berth:syncer:<identifier>`, on the
-//! state that the syncer saw. The hub authorizes them by that user's rights, and calls Berth's own
-//! webhooks.
+//! Writes of kcp's syncers to objects of the hub, as the user `berth:syncer:<identifier>` and with the
+//! revision that the syncer saw. The hub checks the rights of this user, and calls Berth's own webhooks.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,12 +10,12 @@ use berth_apimachinery::{GroupResource, Object, Status};
 use berth_apiserver::view::{Origin, OriginWrite};
 use berth_hub::HubCommitter;
 
-use crate::view::Home;
+use crate::view::HubOrigin;
 
 /// Text at the end of a refusal because of missing rights.
-const REMEDY: &str = "; `berth syncer-rights --identifier` renders what is missing";
+const REMEDY: &str = "; `berth syncer-rights --identifier` prints the missing rights";
 
-/// The hub as the home of the objects that syncers see.
+/// The hub as the store of the objects that syncers see.
 pub struct OnHub(pub Arc<HubCommitter>);
 
 #[async_trait]
@@ -34,16 +33,16 @@ impl Origin for OnHub {
     }
 }
 
-/// The error of a syncer's failed write. For a missing right, the message has the remedy.
+/// Adds the remedy to the message of `error` if a right is missing.
 fn with_remedy(mut error: CommitError) -> CommitError {
-    if error.why == WriteRefusal::Forbidden {
+    if error.reason == WriteRefusal::Forbidden {
         error.status.message.push_str(REMEDY);
     }
     error
 }
 
 #[async_trait]
-impl Home for OnHub {
+impl HubOrigin for OnHub {
     async fn labelled(
         &self,
         api_version: &str,
@@ -60,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_right_is_told_with_the_remedy_and_a_refusal_of_admission_as_it_is() {
+    fn only_the_refusal_for_a_missing_right_has_the_remedy() {
         let message = "users \"berth:syncer:u-1\" is forbidden: as the hub says";
         for (why, remedy) in [(WriteRefusal::Forbidden, REMEDY), (WriteRefusal::Refused, "")] {
             let status =

@@ -1,11 +1,11 @@
-//! `berth syncer`: the process at a workload cluster of kcp. It copies the objects of its view on the
-//! hub down to the cluster, and their status up; it drains leaving namespaces, and sends heartbeats
+//! `berth syncer`: the process at a workload cluster of kcp. It copies the objects that the hub shows it down
+//! to the cluster, and their status up; it deletes the content of leaving namespaces, and sends heartbeats
 //! (docs/systems/kcp.md, "Order of removal" and "The syncer's view").
 //!
-//! Every step follows from the present state of both sides ([`berth_dialect_kcp::syncer_view::step`]):
-//! the process may be killed at any point and started again. [`session`] is the loop, and [`work`] its
-//! state, with the [`queue`] of due objects. [`mirrors`] has the known objects of both sides, which
-//! [`follow`] watches, and [`kinds`] their kinds. [`act`] carries out a step, and [`undone`] finds writes
+//! Every step follows from the present state of both sides ([`berth_dialect_kcp::syncer_view::step`]), so
+//! that the process may be killed at any point and started again. [`session`] is the loop, and [`work`] the
+//! state of the loop, with the [`queue`] of due objects. [`mirrors`] has the known objects of both sides,
+//! which [`follow`] watches, and [`kinds`] their kinds. [`act`] executes a step, and [`undone`] finds writes
 //! that other clients revert. [`leftovers`] finds copies of earlier registrations. [`heartbeat`] reports
 //! [`problems`] to the hub, as conditions ([`condition_text`]). [`ends`] has the two connections.
 
@@ -32,12 +32,13 @@ use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use self::ends::Ends;
-use self::session::{End, Session};
+use self::ends::Connections;
+use self::session::{EndReason, Session};
 
-/// Pauses between attempts to begin a session, such as at a hub that does not answer: the first, and the
-/// longest.
-const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
+/// Pause after the first failed attempt to begin a session, such as when the hub does not answer.
+const MIN_PAUSE: Duration = Duration::from_secs(1);
+/// Longest pause between attempts to begin a session.
+const MAX_PAUSE: Duration = Duration::from_secs(30);
 
 /// Arguments of `berth syncer`.
 #[derive(Args, Clone, Debug)]
@@ -59,19 +60,19 @@ pub struct SyncerArgs {
     /// The context in --to-kubeconfig; by default the current one.
     #[arg(long)]
     pub to_context: Option<String>,
-    /// The WorkloadCluster on the hub, by its name or by that of its target (NAME.kcp).
+    /// The name of the WorkloadCluster on the hub, or of its target (NAME.kcp).
     #[arg(long, visible_alias = "workload-cluster-name", value_name = "NAME")]
     pub target: String,
     /// The resources to sync, such as configmaps,deployments.apps; by default all resources that the hub
     /// serves.
     #[arg(long, value_delimiter = ',', value_name = "RESOURCE")]
     pub resources: Vec<String>,
-    /// The uid of an earlier registration of this WorkloadCluster, whose copies the syncer adopts. Copies of
-    /// a WorkloadCluster of the same name on the same hub are adopted without this flag.
+    /// The uid of an earlier registration of this WorkloadCluster, whose copies the syncer takes over. Copies
+    /// of a WorkloadCluster with this name on this hub are taken over without the flag.
     #[arg(long, value_delimiter = ',', value_name = "UID")]
     pub adopt: Vec<String>,
-    /// Time to wait before a copy of an earlier registration is removed if the hub does not show its object
-    /// (such as 5m).
+    /// Time after which a copy of an earlier registration is removed if the hub does not show the copied
+    /// object (such as 5m).
     #[arg(long, default_value = "5m", value_parser = berth_apimachinery::duration::parse_unsigned)]
     pub remove_leftovers_after: Duration,
     /// Interval at which the syncer sends a heartbeat to the hub (such as 20s).
@@ -82,10 +83,10 @@ pub struct SyncerArgs {
 /// Syncs until a termination signal.
 ///
 /// # Errors
-/// When a kubeconfig cannot be used, its server is the API endpoint of another target, signals cannot be
-/// listened to, or a step panicked. The syncer waits for a server that does not answer.
+/// When a kubeconfig cannot be used, the server in --from-kubeconfig is the API endpoint of another target,
+/// signals cannot be listened to, or a step panicked. The syncer waits for a server that does not answer.
 pub async fn run(args: SyncerArgs) -> Result<()> {
-    let ends = Ends::connect(&args).await?;
+    let ends = Connections::connect(&args).await?;
     let stop = CancellationToken::new();
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let stop_on_signal = stop.clone();
@@ -102,8 +103,8 @@ pub async fn run(args: SyncerArgs) -> Result<()> {
 }
 
 /// Runs one session after the other, until `stop` is cancelled.
-async fn sync(args: &SyncerArgs, ends: &Ends, stop: &CancellationToken) -> Result<()> {
-    let mut pause = PAUSES.0;
+async fn sync(args: &SyncerArgs, ends: &Connections, stop: &CancellationToken) -> Result<()> {
+    let mut pause = MIN_PAUSE;
     while !stop.is_cancelled() {
         let session = tokio::select! {
             () = stop.cancelled() => break,
@@ -111,18 +112,18 @@ async fn sync(args: &SyncerArgs, ends: &Ends, stop: &CancellationToken) -> Resul
         };
         match session {
             Ok(session) => {
-                pause = PAUSES.0;
+                pause = MIN_PAUSE;
                 // A closed output does not matter.
                 writeln!(
                     std::io::stdout(),
                     "syncing {} to the cluster of {}",
-                    session.described(),
+                    session.resource_names(),
                     ends.target
                 )
                 .unwrap_or_default();
                 match session.run(stop).await.context("syncing")? {
-                    End::Stopped => break,
-                    End::Changed(what) => tracing::info!(what, "starting over"),
+                    EndReason::Stopped => break,
+                    EndReason::Changed(what) => tracing::info!(what, "starting over"),
                 }
             }
             Err(problem) => {
@@ -134,7 +135,7 @@ async fn sync(args: &SyncerArgs, ends: &Ends, stop: &CancellationToken) -> Resul
                     () = stop.cancelled() => break,
                     () = tokio::time::sleep(pause) => {}
                 }
-                pause = (pause * 2).min(PAUSES.1);
+                pause = (pause * 2).min(MAX_PAUSE);
             }
         }
     }

@@ -1,13 +1,13 @@
-//! Rights of the syncer of one of kcp's workload clusters (`berth syncer-rights`): use its view, send
-//! heartbeats, and read the identity of the hub. Behind a hub, the synced objects are on the hub, where
-//! Berth writes for the syncer as `berth:syncer:<identifier>`. For this, Berth needs the right to
+//! Rights of the syncer of one of kcp's workload clusters (`berth syncer-rights`): to use the syncer's view,
+//! to send heartbeats, and to read the identity of the hub. Behind a hub, the synced objects are on the hub,
+//! where Berth writes for the syncer as `berth:syncer:<identifier>`. For this, Berth needs the right to
 //! impersonate the user of each given cluster by name: RBAC has no patterns.
 
 use berth_apimachinery::GroupResource;
 use berth_dialect_contract::names::GROUP;
 use berth_dialect_kcp::names::{DIALECT, WORKLOAD_CLUSTERS};
 use berth_dialect_kcp::syncer_view::user;
-use berth_hub::roles::{bound, role, rules};
+use berth_hub::roles::{cluster_role, cluster_role_binding, rules};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -17,10 +17,10 @@ const ON_HUB: &str = "berth:syncer";
 /// Arguments of `berth syncer-rights`.
 #[derive(Args, Clone, Debug)]
 pub struct SyncerRightsArgs {
-    /// The WorkloadCluster, by its name or by that of its target (NAME.kcp).
+    /// The WorkloadCluster, by its name or by the name of its target (NAME.kcp).
     #[arg(long, value_name = "NAME")]
     pub target: String,
-    /// The user of its syncer, such as system:serviceaccount:NAMESPACE:NAME.
+    /// The user of the syncer, such as system:serviceaccount:NAMESPACE:NAME.
     #[arg(long)]
     pub user: String,
     /// Behind a kube-apiserver: the metadata.uid of the WorkloadCluster. Berth writes to the hub on behalf of
@@ -30,19 +30,19 @@ pub struct SyncerRightsArgs {
     /// The namespace of Berth on the hub.
     #[arg(long, default_value = "berth-system")]
     pub namespace: String,
-    /// The name of Berth's service account in that namespace.
+    /// The name of Berth's service account in the namespace of Berth.
     #[arg(long, default_value = "berth")]
     pub service: String,
 }
 
-/// Rights of any syncer on a hub; `resources` are the resources that syncers see.
+/// The role with the rights of any syncer on a hub; `resources` are the resources that syncers see.
 #[must_use]
 pub fn on_hub(resources: Vec<GroupResource>) -> Value {
-    role(ON_HUB, &rules(resources, &["status"], &["update"]))
+    cluster_role(ON_HUB, &rules(resources, &["status"], &["update"]))
 }
 
-/// The rights of one syncer. Where `args` has the syncer's identifier, also the rights of Berth to act for
-/// the syncer on a hub, and those of the user as which it acts.
+/// The rights of one syncer. If `args` has the identifier of the WorkloadCluster, they include the right of
+/// Berth to impersonate the syncer's user on a hub, and the rights of this user there.
 #[must_use]
 pub fn syncer_rights(args: &SyncerRightsArgs) -> Vec<Value> {
     let suffix = format!(".{DIALECT}");
@@ -65,8 +65,8 @@ pub fn syncer_rights(args: &SyncerRightsArgs) -> Vec<Value> {
     let user_subject =
         |name: &str| json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": name});
     let mut objects = vec![
-        role(&syncer, &own),
-        bound(&syncer, &syncer, &user_subject(&args.user)),
+        cluster_role(&syncer, &own),
+        cluster_role_binding(&syncer, &syncer, &user_subject(&args.user)),
     ];
     let Some(identifier) = &args.identifier else {
         return objects;
@@ -76,9 +76,9 @@ pub fn syncer_rights(args: &SyncerRightsArgs) -> Vec<Value> {
     let impersonate = rule("", "users".to_owned(), &actor, &["impersonate"]);
     let account = json!({"kind": "ServiceAccount", "name": args.service, "namespace": args.namespace});
     objects.extend([
-        role(&impersonator, &[impersonate]),
-        bound(&impersonator, &impersonator, &account),
-        bound(&actor, ON_HUB, &user_subject(&actor)),
+        cluster_role(&impersonator, &[impersonate]),
+        cluster_role_binding(&impersonator, &impersonator, &account),
+        cluster_role_binding(&actor, ON_HUB, &user_subject(&actor)),
     ]);
     objects
 }
@@ -87,7 +87,7 @@ pub fn syncer_rights(args: &SyncerRightsArgs) -> Vec<Value> {
 mod tests {
     use super::*;
 
-    fn of(identifier: Option<&str>) -> SyncerRightsArgs {
+    fn arguments(identifier: Option<&str>) -> SyncerRightsArgs {
         SyncerRightsArgs {
             target: "east.kcp".to_owned(),
             user: "ann".to_owned(),
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn standalone_a_syncer_needs_its_view_and_its_heartbeat() {
-        let objects = syncer_rights(&of(None));
+        let objects = syncer_rights(&arguments(None));
         assert_eq!(
             names(&objects),
             [
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn on_a_hub_berth_may_be_that_syncer_and_no_other() {
-        let objects = syncer_rights(&of(Some("u-1")));
+        let objects = syncer_rights(&arguments(Some("u-1")));
         assert_eq!(
             names(&objects)[2..],
             [

@@ -8,11 +8,11 @@
 //! workload cluster. The right to `targets/proxy` of one target lets a syncer do its work, as
 //! `berth:syncer:<identifier>`, and nothing else.
 //!
-//! Behind a hub, the objects are on the hub ([`Home`]): the view shows copies of them, and writes go to
+//! Behind a hub, the objects are on the hub ([`HubOrigin`]): the view shows copies of them, and writes go to
 //! the hub. The WorkloadClusters themselves are on the hub or in Berth's own store.
 
 mod followed;
-mod home;
+mod hub_origin;
 mod rules;
 
 use std::collections::BTreeMap;
@@ -23,8 +23,8 @@ use berth_apimachinery::{GroupResource, Key, Object, Schema, Status};
 use berth_apiserver::documents::Documents;
 use berth_apiserver::view::ViewApi;
 use berth_apiserver::{
-    Call, Group, Inner, InstallError, Registry, RequestInfo, Subresource, SubresourceHandler, VersionInfo,
-    view as library,
+    Call, Group, InstallError, Registry, RequestInfo, Subresource, SubresourceApi, SubresourceHandler,
+    VersionInfo, view,
 };
 use berth_dialect_contract::Dialect;
 use berth_dialect_kcp::names::{DIALECT, WORKLOAD_CLUSTERS};
@@ -34,8 +34,8 @@ use parking_lot::Mutex;
 use schemars::JsonSchema;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-pub use self::home::Home;
-use self::rules::{SyncerRules, Term};
+pub use self::hub_origin::HubOrigin;
+use self::rules::{SyncerRules, Validity};
 use berth_dialect_contract::names;
 use berth_dialect_contract::names::TARGETS;
 use berth_kubernetes::protobuf::Protobuf;
@@ -49,15 +49,15 @@ pub struct TargetProxyOptions {
 
 static OPTIONS: LazyLock<Arc<Schema>> = LazyLock::new(|| Arc::new(Schema::of::<TargetProxyOptions>()));
 
-/// Objects that syncers see.
+/// The objects that syncers see, and the sources of the views' rules.
 pub struct SyncerObjects {
     /// Registry of the WorkloadClusters, or of copies of them.
     pub clusters: Arc<Registry>,
     /// Registry of the objects, or of copies of them.
     pub registry: Arc<Registry>,
-    /// Home of the objects, if `registry` has only copies.
-    pub home: Option<Arc<dyn Home>>,
-    /// Source of the workload clusters and of kcp's configuration.
+    /// The hub with the objects, if `registry` has only copies.
+    pub hub: Option<Arc<dyn HubOrigin>>,
+    /// Source of the WorkloadClusters and of kcp's configuration.
     pub source: Arc<dyn Source>,
     /// The configuration in force, with the synced resources.
     pub configuration: ConfigurationReader,
@@ -106,6 +106,7 @@ pub struct SyncerViews {
     shown: SyncerObjects,
     dialect: Arc<dyn Dialect>,
     version: VersionInfo,
+    /// The cached documents of the synced resources.
     documents: Mutex<Option<DescribedResources>>,
     /// The views, by the name of the workload cluster.
     views: Mutex<BTreeMap<String, View>>,
@@ -113,7 +114,9 @@ pub struct SyncerViews {
 
 /// The API of one syncer, and the state it was built for.
 struct View {
+    /// The identifier of the WorkloadCluster.
     identifier: String,
+    /// Whether the WorkloadCluster is advanced ([`is_advanced`]).
     advanced: bool,
     synced: Vec<GroupResource>,
     api: Arc<ViewApi>,
@@ -122,7 +125,8 @@ struct View {
 }
 
 impl View {
-    fn is_for(&self, cluster: &Object, synced: &[GroupResource]) -> bool {
+    /// Whether the view was built for the present state of `cluster` and for the resources in `synced`.
+    fn is_current(&self, cluster: &Object, synced: &[GroupResource]) -> bool {
         let meta = cluster.meta();
         self.identifier == identifier(meta) && self.advanced == is_advanced(cluster) && self.synced == synced
     }
@@ -134,7 +138,7 @@ impl SubresourceHandler for SyncerViews {
         0
     }
 
-    async fn api(&self, call: &Call) -> Result<Option<Arc<dyn Inner>>, Status> {
+    async fn api(&self, call: &Call) -> Result<Option<Arc<dyn SubresourceApi>>, Status> {
         let missing = || Status::not_found(TARGETS, &call.name);
         let (name, dialect) = names::split(&call.name).ok_or_else(missing)?;
         if dialect != DIALECT {
@@ -150,26 +154,28 @@ impl SubresourceHandler for SyncerViews {
             Err(status) => return Err(status),
         };
         self.view(name, &cluster)
-            .map(|view| Some(view as Arc<dyn Inner>))
+            .map(|view| Some(view as Arc<dyn SubresourceApi>))
             .map_err(|problem| Status::internal(problem.to_string()))
     }
 }
 
 impl SyncerViews {
+    /// The API of the syncer of `cluster`, which is named `name`: built at the first request, and after
+    /// changes.
     fn view(&self, name: &str, cluster: &Object) -> Result<Arc<ViewApi>, InstallError> {
-        let (synced, documents) = self.described()?;
+        let (synced, documents) = self.synced_documents()?;
         let mut views = self.views.lock();
-        if let Some(view) = views.get(name).filter(|view| view.is_for(cluster, &synced)) {
+        if let Some(view) = views.get(name).filter(|view| view.is_current(cluster, &synced)) {
             return Ok(Arc::clone(&view.api));
         }
         let (own_identifier, advanced) = (identifier(cluster.meta()).to_owned(), is_advanced(cluster));
         let ended = CancellationToken::new();
-        let term = Term {
+        let validity = Validity {
             cluster: name.into(),
             since: self.shown.source.revision(),
             ended: ended.clone(),
         };
-        let rules = SyncerRules::new(&own_identifier, advanced, &self.shown, &synced, term);
+        let rules = SyncerRules::new(&own_identifier, advanced, &self.shown, &synced, validity);
         let codec = Some(Arc::new(Protobuf) as Arc<_>);
         let api = Arc::new(ViewApi::new(
             &self.shown.registry,
@@ -189,14 +195,14 @@ impl SyncerViews {
         Ok(api)
     }
 
-    /// The synced resources that are served here, and their documents: rebuilt on changes.
-    fn described(&self) -> Result<DescribedResources, InstallError> {
+    /// The synced resources that Berth serves, and the documents that describe them.
+    fn synced_documents(&self) -> Result<DescribedResources, InstallError> {
         let synced = self.synced();
         let mut cache = self.documents.lock();
         match &*cache {
             Some((known, documents)) if *known == synced => Ok((synced, Arc::clone(documents))),
             _ => {
-                let documents = library::documents(&self.shown.registry, &synced, "Berth", &self.version)?;
+                let documents = view::documents(&self.shown.registry, &synced, "Berth", &self.version)?;
                 let documents = Arc::new(documents);
                 *cache = Some((synced.clone(), Arc::clone(&documents)));
                 Ok((synced, documents))
@@ -204,6 +210,7 @@ impl SyncerViews {
         }
     }
 
+    /// The synced resources, by the configuration in force, that Berth serves.
     fn synced(&self) -> Vec<GroupResource> {
         let in_force = (self.shown.configuration)(DIALECT);
         let spec = in_force

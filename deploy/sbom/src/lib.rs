@@ -1,11 +1,11 @@
-//! An SPDX 2.3 document of crates, from cargo's data about them. The document depends only on its
-//! input: equal commits have equal bytes.
+//! The software bill of materials of a release: an SPDX 2.3 document of the crates that are linked into the
+//! program, from the data of cargo. Equal commits have equal bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-/// SPDX's word for a field without a value.
+/// The value that SPDX prescribes for an unknown field.
 const UNKNOWN: &str = "NOASSERTION";
 
 /// Facts of a release.
@@ -18,12 +18,11 @@ pub struct Release<'a> {
     pub program: &'a str,
 }
 
-/// The document of the crates that `linked` names (`name@version`), with their data from `metadata`
-/// (`cargo metadata`) and the checksums of `lock` (Cargo.lock).
+/// The document of the crates in `linked` (as `name@version`), with their data from `metadata` (the output of
+/// `cargo metadata`) and the checksums in `lock` (Cargo.lock).
 ///
 /// # Errors
-/// When `metadata` lists no packages, or the program is not among the linked crates: the message is a
-/// sentence.
+/// A message for people, when `metadata` lists no packages, or the program is not among the linked crates.
 pub fn document(
     release: &Release<'_>,
     metadata: &Value,
@@ -32,18 +31,26 @@ pub fn document(
 ) -> Result<Value, String> {
     let packages = metadata["packages"]
         .as_array()
-        .ok_or("cargo metadata lists no packages")?;
+        .ok_or("the output of cargo metadata lists no packages")?;
     let mut packages: Vec<&Value> = packages
         .iter()
-        .filter(|one| linked.contains(&crate_at(one)))
+        .filter(|package| linked.contains(&name_at_version(package)))
         .collect();
-    packages.sort_by_key(|one| (text(one, "name"), text(one, "version")));
-    let ids: BTreeMap<&str, String> = packages.iter().map(|one| (text(one, "id"), id(one))).collect();
-    let program = packages.iter().find(|one| text(one, "name") == release.program);
+    packages.sort_by_key(|package| (text(package, "name"), text(package, "version")));
+    let ids: BTreeMap<&str, String> = packages
+        .iter()
+        .map(|package| (text(package, "id"), id(package)))
+        .collect();
+    let program = packages
+        .iter()
+        .find(|package| text(package, "name") == release.program);
     let program =
-        program.ok_or_else(|| format!("{} is not among the crates that are linked", release.program))?;
+        program.ok_or_else(|| format!("the crate {} is not among the linked crates", release.program))?;
     let sums = checksums(lock);
-    let described: Vec<Value> = packages.iter().map(|one| package(one, &sums)).collect();
+    let described: Vec<Value> = packages
+        .iter()
+        .map(|crate_data| package(crate_data, &sums))
+        .collect();
     Ok(json!({
         "spdxVersion": "SPDX-2.3",
         "dataLicense": "CC0-1.0",
@@ -60,7 +67,7 @@ fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value[field].as_str().unwrap_or_default()
 }
 
-fn crate_at(package: &Value) -> String {
+fn name_at_version(package: &Value) -> String {
     format!("{}@{}", text(package, "name"), text(package, "version"))
 }
 
@@ -71,7 +78,7 @@ fn id(package: &Value) -> String {
     format!("SPDXRef-{}", name.replace(|letter| !is_allowed(letter), "-"))
 }
 
-/// Checksums of crates from registries, by `name@version`.
+/// The checksums in `lock`, by `name@version`. Only crates from registries have one.
 fn checksums(lock: &str) -> BTreeMap<String, &str> {
     let field = |part: &'_ str, name: &str| -> Option<(usize, usize)> {
         let start = part.find(&format!("\n{name} = \""))? + name.len() + 5;
@@ -85,6 +92,7 @@ fn checksums(lock: &str) -> BTreeMap<String, &str> {
     sums.collect()
 }
 
+/// The entry of one crate in the list of packages.
 fn package(package: &Value, sums: &BTreeMap<String, &str>) -> Value {
     let (name, version) = (text(package, "name"), text(package, "version"));
     let is_from_registry = package["source"].is_string();
@@ -103,7 +111,7 @@ fn package(package: &Value, sums: &BTreeMap<String, &str>) -> Value {
             "referenceLocator": format!("pkg:cargo/{name}@{version}"),
         })
     });
-    let sum = sums.get(&crate_at(package));
+    let sum = sums.get(&name_at_version(package));
     let sum = sum.map(|sum| json!({"algorithm": "SHA256", "checksumValue": sum}));
     json!({
         "SPDXID": id(package),
@@ -119,9 +127,10 @@ fn package(package: &Value, sums: &BTreeMap<String, &str>) -> Value {
     })
 }
 
-/// The relationships of the document: the program that it describes, and each package with the packages that
-/// are linked into it. They are sorted, and each occurs once.
+/// The relationships of the document: the document describes the program, and each package depends on the
+/// packages that are linked into it. The list is sorted and has no duplicates.
 fn relationships(metadata: &Value, ids: &BTreeMap<&str, String>, program: &str) -> Vec<Value> {
+    // Sorted by target, kind and source.
     let mut triples = BTreeSet::from([(program, "DESCRIBES", "SPDXRef-DOCUMENT")]);
     for node in metadata["resolve"]["nodes"].as_array().into_iter().flatten() {
         let Some(from) = ids.get(text(node, "id")) else {
@@ -129,7 +138,7 @@ fn relationships(metadata: &Value, ids: &BTreeMap<&str, String>, program: &str) 
         };
         for dependency in node["deps"].as_array().into_iter().flatten() {
             let kinds = dependency["dep_kinds"].as_array();
-            let is_linked = kinds.is_some_and(|kinds| kinds.iter().any(|one| one["kind"].is_null()));
+            let is_linked = kinds.is_some_and(|kinds| kinds.iter().any(|kind| kind["kind"].is_null()));
             if let Some(to) = ids.get(text(dependency, "pkg")).filter(|_| is_linked) {
                 triples.insert((to, "DEPENDS_ON", from));
             }

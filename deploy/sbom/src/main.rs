@@ -1,5 +1,5 @@
-//! `berth-sbom VERSION TIME`: the SPDX document of this commit's program on standard output (`deploy/release
-//! sbom`).
+//! `berth-sbom VERSION TIME` prints the software bill of materials of this commit's program, an SPDX document
+//! (used by `deploy/release sbom`).
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -7,9 +7,9 @@ use std::process::{Command, ExitCode};
 
 use berth_sbom::{Release, document};
 
-/// Arguments of cargo for the linked crates of the program, with the features and the operating system of a
-/// release. Crates for other operating systems and for tests are not linked.
-const LINKED: [&str; 13] = [
+/// Arguments of cargo that list the linked crates of the program, with the features and the operating system
+/// of a release. Crates for other operating systems and for tests are not linked.
+const TREE_ARGUMENTS: [&str; 13] = [
     "tree",
     "--locked",
     "--package",
@@ -24,7 +24,8 @@ const LINKED: [&str; 13] = [
     "none",
     "--format={p}",
 ];
-const METADATA: [&str; 5] = ["metadata", "--locked", "--format-version", "1", "--features=etcd"];
+/// Arguments of cargo that print the data of all crates.
+const METADATA_ARGUMENTS: [&str; 5] = ["metadata", "--locked", "--format-version", "1", "--features=etcd"];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -42,11 +43,14 @@ fn main() -> ExitCode {
 }
 
 fn print(version: &str, time: &str) -> Result<(), String> {
-    let metadata = cargo(&METADATA)?;
+    let metadata = cargo(&METADATA_ARGUMENTS)?;
     let metadata = serde_json::from_str(&metadata).map_err(|problem| format!("cargo metadata: {problem}"))?;
-    let linked: BTreeSet<String> = cargo(&LINKED)?.lines().filter_map(name_and_version).collect();
+    let linked: BTreeSet<String> = cargo(&TREE_ARGUMENTS)?
+        .lines()
+        .filter_map(name_and_version)
+        .collect();
     let lock = std::fs::read_to_string("Cargo.lock")
-        .map_err(|problem| format!("Cargo.lock: {problem}; run this in the workspace's folder"))?;
+        .map_err(|problem| format!("Cargo.lock: {problem}; run berth-sbom in the folder of the workspace"))?;
     let release = Release {
         version,
         time,
@@ -56,7 +60,7 @@ fn print(version: &str, time: &str) -> Result<(), String> {
     let mut text = serde_json::to_string_pretty(&document).map_err(|problem| problem.to_string())?;
     text.push('\n');
     let written = std::io::stdout().write_all(text.as_bytes());
-    written.map_err(|problem| format!("standard output: {problem}"))
+    written.map_err(|problem| format!("cannot write to standard output: {problem}"))
 }
 
 /// Name and version, as `berth@0.1.0`, from a line of `cargo tree`, as `berth v0.1.0 (/path)`.
@@ -66,10 +70,11 @@ fn name_and_version(line: &str) -> Option<String> {
     Some(format!("{name}@{}", version.strip_prefix('v')?))
 }
 
+/// Runs cargo with `arguments`. Returns the standard output.
 fn cargo(arguments: &[&str]) -> Result<String, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo).args(arguments).output();
-    let output = output.map_err(|problem| format!("cargo cannot be run: {problem}"))?;
+    let output = output.map_err(|problem| format!("cannot run cargo: {problem}"))?;
     if !output.status.success() {
         return Err(format!(
             "cargo {}: {}",

@@ -1,4 +1,4 @@
-//! All webhooks: the dialects' own rules, the rules that follow from their contract, and the rules for
+//! All webhooks: for the dialects' own rules, for rules that every dialect has by the contract, and for
 //! configurations.
 
 use std::sync::Arc;
@@ -11,61 +11,65 @@ use berth_placement_admission::{CONFIG_LABEL, CONFIG_MAPS};
 
 use super::super::Installation;
 
-const WRITTEN: &[Operation] = &[Operation::Create, Operation::Update];
+/// The operations that write the content of an object.
+const WRITES: &[Operation] = &[Operation::Create, Operation::Update];
 
-/// One webhook.
-pub(super) struct Entry {
-    /// System of the rule: a dialect, or `config`.
+/// A webhook, before it is rendered.
+pub(super) struct Webhook {
+    /// The second part of the webhook's name: the name of a dialect, or `config`.
     pub(super) dialect: &'static str,
     /// Writes for which the hub calls the webhook.
     pub(super) rule: HubRule,
-    /// The label that objects must have.
+    /// The label that an object must have so that the hub calls the webhook.
     pub(super) label: Option<&'static str>,
 }
 
 /// All webhooks, in a fixed order. Objects that Berth stores have no webhooks: Berth guards them in-process.
-pub(super) fn of(installation: &Installation) -> Vec<Entry> {
+pub(super) fn webhooks(installation: &Installation) -> Vec<Webhook> {
     let owned = installation.owned_resources();
-    let mut entries = configuration();
+    let mut webhooks = configuration_webhooks();
     for dialect in &installation.dialects {
         let rules = [
             place_rules(dialect),
             dialect.on_hub().rules,
-            reserved(dialect),
+            reserved_rules(dialect),
             agreement_rules(dialect),
-            protected(dialect),
+            protection_rules(dialect),
         ];
-        entries.extend(rules.into_iter().flatten().map(|rule| Entry {
+        webhooks.extend(rules.into_iter().flatten().map(|rule| Webhook {
             dialect: dialect.name(),
             rule,
             label: None,
         }));
     }
-    for entry in &mut entries {
-        entry.rule.resources.retain(|resource| !owned.contains(resource));
+    for webhook in &mut webhooks {
+        webhook
+            .rule
+            .resources
+            .retain(|resource| !owned.contains(resource));
     }
-    entries.retain(|entry| !entry.rule.resources.is_empty());
-    entries
+    webhooks.retain(|webhook| !webhook.rule.resources.is_empty());
+    webhooks
 }
 
-/// Webhooks for configurations, which Berth validates beyond their schema. If an invalid configuration is
+/// Webhooks for configurations: Berth checks rules that no schema can express. If an invalid configuration is
 /// stored nevertheless, the last valid configuration stays in force.
-fn configuration() -> Vec<Entry> {
-    let entry = |name, resource, label| Entry {
+fn configuration_webhooks() -> Vec<Webhook> {
+    let webhook = |name, resource, label| Webhook {
         dialect: "config",
         rule: HubRule {
             name,
             resources: vec![resource],
             subresources: &[""],
-            operations: WRITTEN,
+            operations: WRITES,
             phase: Phase::Validate,
             conditions: Vec::new(),
         },
         label,
     };
     vec![
-        entry("configmaps", CONFIG_MAPS, Some(CONFIG_LABEL)),
-        entry("schedulerconfigurations", config::RESOURCE, None),
+        webhook("configmaps", CONFIG_MAPS, Some(CONFIG_LABEL)),
+        webhook("schedulerconfigurations", config::RESOURCE, None),
     ]
 }
 
@@ -101,8 +105,8 @@ fn place_rules(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
     .collect()
 }
 
-/// Rules for records of decisions, which only the scheduler writes.
-fn reserved(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
+/// Rules for objects that contain decisions, which only the scheduler writes.
+fn reserved_rules(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
     let resources: Vec<GroupResource> = dialect.guarded().reserves.to_vec();
     if resources.is_empty() {
         return Vec::new();
@@ -117,8 +121,8 @@ fn reserved(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
     }]
 }
 
-/// Rules for objects that must agree with others. Their own system checks this, too, also for writes that pass
-/// while Berth is unavailable.
+/// Rules for objects that are validated against other objects ([`berth_dialect_contract::Guards::judge`]).
+/// The system itself checks them, too, also writes that pass while Berth is unavailable.
 fn agreement_rules(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
     let resources: Vec<GroupResource> = dialect.guarded().judges.to_vec();
     if resources.is_empty() {
@@ -128,7 +132,7 @@ fn agreement_rules(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
         name: "agreement",
         resources,
         subresources: &[""],
-        operations: WRITTEN,
+        operations: WRITES,
         phase: Phase::Validate,
         conditions: vec![
             Condition::not_by(dialect.actor()),
@@ -137,9 +141,9 @@ fn agreement_rules(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
     }]
 }
 
-/// Rules for objects that are not deleted while they are used. Their own system protects them, too, also while
-/// Berth is unavailable.
-fn protected(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
+/// Rules for objects that must not be deleted while other objects use them. The system itself protects such
+/// objects, too, also while Berth is unavailable.
+fn protection_rules(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
     let mut resources: Vec<GroupResource> = dialect
         .guarded()
         .protects

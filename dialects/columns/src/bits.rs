@@ -1,10 +1,10 @@
-//! A set of candidates, one bit each.
+//! A set of candidates, with one bit for each candidate.
 
 use std::ops::Range;
 
 use berth_scheduling::{Ix, ones};
 
-/// A set of candidates of a fleet of fixed size.
+/// A set of candidates of a fleet with a fixed number of candidates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bits {
     words: Vec<u64>,
@@ -33,7 +33,7 @@ impl Bits {
         bits
     }
 
-    /// The members as bits. The lowest bit of the first word is the bit of the first candidate.
+    /// The members as bits: the lowest bit of the first word belongs to the first candidate.
     pub fn words(&self) -> &[u64] {
         &self.words
     }
@@ -44,19 +44,18 @@ impl Bits {
         self.words[(candidate / 64) as usize] >> (candidate % 64) & 1 == 1
     }
 
-    /// Adds `candidate` or removes it.
+    /// Adds `candidate` if `is_member` is set; removes it otherwise.
     #[inline]
-    pub fn set(&mut self, candidate: Ix, member: bool) {
+    pub fn set(&mut self, candidate: Ix, is_member: bool) {
         let word = &mut self.words[(candidate / 64) as usize];
         let bit = 1 << (candidate % 64);
-        *word = if member { *word | bit } else { *word & !bit };
+        *word = if is_member { *word | bit } else { *word & !bit };
     }
 
-    /// Adds the candidates of `other` in `range`, shifted so that the first becomes `to`.
+    /// Adds the members of `other` in `range`, shifted so that the first candidate of `range` becomes `to`.
     pub fn copy(&mut self, to: Ix, other: &Self, range: Range<Ix>) {
         let (mut from, mut to) = (range.start, to);
         while from < range.end {
-            // The number of candidates that fit into the current word.
             let fitting = (64 - to % 64).min(range.end - from);
             let mask = u64::MAX >> (64 - fitting);
             self.words[(to / 64) as usize] |= (other.word(from) & mask) << (to % 64);
@@ -105,7 +104,7 @@ impl Bits {
     }
 
     /// Number of members.
-    pub fn members(&self) -> usize {
+    pub fn member_count(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
@@ -121,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_come_and_go() {
+    fn members_are_added_and_removed() {
         let mut some = Bits::none(130);
         for candidate in [0, 63, 64, 129] {
             some.set(candidate, true);
@@ -132,8 +131,8 @@ mod tests {
         assert_eq!(
             (
                 Bits::all(130).iter().count(),
-                Bits::all(130).members(),
-                some.members()
+                Bits::all(130).member_count(),
+                some.member_count()
             ),
             (130, 130, 3)
         );

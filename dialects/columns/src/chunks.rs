@@ -1,12 +1,12 @@
-//! A column of numbers that is shared with older snapshots chunk by chunk.
+//! A column of values, in chunks that older snapshots share.
 
 use std::sync::Arc;
 
-/// Number of values in a chunk. A change of a value copies the chunk if a clone shares it.
+/// Number of values in a chunk.
 const CHUNK: usize = 1024;
 
-/// A column with one value for each candidate. A clone shares the values; a change copies only the chunk of
-/// the changed value.
+/// A column with one value for each candidate. A clone shares all chunks; a change copies only the chunk of
+/// the changed value, if a clone shares the chunk.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chunks<T>(Vec<Arc<[T]>>);
 
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_is_not_seen_by_a_clone_of_before() {
+    fn a_change_does_not_affect_earlier_clones() {
         let mut column: Chunks<u32> = (0..3000).collect();
         let before = column.clone();
         column.set(2047, 7);

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use imbl::HashMap;
 
-/// A growing table of texts. A clone shares its content.
+/// A growing table of texts, each with a number. A clone shares the content.
 #[derive(Clone, Default)]
 pub struct Interner {
     numbers: HashMap<Arc<str>, u32>,
 }
 
 impl Interner {
-    /// The number of `text`, which is assigned at the first call.
+    /// The number of `text`, which is assigned when the text is seen for the first time.
     pub fn number(&mut self, text: &str) -> u32 {
         if let Some(&known) = self.numbers.get(text) {
             return known;
@@ -21,7 +21,7 @@ impl Interner {
         number
     }
 
-    /// The number of `text`. `None` if it has none, so that no column contains it.
+    /// The number of `text`; `None` if none was assigned, so that no column contains the text.
     pub fn find(&self, text: &str) -> Option<u32> {
         self.numbers.get(text).copied()
     }

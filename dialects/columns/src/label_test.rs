@@ -1,21 +1,22 @@
-//! Label selectors over interned labels.
+//! Label selectors, compiled for labels whose keys and values are numbers ([`Interner`]).
 
 use berth_apimachinery::selector::{Operator, Requirement, Selector};
 
 use crate::Interner;
 
-/// One requirement, with numbers instead of texts.
+/// One requirement of a selector, with numbers instead of texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Term {
     In(u32, Vec<u32>),
     NotIn(u32, Vec<u32>),
     Exists(u32),
     Absent(u32),
-    /// The requirement asks for a key or value that no cluster has.
+    /// A requirement that no cluster meets: no cluster has the key, or the operator does not exist in
+    /// objects.
     Never,
 }
 
-/// A compiled label selector, to be matched with every cluster.
+/// A compiled label selector, which is matched with the labels of every cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelTest(Vec<Term>);
 
@@ -31,7 +32,7 @@ impl LabelTest {
         )
     }
 
-    /// Whether `labels` (interned keys and values) meet every requirement.
+    /// Whether `labels`, pairs of the numbers of key and value, meet every requirement.
     pub fn matches(&self, labels: &[(u32, u32)]) -> bool {
         self.0.iter().all(|term| match term {
             Term::In(key, values) => value(labels, *key).is_some_and(|value| values.contains(&value)),
@@ -46,7 +47,7 @@ impl LabelTest {
 fn value(labels: &[(u32, u32)], key: u32) -> Option<u32> {
     labels
         .iter()
-        .find(|(have, _)| *have == key)
+        .find(|(known, _)| *known == key)
         .map(|(_, value)| *value)
 }
 
@@ -77,13 +78,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_decide_as_texts_do() {
+    fn numbers_match_like_texts() {
         let mut names = Interner::default();
         let labels = [
             (names.number("env"), names.number("live")),
             (names.number("size"), names.number("big")),
         ];
-        let one = |operator, key: &str, values: &[&str]| {
+        let matches = |operator, key: &str, values: &[&str]| {
             let values = values.iter().map(|&value| value.to_owned()).collect();
             let requirements = vec![Requirement {
                 key: key.to_owned(),
@@ -92,16 +93,16 @@ mod tests {
             }];
             LabelTest::new(&Selector { requirements }, &names).matches(&labels)
         };
-        assert!(one(Operator::In, "env", &["canary", "live"]));
-        assert!(!one(Operator::In, "env", &["canary", "big"]));
-        assert!(!one(Operator::In, "zone", &["live"]));
-        assert!(!one(Operator::NotIn, "env", &["live"]));
+        assert!(matches(Operator::In, "env", &["canary", "live"]));
+        assert!(!matches(Operator::In, "env", &["canary", "big"]));
+        assert!(!matches(Operator::In, "zone", &["live"]));
+        assert!(!matches(Operator::NotIn, "env", &["live"]));
         assert!(
-            one(Operator::NotIn, "zone", &["live"]),
+            matches(Operator::NotIn, "zone", &["live"]),
             "true when the key is absent"
         );
-        assert!(one(Operator::Exists, "size", &[]) && !one(Operator::Exists, "zone", &[]));
-        assert!(one(Operator::DoesNotExist, "zone", &[]) && !one(Operator::DoesNotExist, "env", &[]));
+        assert!(matches(Operator::Exists, "size", &[]) && !matches(Operator::Exists, "zone", &[]));
+        assert!(matches(Operator::DoesNotExist, "zone", &[]) && !matches(Operator::DoesNotExist, "env", &[]));
         assert!(
             LabelTest::default().matches(&labels),
             "an empty selector matches all"

@@ -11,32 +11,36 @@ use berth_scheduling::Ix;
 use crate::Bits;
 use crate::Renumbering;
 
-/// Every key with its values and the clusters that have them.
+/// Labels of all clusters, by key.
 #[derive(Clone, Debug, Default)]
-pub struct Labels(imbl::HashMap<Arc<str>, Arc<Label>>);
+pub struct Labels(imbl::HashMap<Arc<str>, Arc<LabelColumn>>);
 
-/// One key, with its distinct values, and the value of each candidate.
+/// The labels with one key: the distinct values, and the value of each candidate.
 #[derive(Clone, Debug, Default)]
-struct Label {
+struct LabelColumn {
+    /// The distinct values, by value number. Some may have no candidate any more.
     values: imbl::Vector<Arc<str>>,
+    /// The number of each value.
     ids: imbl::HashMap<Arc<str>, u32>,
     /// Pairs of candidate and value number, sorted by candidate.
     entries: Vec<(Ix, u32)>,
-    /// The candidates by value, which are computed at the first use after a change.
-    holders: OnceLock<Holders>,
+    /// The candidates with each value, which are computed at the first use after a change.
+    by_value: OnceLock<CandidatesByValue>,
 }
 
 /// The candidates with each value, so that a lookup of one value does not read the candidates with other
 /// values.
 #[derive(Clone, Debug)]
-struct Holders {
-    /// The start of each value's candidates, followed by the end of the last value's candidates.
+struct CandidatesByValue {
+    /// The index in `candidates` at which the candidates of each value begin; at last, the number of
+    /// candidates.
     starts: Vec<u32>,
+    /// The candidates, grouped by value.
     candidates: Vec<Ix>,
 }
 
-impl Holders {
-    fn of(label: &Label) -> Self {
+impl CandidatesByValue {
+    fn of(label: &LabelColumn) -> Self {
         let mut starts = vec![0; label.values.len() + 1];
         for &(_, id) in &label.entries {
             starts[id as usize + 1] += 1;
@@ -62,14 +66,14 @@ impl Holders {
     }
 }
 
-/// The number for a cluster that is in no domain.
+/// The number in place of a domain, for a cluster that is in no domain.
 pub const NO_DOMAIN: u32 = u32::MAX;
 
 /// The values of one key as domains of a topology.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Domains {
-    /// The domain of each candidate, or [`NO_DOMAIN`].
-    pub of: Vec<u32>,
+    /// The number of the domain of each candidate, or [`NO_DOMAIN`].
+    pub by_candidate: Vec<u32>,
     /// Number of domains with a cluster; the domains are numbered from 0.
     pub count: usize,
 }
@@ -77,7 +81,7 @@ pub struct Domains {
 impl Labels {
     /// Builds the labels of a whole fleet from the labels of each candidate, in order.
     pub fn build<'a>(rows: impl Iterator<Item = &'a berth_apimachinery::Labels>) -> Self {
-        let mut keys: HashMap<&str, Label> = HashMap::new();
+        let mut keys: HashMap<&str, LabelColumn> = HashMap::new();
         for (candidate, row) in (0..).zip(rows) {
             for (key, value) in row.iter() {
                 let label = keys.entry(key).or_default();
@@ -103,13 +107,13 @@ impl Labels {
             self.edit(key, |label| label.remove(candidate));
         }
         for (key, value) in new.iter().filter(|(key, value)| old.get(key) != Some(*value)) {
-            self.edit(key, |label| label.put(candidate, value));
+            self.edit(key, |label| label.set(candidate, value));
         }
     }
 
     /// Returns the labels after clusters were added and removed. `new_labels` has the labels of the added
     /// clusters with their new numbers, ascending.
-    pub fn moved(
+    pub fn renumbered(
         &self,
         renumbering: &Renumbering,
         new_labels: Vec<(Ix, &berth_apimachinery::Labels)>,
@@ -123,18 +127,22 @@ impl Labels {
         let mut keys = imbl::HashMap::new();
         for (key, label) in &self.0 {
             let more = added.remove(&**key).unwrap_or_default();
-            let label = label.moved(renumbering, more);
+            let label = label.renumbered(renumbering, more);
             if !label.entries.is_empty() {
                 keys.insert(Arc::clone(key), Arc::new(label));
             }
         }
         for (key, more) in added {
-            keys.insert(key.into(), Arc::new(Label::default().moved(renumbering, more)));
+            keys.insert(
+                key.into(),
+                Arc::new(LabelColumn::default().renumbered(renumbering, more)),
+            );
         }
         Self(keys)
     }
 
-    fn edit(&mut self, key: &str, edit: impl FnOnce(&mut Label)) {
+    /// Applies `edit` to the column of `key`, which is created before, and removed if it becomes empty.
+    fn edit(&mut self, key: &str, edit: impl FnOnce(&mut LabelColumn)) {
         if !self.0.contains_key(key) {
             self.0.insert(key.into(), Arc::default());
         }
@@ -148,9 +156,12 @@ impl Labels {
 
     /// The values of `key` as domains over all of `count` candidates.
     pub fn domains(&self, key: &str, count: Ix) -> Domains {
-        let mut of = vec![NO_DOMAIN; count as usize];
+        let mut by_candidate = vec![NO_DOMAIN; count as usize];
         let Some(label) = self.0.get(key) else {
-            return Domains { of, count: 0 };
+            return Domains {
+                by_candidate,
+                count: 0,
+            };
         };
         // Values that no cluster has any more must not count as empty domains.
         let mut numbers = vec![NO_DOMAIN; label.values.len()];
@@ -161,10 +172,10 @@ impl Labels {
                 *number = used;
                 used += 1;
             }
-            of[candidate as usize] = *number;
+            by_candidate[candidate as usize] = *number;
         }
         Domains {
-            of,
+            by_candidate,
             count: used as usize,
         }
     }
@@ -176,12 +187,12 @@ impl Labels {
             let label = self.0.get(requirement.key.as_str());
             if matches!(requirement.operator, Operator::NotIn | Operator::DoesNotExist) {
                 if let Some(label) = label {
-                    label.each_hit(requirement, |candidate| matching.set(candidate, false));
+                    label.for_each_match(requirement, |candidate| matching.set(candidate, false));
                 }
             } else {
                 let mut hits = Bits::none(count);
                 if let Some(label) = label {
-                    label.each_hit(requirement, |candidate| hits.set(candidate, true));
+                    label.for_each_match(requirement, |candidate| hits.set(candidate, true));
                 }
                 matching.intersect(&hits);
             }
@@ -190,22 +201,23 @@ impl Labels {
     }
 }
 
-impl Label {
-    fn moved(&self, renumbering: &Renumbering, more: Vec<(Ix, &str)>) -> Self {
-        let mut moved = Self {
+impl LabelColumn {
+    fn renumbered(&self, renumbering: &Renumbering, more: Vec<(Ix, &str)>) -> Self {
+        let mut new = Self {
             values: self.values.clone(),
             ids: self.ids.clone(),
             ..Self::default()
         };
         let more = more
             .into_iter()
-            .map(|(candidate, value)| (candidate, moved.id(value)))
+            .map(|(candidate, value)| (candidate, new.id(value)))
             .collect();
-        moved.entries = renumbering.entries(&self.entries, more);
-        moved.compact();
-        moved
+        new.entries = renumbering.entries(&self.entries, more);
+        new.compact();
+        new
     }
 
+    /// The number of `value`, which is assigned when the value is seen for the first time.
     fn id(&mut self, value: &str) -> u32 {
         if let Some(&id) = self.ids.get(value) {
             return id;
@@ -217,8 +229,8 @@ impl Label {
         id
     }
 
-    fn put(&mut self, candidate: Ix, value: &str) {
-        self.holders.take();
+    fn set(&mut self, candidate: Ix, value: &str) {
+        self.by_value.take();
         let id = self.id(value);
         match self.entries.binary_search_by_key(&candidate, |&(known, _)| known) {
             Ok(place) => self.entries[place].1 = id,
@@ -228,14 +240,15 @@ impl Label {
     }
 
     fn remove(&mut self, candidate: Ix) {
-        self.holders.take();
+        self.by_value.take();
         if let Ok(place) = self.entries.binary_search_by_key(&candidate, |&(known, _)| known) {
             self.entries.remove(place);
         }
     }
 
-    /// Drops values that no cluster has any more, once there are over 64 more values than twice the entries.
-    /// Otherwise a label whose values change all the time would grow without limit.
+    /// Drops values that no cluster has any more, once the number of values exceeds twice the number of
+    /// entries plus 64. Otherwise the column of a label that gets new values all the time would grow without
+    /// limit.
     fn compact(&mut self) {
         if self.values.len() <= 2 * self.entries.len() + 64 {
             return;
@@ -247,9 +260,9 @@ impl Label {
         }
     }
 
-    /// Calls `each` for every candidate that meets the positive form of `requirement`: `In` in place of
-    /// `NotIn`, `Exists` in place of `DoesNotExist`.
-    fn each_hit(&self, requirement: &Requirement, mut each: impl FnMut(Ix)) {
+    /// Calls `each` for every candidate that meets `requirement`. For `NotIn` and `DoesNotExist`, it is
+    /// called for the candidates that meet `In` and `Exists` instead, which the caller removes.
+    fn for_each_match(&self, requirement: &Requirement, mut each: impl FnMut(Ix)) {
         match requirement.operator {
             Operator::Exists | Operator::DoesNotExist => {
                 self.entries.iter().for_each(|&(candidate, _)| each(candidate));
@@ -257,8 +270,8 @@ impl Label {
             Operator::In | Operator::NotIn => {
                 let values = requirement.values.iter();
                 for id in values.filter_map(|value| self.ids.get(value.as_str())) {
-                    let holders = self.holders.get_or_init(|| Holders::of(self));
-                    holders
+                    let by_value = self.by_value.get_or_init(|| CandidatesByValue::of(self));
+                    by_value
                         .of_value(*id)
                         .iter()
                         .for_each(|&candidate| each(candidate));
@@ -286,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn selectors_judge_the_whole_fleet() {
+    fn selectors_select_from_the_whole_fleet() {
         let rows = [
             row(&[("env", "prod"), ("gpu", "yes")]),
             row(&[("env", "dev")]),
@@ -325,18 +338,18 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_nobody_has_any_more_is_no_domain() {
+    fn a_value_without_clusters_is_no_domain() {
         let rows = [row(&[("zone", "a")]), row(&[("zone", "b")]), row(&[])];
         let mut labels = Labels::build(rows.iter());
-        assert_eq!(labels.domains("zone", 3).of, [0, 1, NO_DOMAIN]);
+        assert_eq!(labels.domains("zone", 3).by_candidate, [0, 1, NO_DOMAIN]);
         labels.change(0, &rows[0], &row(&[("zone", "b")]));
         let domains = labels.domains("zone", 3);
-        assert_eq!((domains.of, domains.count), (vec![0, 0, NO_DOMAIN], 1));
+        assert_eq!((domains.by_candidate, domains.count), (vec![0, 0, NO_DOMAIN], 1));
         assert_eq!(labels.domains("region", 3).count, 0);
     }
 
     #[test]
-    fn values_that_nobody_has_are_dropped() {
+    fn values_without_clusters_are_dropped() {
         let mut labels = Labels::build([row(&[("beat", "0")])].iter());
         for beat in 0..500 {
             let value = |beat: i32| row(&[("beat", beat.to_string().as_str())]);

@@ -1,13 +1,13 @@
-//! New numbers of candidates after clusters are added or removed: columns are copied in stretches, not
+//! New numbers of candidates after clusters are added or removed. Columns are copied range by range, and not
 //! rebuilt.
 
 use berth_scheduling::Ix;
 
 use crate::{Bits, Chunks};
 
-/// A stretch of candidates that stay, with its new start.
+/// A range of candidates that stay, with the new number of the first candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stretch {
+struct RangeShift {
     /// The first candidate.
     start: Ix,
     /// The candidate after the last one.
@@ -16,13 +16,13 @@ struct Stretch {
     to: Ix,
 }
 
-/// An entry of a sparse column, in which only some candidates have entries.
+/// An entry of a sparse column: a column in which only some candidates have entries.
 pub trait NumberedEntry: Copy {
-    /// Returns the candidate.
+    /// Returns the number of the candidate to which the entry belongs.
     fn number(self) -> Ix;
 
-    /// Returns the entry with the number of `candidate`.
-    fn numbered(self, candidate: Ix) -> Self;
+    /// Returns the entry as an entry of `candidate`.
+    fn with_number(self, candidate: Ix) -> Self;
 }
 
 /// A pair of candidate and value.
@@ -31,7 +31,7 @@ impl NumberedEntry for (Ix, u32) {
         self.0
     }
 
-    fn numbered(self, candidate: Ix) -> Self {
+    fn with_number(self, candidate: Ix) -> Self {
         (candidate, self.1)
     }
 }
@@ -39,16 +39,17 @@ impl NumberedEntry for (Ix, u32) {
 /// A mapping from old numbers of candidates to new ones.
 #[derive(Clone, Debug)]
 pub struct Renumbering {
-    stretches: Vec<Stretch>,
-    /// The new number of candidates.
+    ranges: Vec<RangeShift>,
+    /// Count of the candidates after the renumbering.
     count: Ix,
 }
 
 impl Renumbering {
-    /// Creates the renumbering of `count` candidates that removes the candidates in `removed`, and inserts a
-    /// new candidate before each old index in `added` (`count` appends). Both lists are ascending.
+    /// Creates the renumbering of `count` candidates after a removal of the candidates in `removed`, and an
+    /// insertion of one new candidate before each old number in `added`; the number `count` appends a
+    /// candidate. Both lists are ascending.
     pub fn new(count: Ix, removed: &[Ix], added: &[Ix]) -> Self {
-        let mut stretches = Vec::with_capacity(removed.len() + added.len() + 1);
+        let mut ranges = Vec::with_capacity(removed.len() + added.len() + 1);
         let (mut removed, mut added) = (
             removed.iter().copied().peekable(),
             added.iter().copied().peekable(),
@@ -65,16 +66,16 @@ impl Renumbering {
             let next = [removed.peek(), added.peek()].into_iter().flatten().min();
             let end = next.copied().unwrap_or(count).min(count);
             if end > start {
-                stretches.push(Stretch { start, end, to });
+                ranges.push(RangeShift { start, end, to });
                 to += end - start;
             }
             start = end;
         }
-        Self { stretches, count: to }
+        Self { ranges, count: to }
     }
 
-    /// The numbers of the new candidates. `removed` and `added` are the arguments of [`Renumbering::new`].
-    pub fn fresh(&self, removed: &[Ix], added: &[Ix]) -> Vec<Ix> {
+    /// The numbers of the added candidates. `removed` and `added` are the arguments of [`Renumbering::new`].
+    pub fn added_numbers(&self, removed: &[Ix], added: &[Ix]) -> Vec<Ix> {
         let number = |(earlier, &place): (Ix, &Ix)| {
             let removed_before = removed.partition_point(|&other| other < place);
             place + earlier - Ix::try_from(removed_before).unwrap_or(Ix::MAX)
@@ -83,15 +84,15 @@ impl Renumbering {
     }
 
     /// The new numbers of the candidates in `numbers`, which may be in any order. The results for removed
-    /// candidates are meaningless.
+    /// candidates have no meaning.
     pub fn numbers(&self, numbers: &[Ix]) -> Vec<Ix> {
-        let before = self.stretches.last().map_or(0, |stretch| stretch.end);
+        let before = self.ranges.last().map_or(0, |range| range.end);
         let mut table = vec![0; before as usize];
-        for stretch in &self.stretches {
-            let places = &mut table[stretch.start as usize..stretch.end as usize];
+        for range in &self.ranges {
+            let places = &mut table[range.start as usize..range.end as usize];
             places
                 .iter_mut()
-                .zip(stretch.to..)
+                .zip(range.to..)
                 .for_each(|(place, new)| *place = new);
         }
         numbers
@@ -100,53 +101,53 @@ impl Renumbering {
             .collect()
     }
 
-    /// The entries of candidates that stay, with their new numbers, merged with `more` for new candidates.
-    /// All lists are ascending.
+    /// Returns a renumbered sparse column: the `entries` of candidates that stay, merged with `more`, the
+    /// entries of added candidates. All lists are in ascending order of the candidates.
     pub fn entries<T: NumberedEntry>(&self, entries: &[T], more: Vec<T>) -> Vec<T> {
         let mut moved = Vec::with_capacity(entries.len() + more.len());
         let mut more = more.into_iter().peekable();
-        let mut stretches = self.stretches.iter();
-        let mut current = stretches.next();
+        let mut ranges = self.ranges.iter();
+        let mut current = ranges.next();
         for entry in entries {
             let old = entry.number();
-            while current.is_some_and(|stretch| stretch.end <= old) {
-                current = stretches.next();
+            while current.is_some_and(|range| range.end <= old) {
+                current = ranges.next();
             }
-            let Some(stretch) = current.filter(|stretch| stretch.start <= old) else {
+            let Some(range) = current.filter(|range| range.start <= old) else {
                 continue;
             };
-            let new = old - stretch.start + stretch.to;
+            let new = old - range.start + range.to;
             while let Some(earlier) = more.next_if(|other| other.number() < new) {
                 moved.push(earlier);
             }
-            moved.push(entry.numbered(new));
+            moved.push(entry.with_number(new));
         }
         moved.extend(more);
         moved
     }
 
-    /// Returns the renumbered column, in which new candidates have the value `fresh`.
-    pub fn column<T: Copy>(&self, column: &[T], fresh: T) -> Vec<T> {
+    /// Returns the renumbered column, in which added candidates have the value `default`.
+    pub fn column<T: Copy>(&self, column: &[T], default: T) -> Vec<T> {
         let mut moved = Vec::with_capacity(self.count as usize);
-        for stretch in &self.stretches {
-            moved.resize(stretch.to as usize, fresh);
-            moved.extend_from_slice(&column[stretch.start as usize..stretch.end as usize]);
+        for range in &self.ranges {
+            moved.resize(range.to as usize, default);
+            moved.extend_from_slice(&column[range.start as usize..range.end as usize]);
         }
-        moved.resize(self.count as usize, fresh);
+        moved.resize(self.count as usize, default);
         moved
     }
 
-    /// Returns the renumbered column, in which new candidates have the value `fresh`.
-    pub fn chunks<T: Copy>(&self, column: &Chunks<T>, fresh: T) -> Chunks<T> {
+    /// Returns the renumbered column of chunks, in which added candidates have the value `default`.
+    pub fn chunks<T: Copy>(&self, column: &Chunks<T>, default: T) -> Chunks<T> {
         let values: Vec<T> = column.iter().collect();
-        self.column(&values, fresh).into_iter().collect()
+        self.column(&values, default).into_iter().collect()
     }
 
-    /// Returns the renumbered set, without new candidates.
+    /// Returns the renumbered set, without added candidates.
     pub fn bits(&self, bits: &Bits) -> Bits {
         let mut moved = Bits::none(self.count);
-        for stretch in &self.stretches {
-            moved.copy(stretch.to, bits, stretch.start..stretch.end);
+        for range in &self.ranges {
+            moved.copy(range.to, bits, range.start..range.end);
         }
         moved
     }
@@ -156,8 +157,9 @@ impl Renumbering {
 mod tests {
     use super::*;
 
-    /// A slow renumbering of one candidate at a time, for comparison. `None` is a new candidate.
-    fn slowly(count: Ix, removed: &[Ix], added: &[Ix]) -> Vec<Option<Ix>> {
+    /// The old numbers of the candidates in the new order, computed in a simple way; `None` for an added
+    /// candidate.
+    fn expected_order(count: Ix, removed: &[Ix], added: &[Ix]) -> Vec<Option<Ix>> {
         let mut list = Vec::new();
         for old in 0..=count {
             list.extend(added.iter().filter(|place| **place == old).map(|_| None));
@@ -169,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_entries_and_bits_move_alike() {
+    fn columns_entries_and_bits_are_renumbered_alike() {
         let mut random = berth_scheduling::Random::new(7);
         for round in 0..400_u64 {
             let count = Ix::try_from(random.below(200)).unwrap();
@@ -184,7 +186,7 @@ mod tests {
             let mut removed = if count > 0 { pick(count) } else { Vec::new() };
             removed.dedup();
             let added = pick(count + 1);
-            let expected = slowly(count, &removed, &added);
+            let expected = expected_order(count, &removed, &added);
             let renumbering = Renumbering::new(count, &removed, &added);
             let column: Vec<Option<Ix>> = (0..count).map(Some).collect();
             assert_eq!(renumbering.column(&column, None), expected);
@@ -202,8 +204,11 @@ mod tests {
                 .filter(|(_, old)| new(old))
                 .map(|(new, old)| (new, old.unwrap_or(Ix::MAX)))
                 .collect();
-            let fresh = renumbering.fresh(&removed, &added);
-            let more = fresh.iter().map(|&candidate| (candidate, Ix::MAX)).collect();
+            let added_numbers = renumbering.added_numbers(&removed, &added);
+            let more = added_numbers
+                .iter()
+                .map(|&candidate| (candidate, Ix::MAX))
+                .collect();
             assert_eq!(renumbering.entries(&some, more), expected_entries);
             let numbers = renumbering.numbers(&(0..count).collect::<Vec<_>>());
             for (old, new) in (0..).zip(numbers).filter(|(old, _)| !removed.contains(old)) {

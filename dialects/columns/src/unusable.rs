@@ -1,18 +1,18 @@
-//! The objects that could not be parsed, with the reasons.
+//! The objects of a dialect that could not be parsed, with the reasons.
 
 use std::fmt::Display;
 use std::sync::Arc;
 
 use berth_apimachinery::Key;
-use berth_dialect_contract::Unusable;
+use berth_dialect_contract::UnusableObject;
 
-/// The objects that could not be parsed, by key. A clone shares its content.
+/// The objects that could not be parsed, by key, each with the reason. A clone shares the content.
 #[derive(Clone, Debug, Default)]
 pub struct UnusableObjects(imbl::OrdMap<Key, Arc<str>>);
 
 impl UnusableObjects {
     /// Records whether the object at `key` could be parsed, and returns the result if it could.
-    pub fn note<T>(&mut self, key: &Key, result: Result<T, impl Display>) -> Option<T> {
+    pub fn record<T>(&mut self, key: &Key, result: Result<T, impl Display>) -> Option<T> {
         match result {
             Ok(value) => {
                 self.0.remove(key);
@@ -46,10 +46,10 @@ impl UnusableObjects {
     }
 
     /// The list for [`berth_dialect_contract::Inventory::unusable`].
-    pub fn list(&self) -> Vec<Unusable> {
+    pub fn list(&self) -> Vec<UnusableObject> {
         let entries = self.0.iter();
         entries
-            .map(|(key, problem)| Unusable {
+            .map(|(key, problem)| UnusableObject {
                 key: key.clone(),
                 problem: problem.to_string(),
             })
@@ -76,10 +76,10 @@ mod tests {
             )
         };
         let mut objects = UnusableObjects::default();
-        assert_eq!(objects.note(&key("a"), Err::<(), _>("no spec")), None);
-        assert_eq!(objects.note(&key("b"), Err::<(), _>("no name")), None);
+        assert_eq!(objects.record(&key("a"), Err::<(), _>("no spec")), None);
+        assert_eq!(objects.record(&key("b"), Err::<(), _>("no name")), None);
         let older = objects.clone();
-        assert_eq!(objects.note(&key("a"), Ok::<_, String>(1)), Some(1));
+        assert_eq!(objects.record(&key("a"), Ok::<_, String>(1)), Some(1));
         objects.forget(&key("b"));
         assert!(objects.list().is_empty() && !objects.contains(&key("b")));
         let problems: Vec<String> = older.list().into_iter().map(|entry| entry.problem).collect();

@@ -1,7 +1,8 @@
-//! Comparison of the amounts per cluster, which shows whether the places of a demand have changed.
+//! Amounts of a demand by cluster, and their comparison, which shows whether the places of a demand have
+//! changed.
 //!
-//! Two sides are equal if they have the same clusters with the same amounts. Systems that divide nothing
-//! have `None` as every amount, so that only the clusters count.
+//! Two maps are equal if they have the same clusters with the same amounts. For systems that divide nothing,
+//! every amount is `None`, so that only the clusters are compared.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,19 +12,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::view::DemandView;
 
-/// Clusters of a demand by their own names, each with its amount.
+/// The amounts of a demand, by the system's own names of the clusters.
 pub type AmountsByCluster = BTreeMap<String, Option<i64>>;
 
-/// The clusters of `view` with their amounts, without the clusters that the demand is leaving.
+/// The amounts of the demand in `view`, without the clusters that the demand is leaving.
 #[must_use]
-pub fn held(view: &DemandView) -> AmountsByCluster {
+pub fn by_cluster(view: &DemandView) -> AmountsByCluster {
     let stays = view.placed.iter().filter(|placed| !placed.leaving);
     stays
         .map(|placed| (placed.cluster_name.to_string(), placed.amount))
         .collect()
 }
 
-/// A cluster that stays, with another amount.
+/// The change of the amount of a cluster that stays.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AmountChange {
@@ -52,9 +53,9 @@ impl fmt::Display for AmountChange {
     }
 }
 
-/// The clusters that both sides have with different amounts, by name.
+/// The changes of amounts from `before` to `after`, for clusters in both, by name.
 #[must_use]
-pub fn resized(before: &AmountsByCluster, after: &AmountsByCluster) -> Vec<AmountChange> {
+pub fn changes(before: &AmountsByCluster, after: &AmountsByCluster) -> Vec<AmountChange> {
     let both = before
         .iter()
         .filter_map(|(name, &from)| Some((name, from, *after.get(name)?)));
@@ -67,14 +68,14 @@ pub fn resized(before: &AmountsByCluster, after: &AmountsByCluster) -> Vec<Amoun
         .collect()
 }
 
-/// The names that are in `one` and not in `other`, in order.
+/// The names of the clusters in `one` that are not in `other`, in order.
 #[must_use]
-pub fn only<'a>(one: &'a AmountsByCluster, other: &AmountsByCluster) -> Vec<&'a str> {
+pub fn names_only_in<'a>(one: &'a AmountsByCluster, other: &AmountsByCluster) -> Vec<&'a str> {
     let names = one.keys().filter(|name| !other.contains_key(*name));
     names.map(String::as_str).collect()
 }
 
-/// A cluster with its amount, as tables show them: `eu-1:6`, or the name alone where the system divides
+/// The cell of a table for a cluster and its amount: `eu-1:6`, or only the name if the system divides
 /// nothing.
 #[must_use]
 pub fn cell(cluster_name: &str, amount: Option<i64>) -> String {
@@ -96,19 +97,19 @@ mod tests {
     }
 
     #[test]
-    fn only_what_stays_with_another_amount_is_resized() {
+    fn a_change_is_of_a_cluster_that_stays_with_another_amount() {
         let before = side(&[("a", 6), ("b", 4), ("c", 2)]);
         let after = side(&[("a", 6), ("b", 5), ("d", 1)]);
-        let texts: Vec<String> = resized(&before, &after).iter().map(ToString::to_string).collect();
+        let texts: Vec<String> = changes(&before, &after).iter().map(ToString::to_string).collect();
         assert_eq!(texts, ["b (4 to 5)"]);
-        assert_eq!(only(&before, &after), ["c"]);
-        assert_eq!(only(&after, &before), ["d"]);
+        assert_eq!(names_only_in(&before, &after), ["c"]);
+        assert_eq!(names_only_in(&after, &before), ["d"]);
     }
 
     #[test]
-    fn where_nothing_is_divided_the_names_are_all_that_counts() {
+    fn without_amounts_only_the_names_are_compared() {
         let held: AmountsByCluster = [("a".to_owned(), None)].into();
-        assert!(resized(&held, &held.clone()).is_empty());
+        assert!(changes(&held, &held.clone()).is_empty());
         assert_eq!(
             (cell("a", None), cell("a", Some(3))),
             ("a".to_owned(), "a:3".to_owned())

@@ -1,5 +1,6 @@
-//! Sources of configuration: the SchedulerConfiguration of a dialect (docs/concepts.md, "Configuration") is
-//! folded into its inventory like any other object, so that reviews and `simulate` overlay it the same way.
+//! The SchedulerConfiguration of a dialect (docs/concepts.md, "Configuration"): key, and the reading of
+//! files. An inventory folds the object like any other object, so that reviews and `simulate` can replace it
+//! in the same way.
 
 use std::sync::Arc;
 
@@ -14,26 +15,26 @@ pub const GROUP: &str = "config.berth.dev";
 pub const VERSION: &str = "v1alpha1";
 /// The kind of the configuration.
 pub const KIND: &str = "SchedulerConfiguration";
-/// `schedulerconfigurations.config.berth.dev`.
+/// The resource `schedulerconfigurations.config.berth.dev`.
 pub const RESOURCE: GroupResource = GroupResource::new(GROUP, "schedulerconfigurations");
 
-/// The key of `dialect`'s configuration: one per dialect, named after it.
+/// The key of the configuration of `dialect`, which has the name of the dialect.
 #[must_use]
 pub fn key(dialect: &str) -> Key {
     Key::new(RESOURCE, "", dialect)
 }
 
-/// Whether `file` is a SchedulerConfiguration, and not a system's own file.
+/// Whether `file` is a SchedulerConfiguration, and not a configuration file of a system itself.
 #[must_use]
-pub fn is_stored_form(file: &Value) -> bool {
+pub fn is_scheduler_configuration(file: &Value) -> bool {
     file["apiVersion"] == format!("{GROUP}/{VERSION}")
 }
 
-/// Reads a configuration file, which is either a system's own file or a SchedulerConfiguration. Returns the
-/// dialect and the dialect's part of a SchedulerConfiguration.
+/// Reads `file`, which is a SchedulerConfiguration or a configuration file of a system itself. Returns the
+/// dialect, and the dialect's part of a SchedulerConfiguration.
 ///
 /// # Errors
-/// One error when the file is neither, or has the name of no dialect; otherwise all errors of its
+/// One error when the file is of neither form, or is named after no dialect; otherwise all errors in the
 /// configuration, with paths in the file.
 pub fn from_file(
     dialects: &[Arc<dyn Dialect>],
@@ -49,14 +50,15 @@ pub fn from_file(
 }
 
 /// Highest number of keys of a ConfigMap that an error names.
-const KEYS: usize = 5;
+const MAX_NAMED_KEYS: usize = 5;
 
-/// Dialect, spec, and the path of the spec in the file.
+/// Returns the dialect of `file`, the dialect's part of a SchedulerConfiguration, and the path of this part
+/// in the file.
 fn recognize(
     dialects: &[Arc<dyn Dialect>],
     file: &Value,
 ) -> Result<(Arc<dyn Dialect>, Value, String), Vec<FieldError>> {
-    if is_stored_form(file) {
+    if is_scheduler_configuration(file) {
         let name = file["metadata"]["name"].as_str().unwrap_or_default();
         let Some(dialect) = dialects.iter().find(|dialect| dialect.name() == name) else {
             let known: Vec<&str> = dialects.iter().map(|dialect| dialect.name()).collect();
@@ -76,7 +78,7 @@ fn recognize(
             let mut detail = "is neither a SchedulerConfiguration nor a configuration file of a dialect".to_owned();
             if let ("ConfigMap", Some(data)) = (file["kind"].as_str().unwrap_or_default(), file["data"].as_object()) {
                 // Systems keep such a file as the value of one of a ConfigMap's keys.
-                let keys: Vec<&str> = data.keys().take(KEYS).map(String::as_str).collect();
+                let keys: Vec<&str> = data.keys().take(MAX_NAMED_KEYS).map(String::as_str).collect();
                 detail.push_str(&format!(
                     ": it is a ConfigMap, and the file is the text below one of its keys ({}); give that text as a file of its own: \
                      kubectl get configmap NAME -o jsonpath='{{.data.KEY}}', with each dot of KEY written \\.",

@@ -1,4 +1,5 @@
-//! A capability: the settings of a dialect (its part of a SchedulerConfiguration) and their effects.
+//! A capability: the settings of a dialect, which are the dialect's part of a SchedulerConfiguration, and
+//! their effects.
 
 use std::sync::{Arc, LazyLock};
 
@@ -12,7 +13,7 @@ use crate::system_users::SystemUsers;
 
 /// The settings of a dialect.
 pub trait Configuration {
-    /// The schema of the settings. Its defaults apply on read, and are not stored.
+    /// The schema of the settings. Defaults in the schema apply on read, and are not stored.
     fn schema(&self) -> &'static Schema {
         &NO_SETTINGS
     }
@@ -38,9 +39,9 @@ pub trait Configuration {
         None
     }
 
-    /// The field of the dialect's part that selects the requests to place, if the system has such a field
-    /// and releases all other requests. No further selection is possible in such a system.
-    fn selects_requests(&self) -> Option<&'static str> {
+    /// The name of the setting that selects the requests to place, if the system has such a setting, and
+    /// releases all other requests. Such a system permits no selection beside this setting.
+    fn request_selection_field(&self) -> Option<&'static str> {
         None
     }
 
@@ -58,7 +59,7 @@ pub trait Configuration {
     }
 }
 
-/// A dialect without settings.
+/// The configuration of a dialect without settings.
 pub(crate) struct NoSettings;
 
 impl Configuration for NoSettings {}

@@ -1,5 +1,5 @@
-//! Directions of a dialect to the controller that keeps its decisions current: its pace, and its Kubernetes
-//! events. Pure, like the rest of this crate.
+//! Directions of a dialect to the controller that keeps decisions current: the pace of the controller, and
+//! the Kubernetes events about decisions. Pure, like the rest of this crate.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use berth_apimachinery::Key;
 use crate::decision::{Action, BindingChange, Decision, Outcome};
 use crate::words::Words;
 
-/// A capability: the pace at which a controller decides demands, and its events.
+/// A capability: the pace at which the controller decides demands, and the events about decisions.
 pub trait Control {
-    /// Returns the pace of the controller, by the configuration in force.
+    /// Returns the pace of the controller under the configuration in force.
     fn pace(&self) -> Pace {
         Pace::default()
     }
 
-    /// Events on the demand once `decision` is committed. `wrote` tells whether the decision changed
+    /// Events on the demand once `decision` is committed. `wrote` is whether the decision changed
     /// anything. `None` where the system has no events of its own; [`default_notes`] then apply.
     fn notes(&self, _decision: &Decision, _wrote: bool) -> Option<Vec<Note>> {
         None
@@ -44,12 +44,12 @@ impl Backoff {
 /// Pace of a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// Number of demands decided at once.
+    /// Highest number of demands that are decided at once.
     pub parallel: usize,
-    /// Back-off for demands with fewer places than they request, or none. `None` where only changes and
-    /// [`Decision::due_at`] make a demand due again.
+    /// Back-off for demands that have fewer places than they request. `None` where only changes and
+    /// [`Decision::due_at`] make such a demand due again.
     pub unplaced: Option<Backoff>,
-    /// Back-off for writes that failed.
+    /// Back-off after failed writes.
     pub failed: Backoff,
 }
 
@@ -77,7 +77,7 @@ pub enum NoteType {
 }
 
 impl NoteType {
-    /// The token.
+    /// The type, as in the field `type` of an event.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -103,9 +103,9 @@ pub struct RelatedObject {
 pub struct Note {
     /// The type of the event.
     pub r#type: NoteType,
-    /// The reason, as a token.
+    /// The reason of the event, as a token.
     pub reason: &'static str,
-    /// Action, as a token.
+    /// The action of the event, as a token.
     pub action: &'static str,
     /// The message of the event, of which at most 1,000 bytes are stored.
     pub text: String,
@@ -114,7 +114,7 @@ pub struct Note {
 }
 
 /// The events of systems without events of their own: `Scheduled` and `FailedScheduling`, as in
-/// kube-scheduler. `wrote` tells whether the decision has changed anything.
+/// kube-scheduler. `wrote` is whether the decision changed anything.
 #[must_use]
 pub fn default_notes(inventory: &(impl Words + ?Sized), decision: &Decision, wrote: bool) -> Vec<Note> {
     let is_new =

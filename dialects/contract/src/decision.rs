@@ -1,4 +1,4 @@
-//! A decision as data: its only texts are tokens.
+//! A decision as data, without sentences: reasons are tokens.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The token.
+    /// The outcome as a token.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -62,7 +62,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// The token.
+    /// The kind of change as a token.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -76,17 +76,16 @@ impl Action {
     }
 }
 
-/// The change of one cluster. The states have the system's own names, and are empty where the system names
-/// none.
+/// The change of one cluster of a binding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BindingChange {
-    /// Kind of change.
+    /// The kind of the change.
     pub action: Action,
-    /// The cluster.
+    /// The name of the cluster.
     pub cluster_name: Arc<str>,
-    /// The state before.
+    /// The state before, by the system's own name; empty where the system names none.
     pub from: &'static str,
-    /// The state after.
+    /// The state after, by the system's own name; empty where the system names none.
     pub to: &'static str,
     /// The amount before; `None` where the cluster was not bound, or the system divides no amount.
     pub amount_from: Option<i64>,
@@ -96,10 +95,10 @@ pub struct BindingChange {
 
 /// A place of a demand before the decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Current {
-    /// The cluster, which may no longer be a candidate.
+pub struct CurrentPlace {
+    /// The name of the cluster, which may no longer be a candidate.
     pub cluster_name: Arc<str>,
-    /// The state, as the system names it; empty where it names none.
+    /// The state, by the system's own name; empty where the system names none.
     pub state: &'static str,
     /// The amount, where the system divides one among clusters.
     pub amount: Option<i64>,
@@ -112,42 +111,43 @@ pub struct Decision {
     pub demand: Key,
     /// The revision of the demand on which the decision is based. This revision guards the writes.
     pub demand_revision: Revision,
-    /// Outcome.
+    /// The outcome.
     pub outcome: Outcome,
     /// `Picked`, `Kept`, `Created`, or a token of docs/reference.md, "Reason tokens".
     pub reason: &'static str,
     /// The result of the pipeline; empty for a decision without a run of the pipeline.
     pub solved: PipelineOutcome,
-    /// The amount of each of [`PipelineOutcome::picked`], aligned with it; empty where nothing is divided.
+    /// The amounts of the picked clusters, in the order of [`PipelineOutcome::picked`]; empty where the
+    /// system divides nothing.
     pub amounts: Vec<i64>,
     /// The names of the scorers, by [`berth_scheduling::ScoreColumn::plugin`].
     pub scorers: Vec<Arc<str>>,
-    /// Clusters that the request names and that are no candidates (Fleet's PickFixed), with the plugin and
-    /// the reason token.
+    /// Clusters that the request names (Fleet's PickFixed) and that do not exist: the name, and the plugin
+    /// and reason token of the refusal.
     pub unknown: Vec<(Arc<str>, &'static str, &'static str)>,
     /// The places to which the demand is bound now.
-    pub current: Vec<Current>,
-    /// Changes, cluster by cluster.
+    pub current: Vec<CurrentPlace>,
+    /// The changes of the binding, one for each cluster.
     pub changes: Vec<BindingChange>,
-    /// The fences of what was counted: the capacity of targets, quotas (Karmada), or new shared Clusters (openMCP).
-    /// Each of them guards the writes.
+    /// The fences of everything that the decision has counted: the capacity of targets, quotas (Karmada), or
+    /// new shared Clusters (openMCP). Every fence guards the writes.
     pub fences: Vec<Arc<str>>,
     /// Next time at which this decision may change without a write.
     pub due_at: Option<Timestamp>,
     /// The instant for which the decision was computed.
     pub now: Timestamp,
-    /// The dialect's own part, for its views and writes.
+    /// The dialect's own part of the decision, for views and writes.
     pub detail: Box<dyn Any + Send + Sync>,
 }
 
 impl Decision {
-    /// The amount of the pick at `index` of [`PipelineOutcome::picked`].
+    /// The amount of the cluster at `index` of [`PipelineOutcome::picked`]; `None` where nothing is divided.
     #[must_use]
     pub fn amount_of_pick(&self, index: usize) -> Option<i64> {
         self.amounts.get(index).copied()
     }
 
-    /// The dialect's own part.
+    /// The dialect's own part of the decision; `None` if it is not a `T`.
     #[must_use]
     pub fn detail<T: 'static>(&self) -> Option<&T> {
         self.detail.downcast_ref()
@@ -157,6 +157,6 @@ impl Decision {
 /// The refusal to bind the chosen targets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChoiceRefusal {
-    /// The errors: at `spec.targets[i]` about one target, at `spec.targets` about all of them together.
+    /// The errors, at `spec.targets[i]` about one target, and at `spec.targets` about all targets together.
     pub errors: Vec<FieldError>,
 }

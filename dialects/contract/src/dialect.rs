@@ -15,19 +15,19 @@ use crate::own_place::OwnPlace;
 use crate::reach::Reach;
 use crate::reconciler::{Controllers, NoReconcilers};
 
-/// A kind of object that the scheduler places.
+/// A kind whose objects the scheduler places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DemandKind {
-    /// The resource of the placeable object.
+    /// The resource of the objects.
     pub resource: GroupResource,
-    /// The kind of the placeable object.
+    /// The name of the kind.
     pub kind: &'static str,
-    /// The version in which its objects are written.
+    /// The version in which the objects are written.
     pub version: &'static str,
-    /// Whether the kind is namespaced (`decisions`) or cluster-scoped (`clusterdecisions`).
+    /// Whether the kind is namespaced, so that its Decisions are `decisions`, and not `clusterdecisions`.
     pub namespaced: bool,
-    /// The field with the object's place, where the system has its own `binding` subresource to write
-    /// it.
+    /// The field with the place of an object, where the system writes this field through a `binding`
+    /// subresource of its own.
     pub own_place: Option<&'static OwnPlace>,
 }
 
@@ -35,7 +35,8 @@ pub struct DemandKind {
 ///
 /// Six methods define the system. The others have defaults for systems without the feature.
 pub trait Dialect: Send + Sync + 'static {
-    /// The name of the dialect (`ocm`, `gardener`, …), which is the last part of every virtual name.
+    /// The name of the dialect (`ocm`, `gardener`, …), which is the last part of the name of every virtual
+    /// object.
     fn name(&self) -> &'static str;
 
     /// The kinds that are served when Berth stores the system's objects.
@@ -48,8 +49,8 @@ pub trait Dialect: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// A clause for users who may expect that objects of `resource`, one of [`Dialect::further_kinds`],
-    /// affect decisions. It names the objects that do so instead.
+    /// A clause that names the objects that affect decisions in place of objects of `resource`, for users who
+    /// may expect that `resource`, which is of [`Dialect::further_kinds`], affects them.
     fn counterpart(&self, _resource: GroupResource) -> Option<&'static str> {
         None
     }
@@ -65,7 +66,8 @@ pub trait Dialect: Send + Sync + 'static {
     /// [`crate::config::RESOURCE`] for the configuration.
     fn reads(&self) -> Vec<GroupResource>;
 
-    /// Returns the reach of decisions among the objects of `resource`, one of [`Dialect::reads`].
+    /// Returns the objects of `resource`, one of [`Dialect::reads`], on which decisions about one namespace
+    /// depend.
     fn reach(&self, _resource: GroupResource) -> Reach {
         Reach::default()
     }
@@ -73,8 +75,8 @@ pub trait Dialect: Send + Sync + 'static {
     /// The kinds that the scheduler places. The first is one that every release of the system has.
     fn demands(&self) -> &'static [DemandKind];
 
-    /// The key of the demand that the system creates for the object at `template`; `None` where it creates
-    /// none for objects of this kind.
+    /// The key of the demand that the system creates for the object at `template`; `None` where the system
+    /// creates no demands for objects of this kind.
     fn demand_of_template(&self, _template: &Key) -> Option<Key> {
         None
     }
@@ -95,12 +97,12 @@ pub trait Dialect: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// The settings of the dialect, its part of a SchedulerConfiguration.
+    /// The settings of the dialect: the dialect's part of a SchedulerConfiguration.
     fn configuration(&self) -> &dyn Configuration {
         &NoSettings
     }
 
-    /// The controllers of the dialect in addition to the one that decides.
+    /// The controllers of the dialect, in addition to the controller that decides.
     fn controllers(&self) -> &dyn Controllers {
         &NoReconcilers
     }
@@ -116,8 +118,8 @@ pub trait Dialect: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Whether the dialect's kinds come after the kinds of other systems in discovery, so that kubectl
-    /// resolves an ambiguous bare name to the other system's kind.
+    /// Whether the dialect's kinds come after the kinds of other systems in discovery: kubectl takes the
+    /// first kind for a name that several systems have.
     fn comes_last(&self) -> bool {
         false
     }
@@ -127,7 +129,7 @@ pub trait Dialect: Send + Sync + 'static {
         ExtraViews::default()
     }
 
-    /// Returns the needs of the dialect on a hub that stores the objects.
+    /// Returns the needs of the dialect on a hub that stores the system's objects.
     fn on_hub(&self) -> OnHub {
         OnHub::default()
     }

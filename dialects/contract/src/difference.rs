@@ -2,9 +2,9 @@
 //! reasons.
 //!
 //! Pure, over two [`Report`]s of one demand: before and after a change, yesterday and today, one fleet and
-//! another. Ranks are not compared, since one better cluster moves every rank below it. The sentences about
-//! feasible clusters that were not picked are not compared either, since they are about the picked clusters;
-//! their tokens are compared.
+//! another. Ranks are not compared, since one better cluster changes every rank below. Of the reasons why
+//! feasible clusters are not picked, only the tokens are compared, since the sentences are about the picked
+//! clusters.
 
 use std::collections::BTreeMap;
 
@@ -15,9 +15,9 @@ use crate::report::{Candidate, Pick, RejectionEntry, Report, Score};
 /// A changed value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ValueChange<T> {
-    /// Value before.
+    /// The value before.
     pub from: T,
-    /// Value after.
+    /// The value after.
     pub to: T,
 }
 
@@ -29,14 +29,14 @@ impl<T: PartialEq> ValueChange<T> {
     }
 }
 
-/// Verdict of a report on one cluster.
+/// The verdict of a report on one cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Verdict {
     /// The cluster was not considered: it does not exist, or nothing was decided.
     Absent,
     /// A filter refuses the cluster.
     Refused,
-    /// The cluster fits, but others were preferred or sufficed.
+    /// The cluster fits and is not picked: other clusters were preferred, or enough.
     Feasible,
     /// The cluster is in the resulting set.
     Picked,
@@ -53,7 +53,7 @@ impl Verdict {
         }
     }
 
-    /// The token.
+    /// The verdict as a token.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -65,15 +65,15 @@ impl Verdict {
     }
 }
 
-/// One scorer's weighted part that changed.
+/// The change of the part that one scorer has in the score of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ScoreDifference {
     /// The scorer.
     pub plugin: String,
-    /// Value times weight, before; absent where this scorer had no part.
+    /// Value times weight, before; absent if the scorer had no part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<i64>,
-    /// Value times weight, after.
+    /// Value times weight, after; absent if the scorer has no part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<i64>,
 }
@@ -87,27 +87,27 @@ pub struct CandidateDifference {
     /// The name of the Target object, where there is one.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub target: String,
-    /// The verdict.
+    /// The change of the verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<ValueChange<Verdict>>,
-    /// The amount it gets, of systems that divide one.
+    /// The change of the amount of the cluster, if the system divides one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub amount: Option<ValueChange<Option<i64>>>,
-    /// The weighted total.
+    /// The change of the weighted total.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<ValueChange<Option<i64>>>,
-    /// The scorers whose part changed.
+    /// The scorers whose part in the score changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scores: Vec<ScoreDifference>,
-    /// The added reasons.
+    /// The reasons that only the later report has.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub appeared: Vec<RejectionEntry>,
-    /// The removed reasons.
+    /// The reasons that only the earlier report has.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gone: Vec<RejectionEntry>,
 }
 
-/// Numbers of clusters with another verdict, by the kind of change.
+/// Numbers of clusters with a difference, by the kind of change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Counts {
@@ -128,16 +128,16 @@ pub struct Counts {
 /// Differences between two reports on one demand.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// Outcome.
+    /// The change of the outcome.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<ValueChange<String>>,
-    /// The token of the decision.
+    /// The change of the reason, a token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<ValueChange<String>>,
-    /// The summary.
+    /// The change of the summary.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<ValueChange<String>>,
-    /// Counts of the clusters below.
+    /// Numbers of clusters in `candidates`, by the kind of change.
     pub counts: Counts,
     /// The clusters with a difference, by name.
     pub candidates: Vec<CandidateDifference>,
@@ -157,7 +157,7 @@ impl Difference {
 /// Compares two reports on one demand.
 #[must_use]
 pub fn difference(before: &Report, after: &Report) -> Difference {
-    let candidates = of_candidates(&considered(before), &considered(after));
+    let candidates = candidate_differences(&listed_candidates(before), &listed_candidates(after));
     Difference {
         outcome: ValueChange::of(before.outcome.to_string(), after.outcome.to_string()),
         reason: ValueChange::of(before.reason.to_string(), after.reason.to_string()),
@@ -167,8 +167,8 @@ pub fn difference(before: &Report, after: &Report) -> Difference {
     }
 }
 
-/// The candidates of a report, and the clusters to be created, which are picked but are no candidates.
-fn considered(report: &Report) -> Vec<Candidate> {
+/// The candidates of a report, and the clusters to create, which are picked but are not candidates.
+fn listed_candidates(report: &Report) -> Vec<Candidate> {
     let mut list = report.candidates.clone();
     let known: std::collections::BTreeSet<&str> = report
         .candidates
@@ -198,10 +198,10 @@ fn created_candidate(pick: &Pick) -> Candidate {
     }
 }
 
-/// Compares two lists of candidates of one demand, by name; a cluster that only one of them has is
-/// [`Verdict::Absent`] in the other.
+/// Compares two lists of candidates of one demand, by name. A cluster that only one list has is
+/// [`Verdict::Absent`] in the other list.
 #[must_use]
-pub fn of_candidates(before: &[Candidate], after: &[Candidate]) -> Vec<CandidateDifference> {
+pub fn candidate_differences(before: &[Candidate], after: &[Candidate]) -> Vec<CandidateDifference> {
     let mut pairs: BTreeMap<&str, (Option<&Candidate>, Option<&Candidate>)> = BTreeMap::new();
     for candidate in before {
         pairs.entry(&candidate.cluster_name).or_default().0 = Some(candidate);
@@ -211,11 +211,15 @@ pub fn of_candidates(before: &[Candidate], after: &[Candidate]) -> Vec<Candidate
     }
     pairs
         .into_iter()
-        .filter_map(|(name, (from, to))| of_one(name, from, to))
+        .filter_map(|(name, (from, to))| candidate_difference(name, from, to))
         .collect()
 }
 
-fn of_one(name: &str, from: Option<&Candidate>, to: Option<&Candidate>) -> Option<CandidateDifference> {
+fn candidate_difference(
+    name: &str,
+    from: Option<&Candidate>,
+    to: Option<&Candidate>,
+) -> Option<CandidateDifference> {
     let verdict = |side: Option<&Candidate>| side.map_or(Verdict::Absent, Verdict::of);
     let target = |side: Option<&Candidate>| side.map(|candidate| candidate.target.clone());
     let (old, new) = (reasons(from), reasons(to));
@@ -238,7 +242,7 @@ fn of_one(name: &str, from: Option<&Candidate>, to: Option<&Candidate>) -> Optio
             from.and_then(|candidate| candidate.score),
             to.and_then(|candidate| candidate.score),
         ),
-        scores: of_scores(
+        scores: score_differences(
             from.map_or(&[], |candidate| &candidate.scores),
             to.map_or(&[], |candidate| &candidate.scores),
         ),
@@ -266,7 +270,7 @@ fn same_reason(one: &RejectionEntry, other: &RejectionEntry) -> bool {
         && (one.plugin.is_empty() || one.message == other.message)
 }
 
-fn of_scores(before: &[Score], after: &[Score]) -> Vec<ScoreDifference> {
+fn score_differences(before: &[Score], after: &[Score]) -> Vec<ScoreDifference> {
     let mut pairs: BTreeMap<&str, (Option<i64>, Option<i64>)> = BTreeMap::new();
     for score in before {
         pairs.entry(&score.plugin).or_default().0 = Some(score.weighted);

@@ -1,5 +1,5 @@
-//! A change of stored objects as data: a dialect proposes it ([`crate::Advisor::drain`],
-//! [`crate::Advisor::remedies`]), and a plan or advice tries it.
+//! A change of a stored object, as data: a dialect proposes edits ([`crate::Advisor::drain`],
+//! [`crate::Advisor::remedies`]), and plans and advice try them.
 
 use berth_apimachinery::Key;
 use serde_json::Value;
@@ -26,7 +26,7 @@ pub enum Edit {
 }
 
 impl Edit {
-    /// The object that changes.
+    /// The key of the object that changes.
     #[must_use]
     pub fn key(&self) -> &Key {
         match self {

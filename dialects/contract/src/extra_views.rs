@@ -10,12 +10,12 @@ use crate::facts::{Facts, Producer};
 pub struct ExtraViews {
     /// Resources of the system that ordinary users may read, in addition to the demands.
     pub readable: &'static [GroupResource],
-    /// Namespaced kinds that describe clusters: a user who may read a decision may see the names of these
-    /// objects, in any namespace.
-    pub of_clusters: &'static [GroupResource],
+    /// Namespaced resources with objects that describe clusters: a user who may read a decision may see the
+    /// names of such objects in any namespace.
+    pub cluster_kinds: &'static [GroupResource],
     /// Function that reads the facts of a cluster from a cluster-like object.
     pub facts: fn(&Value) -> Facts,
-    /// Publisher of the system's clusters as ClusterProfiles, where the system does so itself.
+    /// The producer of ClusterProfiles that belongs to the system, where the system has one.
     pub producer: Option<Producer>,
 }
 
@@ -23,7 +23,7 @@ impl Default for ExtraViews {
     fn default() -> Self {
         Self {
             readable: &[],
-            of_clusters: &[],
+            cluster_kinds: &[],
             facts: |_| Facts::default(),
             producer: None,
         }

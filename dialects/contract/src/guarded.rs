@@ -1,5 +1,5 @@
-//! Objects of a system that are guarded by rules about other objects, as data. [`Guards`](crate::Guards)
-//! answers the queries about the other objects.
+//! The resources of a system whose writes are checked by rules about other objects, as data.
+//! [`Guards`](crate::Guards) answers queries about these other objects.
 
 use std::sync::Arc;
 
@@ -10,25 +10,27 @@ use serde_json::Value;
 /// "Guards").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProtectedResource {
-    /// The resource that is used.
+    /// The protected resource.
     pub resource: GroupResource,
-    /// The resource whose objects use objects of the other resource.
-    pub by: GroupResource,
+    /// The resource whose objects use protected objects.
+    pub used_by: GroupResource,
 }
 
-/// The resources of a dialect that are guarded.
+/// The resources of a dialect whose writes are guarded.
 #[derive(Clone, Copy, Debug)]
 pub struct GuardedResources {
-    /// Resources whose objects cannot be deleted while they are used.
+    /// Resources whose objects cannot be deleted while other objects use them.
     pub protects: &'static [ProtectedResource],
-    /// Returns the protected objects that an object of the given resource uses, as read from that object
-    /// alone.
+    /// Function that returns the keys of the protected objects that an object of a resource uses. It reads
+    /// only this object.
     pub uses: fn(GroupResource, &Value) -> Vec<Key>,
-    /// The resources whose objects must agree with other objects.
+    /// Resources whose objects are validated against other objects ([`Guards::judge`](crate::Guards::judge)).
     pub judges: &'static [GroupResource],
-    /// Resources whose new objects get fields from other objects, where Berth stores the resource.
+    /// Resources whose new objects get fields from other objects
+    /// ([`Guards::complete`](crate::Guards::complete)), where Berth stores the resource.
     pub completes: &'static [GroupResource],
-    /// Resources with objects that are reserved for the scheduler.
+    /// Resources with objects that only the scheduler may write
+    /// ([`Guards::reserved`](crate::Guards::reserved)).
     pub reserves: &'static [GroupResource],
 }
 
@@ -44,7 +46,7 @@ impl Default for GuardedResources {
     }
 }
 
-/// Name of the fence around the protected object at `key`, which is of the dialect `dialect`. Every write
+/// The name of the fence for the protected object at `key`, which is of `dialect`. Every write
 /// that begins to use the object passes the fence, and so does the object's deletion. Decisions that count
 /// capacity on the object name the same fence ([`Decision::fences`](crate::Decision::fences)), so that a
 /// concurrent binding and deletion conflict.

@@ -1,9 +1,10 @@
-//! Rules for a hub: the writes of its objects for which it must call Berth's webhooks.
+//! Rules for a hub: the writes for which the hub must call Berth's webhooks.
 //!
 //! Behind a kube-apiserver a dialect's admission rules are webhooks, and a webhook only receives the writes
-//! that its configuration selects. A [`HubRule`] selects these writes. Its conditions (CEL,
-//! `matchConditions`) keep other writes from being sent over the network. They are true whenever a rule may
-//! refuse or change the write, and as seldom as possible otherwise (docs/admission.md, "Admission").
+//! that its configuration selects. A [`HubRule`] selects these writes. The conditions (CEL,
+//! `matchConditions`) keep other writes from being sent over the network. They are true for every write that
+//! an admission rule may refuse or change, and for as few other writes as possible (docs/admission.md,
+//! "Admission").
 
 pub mod cel;
 
@@ -29,11 +30,11 @@ pub struct HubRule {
     pub resources: Vec<GroupResource>,
     /// The subresources that are written; `""` is the object itself.
     pub subresources: &'static [&'static str],
-    /// The operations.
+    /// The operations that call the webhook.
     pub operations: &'static [Operation],
     /// The phase of admission: mutation or validation.
     pub phase: Phase,
-    /// Conditions for calling the webhook: all of them have to be true.
+    /// Conditions of the webhook: the hub calls the webhook only if all conditions are true.
     pub conditions: Vec<Condition>,
 }
 
@@ -56,11 +57,11 @@ impl Condition {
         )
     }
 
-    /// A condition that is true unless the hub's own garbage collector or namespace controller deletes
-    /// something.
+    /// A condition that is true except for deletions by Kubernetes' own collectors
+    /// ([`berth_admission::GARBAGE_COLLECTORS`]).
     #[must_use]
     pub fn not_collected() -> Self {
-        let names: Vec<String> = berth_admission::COLLECTORS
+        let names: Vec<String> = berth_admission::GARBAGE_COLLECTORS
             .iter()
             .map(|name| cel::text(name))
             .collect();

@@ -1,7 +1,8 @@
 //! The trait [`Inventory`]: the known objects of a dialect, and its decisions on them.
 //!
 //! The methods that every system needs are in this trait and its supertraits, [`Targets`] and [`Words`].
-//! Optional ones are separate capabilities that do nothing by default: [`Control`], [`Advisor`], [`Guards`].
+//! Optional methods are in separate traits, *capabilities*, that do nothing by default: [`Control`],
+//! [`Advisor`], [`Guards`].
 
 use std::any::Any;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use crate::control::{self, Control, Note, Pace};
 use crate::decision::{ChoiceRefusal, Decision};
 use crate::edit::Edit;
 use crate::remedy::Remedy;
-use crate::view::{DemandView, TargetView, Unusable};
+use crate::view::{DemandView, TargetView, UnusableObject};
 use crate::words::Words;
 
 /// Demands that a change may have made due again.
@@ -33,11 +34,12 @@ pub enum AffectedDemands {
 /// Consequences of a folded change for demands and targets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Consequences {
-    /// The demands to decide again. A change by the dialect's own writes must not list demands here.
+    /// The demands to decide again. The dialect's own writes must not make demands due.
     pub decide: AffectedDemands,
-    /// The demands whose *view* ([`Inventory::demand`]) may have changed, decided again or not.
+    /// The demands whose view ([`Inventory::demand`]) may have changed, whether or not they are decided
+    /// again.
     pub demands: AffectedDemands,
-    /// The targets (by cluster name) whose view may have changed; `None` is all of them.
+    /// The cluster names of the targets whose view may have changed; `None` for all targets.
     pub targets: Option<Vec<Arc<str>>>,
 }
 
@@ -52,7 +54,7 @@ impl Consequences {
     }
 }
 
-/// The circumstances of one decision.
+/// A request for one decision: the demand, and everything beside the inventory on which the decision depends.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask<'a> {
     /// The demand to decide.
@@ -61,19 +63,19 @@ pub struct Ask<'a> {
     pub now: Timestamp,
     /// The seed of random strategies.
     pub seed: u64,
-    /// The clusters that the caller has chosen, by name; `None` lets the scheduler pick.
+    /// The names of the clusters that the caller has chosen; `None` if the scheduler picks.
     pub chosen: Option<&'a [String]>,
 }
 
-/// The clusters that can be chosen.
+/// The targets of a dialect, which are the candidates of decisions.
 pub trait Targets {
     /// Number of targets; candidates are `0..count`, in name order.
     fn count(&self) -> Ix;
 
-    /// The cluster name of a candidate, as the system itself names it.
+    /// The system's own name of the cluster of a candidate.
     fn cluster_name(&self, candidate: Ix) -> Arc<str>;
 
-    /// The candidate with this cluster name.
+    /// The candidate with this cluster name; `None` if there is none.
     fn candidate(&self, cluster_name: &str) -> Option<Ix>;
 
     /// The name of the Target object without its dialect: `<name>`, or `<namespace>.<name>` for a namespaced
@@ -82,8 +84,9 @@ pub trait Targets {
         self.cluster_name(candidate).replace('/', ".")
     }
 
-    /// The candidate whose Target is named `name`. In most systems this is the cluster name, or the cluster
-    /// name with a dot for its slash. For other systems the names of all candidates are compared.
+    /// The candidate whose Target has the name `name`. In most systems, this is the cluster name, or the
+    /// cluster name with a dot in place of the slash. In other systems, the names of all candidates are
+    /// compared.
     fn candidate_of_target(&self, name: &str) -> Option<Ix> {
         let likely = self
             .candidate(name)
@@ -95,8 +98,8 @@ pub trait Targets {
         })
     }
 
-    /// Whether [`Targets::target_name`] is the cluster name itself for every target. Candidates are then in
-    /// the order of both names.
+    /// Whether [`Targets::target_name`] is the cluster name for every target, so that the order of candidates
+    /// is also the order of the names of Targets.
     fn has_plain_names(&self) -> bool {
         false
     }
@@ -105,8 +108,8 @@ pub trait Targets {
     fn target(&self, candidate: Ix, now: Timestamp) -> TargetView;
 
     /// [`Targets::target_name`] and [`Targets::target`] of the cluster with this name, for callers that
-    /// follow single targets. Some dialects number candidates only for decisions; this method does not need
-    /// numbers.
+    /// follow single targets. A dialect that numbers candidates only for decisions should implement it
+    /// without numbers.
     fn target_of(&self, cluster_name: &str, now: Timestamp) -> Option<(String, TargetView)> {
         let candidate = self.candidate(cluster_name)?;
         Some((self.target_name(candidate), self.target(candidate, now)))
@@ -130,10 +133,10 @@ pub trait Inventory: Targets + Words + Any + Send + Sync {
     /// [`Inventory::unusable`].
     fn fold(&mut self, change: &Change) -> Consequences;
 
-    /// The objects that could not be read, with the reason.
-    fn unusable(&self) -> Vec<Unusable>;
+    /// The objects that could not be read, each with the reason.
+    fn unusable(&self) -> Vec<UnusableObject>;
 
-    /// Reason why the object at `key` could not be read.
+    /// The reason why the object at `key` could not be read; `None` for other objects.
     fn problem(&self, key: &Key) -> Option<String> {
         let unusable = self.unusable().into_iter();
         unusable
@@ -151,38 +154,38 @@ pub trait Inventory: Targets + Words + Any + Send + Sync {
     /// Returns the binding of a demand, read from the objects alone (nothing is decided).
     fn demand(&self, demand: &Key, now: Timestamp) -> Option<DemandView>;
 
-    /// Cost of deciding `demand`, as a number of targets that are judged by comparing fields (some 150
-    /// ns each). Comparing columns costs less, expressions cost more.
+    /// The cost of deciding `demand`, as a number of targets that are judged by a comparison of fields (some
+    /// 150 ns for each target). A comparison of columns costs less, an expression costs more.
     fn effort(&self, _demand: &Key) -> u32 {
         self.count()
     }
 
-    /// Derives the data for decisions from the targets, as the first decision would do otherwise. Callers
-    /// call this on an inventory whose fork will decide and be dropped, so that the derived data are kept.
+    /// Derives the data for decisions from the targets, as the first decision would do otherwise. Callers use
+    /// it before they decide on a fork that they then drop: the derived data stay in this inventory.
     fn derive(&self) {}
 
-    /// Decides a demand. `None` when the demand is not in the inventory.
+    /// Decides a demand. `None` if the demand is not in the inventory.
     ///
     /// # Errors
-    /// Only with [`Ask::chosen`]: the targets that are unknown, infeasible or too many, each with its
-    /// reasons.
+    /// Only with [`Ask::chosen`]: an error for every chosen target that is unknown or infeasible,
+    /// with the reasons, and for too many targets.
     fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, ChoiceRefusal>>;
 
     /// The writes of a binding, in order. Every prefix of the writes leaves a valid state, which a later
     /// decision completes.
     fn writes(&self, decision: &Decision) -> Vec<Write>;
 
-    /// Returns the part that tells the controller how to keep decisions current.
+    /// Returns the capability that gives directions to the controller.
     fn control(&self) -> &dyn Control {
         &NoCapability
     }
 
-    /// Returns the part that knows remedies for refusals, and for full clusters.
+    /// Returns the capability that proposes changes: remedies for refusals, and the drain of a cluster.
     fn advisor(&self) -> &dyn Advisor {
         &NoCapability
     }
 
-    /// Returns the part that answers guards about the objects in
+    /// Returns the capability that answers the queries of guards about the resources in
     /// [`Dialect::guarded`](crate::Dialect::guarded).
     fn guarding(&self) -> &dyn Guards {
         &NoCapability
@@ -190,13 +193,13 @@ pub trait Inventory: Targets + Words + Any + Send + Sync {
 }
 
 impl dyn Inventory + '_ {
-    /// Returns the pace of the controller, by the configuration in force.
+    /// Returns the pace of the controller under the configuration in force.
     #[must_use]
     pub fn pace(&self) -> Pace {
         self.control().pace()
     }
 
-    /// Events to report on the demand once `decision` is committed. `wrote` tells whether the decision
+    /// Events to report on the demand once `decision` is committed. `wrote` is whether the decision
     /// changed anything. Called also for decisions that change nothing: repeated events become a series.
     #[must_use]
     pub fn notes(&self, decision: &Decision, wrote: bool) -> Vec<Note> {
@@ -205,18 +208,18 @@ impl dyn Inventory + '_ {
     }
 }
 
-/// An absent capability.
+/// A capability that does nothing.
 struct NoCapability;
 
 impl Control for NoCapability {}
 impl Advisor for NoCapability {}
 impl Guards for NoCapability {}
 
-/// A capability: proposals of changes, each of which the caller tries with a further decision.
+/// A capability: proposals of changes. The caller tries each proposal with another decision.
 pub trait Advisor {
     /// Ways to lift `refusal` of `candidate` in `decision`, the smallest changes first. Without a `refusal`,
-    /// the candidate is feasible and not picked, and the remedies are changes that get it picked. Where no
-    /// change of an object helps, the result is a remedy without edits, which states the reason.
+    /// the candidate is feasible and not picked, and the remedies are changes after which it may be picked.
+    /// Where no change of an object helps, the result is a remedy without edits, which states the reason.
     fn remedies(&self, _decision: &Decision, _candidate: Ix, _refusal: Option<&Rejection>) -> Vec<Remedy> {
         Vec::new()
     }
@@ -234,29 +237,29 @@ pub trait Advisor {
 /// write such an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReservedDecision {
-    /// The demand, as `Placement "p"`.
-    pub whose: String,
-    /// Whether the demand exists.
+    /// Kind and name of the demand, as `Placement "p"`.
+    pub demand: String,
+    /// Whether the demand is in the inventory.
     pub is_known: bool,
 }
 
 /// A capability: the queries of guards about the resources in [`Dialect::guarded`](crate::Dialect::guarded).
 pub trait Guards {
-    /// The objects that use the protected object at `key`: the first `most` in key order, and the number of
-    /// all.
+    /// The keys of the objects that use the protected object at `key`: the first `most` in key order, and the
+    /// number of all such objects.
     fn users(&self, _key: &Key, _most: usize) -> (Vec<Key>, usize) {
         (Vec::new(), 0)
     }
 
-    /// Returns the demand whose decision is in `object`, an object of a reserved resource; `None` for
-    /// an object without a decision.
+    /// The decision that `object` contains, an object of a resource in `reserves`; `None` for an object
+    /// without a decision.
     fn reserved(&self, _resource: GroupResource, _object: &serde_json::Value) -> Option<ReservedDecision> {
         None
     }
 
-    /// The demands whose decisions a write of another object, from `old` to `new`, would write. Both
-    /// are of `resource`; `old` is absent in a creation, and `new` in a deletion. `None` where objects
-    /// of this resource have no decisions.
+    /// The demands whose decisions are in `old` or `new`, an object of `resource` before and after a write.
+    /// `old` is absent in a creation, and `new` in a deletion. `None` where objects of this resource contain
+    /// no decisions.
     fn decisions_in(
         &self,
         _resource: GroupResource,
@@ -266,10 +269,9 @@ pub trait Guards {
         None
     }
 
-    /// Objections to a creation of `new`, or to an update of `old` to `new`, by rules about the other
-    /// known objects. Both are of `resource`, one of the judged resources. Called only when the spec
-    /// changes, and not for the scheduler's own writes. Errors that the kind finds in the object alone
-    /// are not repeated.
+    /// Validates a creation of `new`, or an update of `old` to `new`, against other known objects. Both
+    /// objects are of `resource`, one of the resources in `judges`. Called only if the spec changes, and not
+    /// for the scheduler's own writes. Errors that the kind finds in the object alone are not repeated.
     fn judge(
         &self,
         _resource: GroupResource,
@@ -279,14 +281,15 @@ pub trait Guards {
         Vec::new()
     }
 
-    /// Sets in the new object `new` the fields that the system's own admission sets from other objects.
-    /// `new` is of `resource`, one of the completed resources. Returns objections to its creation.
+    /// Sets in the new object `new` the fields that the system's own admission sets from other objects. The
+    /// object is of `resource`, one of the resources in `completes`. Returns the errors for which the
+    /// creation is refused.
     fn complete(&self, _resource: GroupResource, _new: &mut serde_json::Value) -> Vec<FieldError> {
         Vec::new()
     }
 
-    /// Objections to a creation of `new` by rules about other objects, some of which may be missing
-    /// ([`Guards::judge`] knows all of them).
+    /// Validates a creation of `new` against other objects, like [`Guards::judge`], but some of these objects
+    /// may be missing from the inventory, as in files.
     fn judge_offline(&self, resource: GroupResource, new: &serde_json::Value) -> Vec<FieldError> {
         self.judge(resource, None, new)
     }
@@ -296,7 +299,7 @@ pub trait Guards {
     /// fences of the write, as [`Decision::fences`]. Systems without such a subresource do nothing.
     ///
     /// # Errors
-    /// Objections to the binding.
+    /// The reason why the binding is refused.
     fn own_binding(
         &self,
         _old: &serde_json::Value,

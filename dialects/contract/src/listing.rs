@@ -1,16 +1,17 @@
-//! Lists of names in sentences.
+//! Lists of cluster names for sentences.
 
 /// Highest number of names that a sentence lists.
-const LISTED: usize = 10;
+const MAX_NAMES: usize = 10;
 
-/// Returns the first names and the number of further names; `no cluster` for an empty list.
+/// Returns a list of the first names in `all` and the number of further names; `no cluster` if `all` is
+/// empty.
 pub fn clusters<'a>(all: impl ExactSizeIterator<Item = &'a str>) -> String {
     let count = all.len();
     if count == 0 {
         return "no cluster".to_owned();
     }
-    let first: Vec<&str> = all.take(LISTED).collect();
-    let more = match count.saturating_sub(LISTED) {
+    let first: Vec<&str> = all.take(MAX_NAMES).collect();
+    let more = match count.saturating_sub(MAX_NAMES) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };

@@ -1,5 +1,4 @@
-//! Names of virtual objects (docs/reference.md, "Names"), so far as they follow from the source's name
-//! alone.
+//! Names of virtual objects (docs/reference.md, "Names"), as far as the name of the source is enough.
 
 use berth_apimachinery::{GroupResource, Key};
 
@@ -7,7 +6,7 @@ use crate::Dialect;
 
 /// The API group of the virtual objects.
 pub const GROUP: &str = "scheduling.berth.dev";
-/// The only version of the group.
+/// The only version of the API group.
 pub const VERSION: &str = "v1alpha1";
 /// The resource of Targets.
 pub const TARGETS: GroupResource = GroupResource::new(GROUP, "targets");
@@ -27,8 +26,8 @@ pub fn split(name: &str) -> Option<(&str, &str)> {
 
 /// Namespace (empty for a ClusterDecision) and name of the virtual object for `demand`.
 ///
-/// The virtual object of a namespaced demand is in the demand's namespace; the decision about a Namespace is
-/// in that namespace.
+/// The virtual object of a namespaced demand is in the demand's namespace; the virtual object of a Namespace
+/// is in this Namespace.
 #[must_use]
 pub fn place(dialect: &dyn Dialect, demand: &Key) -> (String, String) {
     let namespaced = dialect

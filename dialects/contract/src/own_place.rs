@@ -1,12 +1,13 @@
-//! Objects with their place in a field, which the `binding` subresource of their system writes; as data.
+//! Objects whose place is in a field that a `binding` subresource of the system writes, such as
+//! `shoots/binding`; as data.
 
 use berth_apimachinery::GroupResource;
 use serde_json::Value;
 
-/// The field with the place of an object, and the permission to write it.
+/// The field with the place of an object, and the verb that a write of this field requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwnPlace {
-    /// The resource.
+    /// The resource of the objects.
     pub resource: GroupResource,
     /// The name of the parent field, and the name of the field in it.
     pub place: [&'static str; 2],
@@ -15,7 +16,7 @@ pub struct OwnPlace {
 }
 
 impl OwnPlace {
-    /// The path of the field: `spec.seedName`.
+    /// The path of the field, such as `spec.seedName`.
     #[must_use]
     pub fn field(&self) -> String {
         self.place.join(".")

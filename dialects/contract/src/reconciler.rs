@@ -1,9 +1,9 @@
-//! A dialect's further controllers, *reconcilers*: they carry out decisions, and report states (kcp's
-//! namespace and resource controllers).
+//! *Reconcilers*: controllers beside the controller that decides. They carry out decisions, and report
+//! states, like kcp's namespace and resource controllers.
 //!
 //! A reconciler is pure, like the rest of this crate: it computes the keys that a change makes due, and the
-//! writes for one key. The engine runs it: one queue of due keys with back-off and alarms, bounded
-//! parallelism, and writes guarded by the revisions on which they are based.
+//! writes for one key. The engine runs it: with one queue of due keys, back-off and limited parallelism, and
+//! with writes that are guarded by the revisions on which they are based.
 
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ use crate::inventory::Inventory;
 
 /// The cached objects of the resources that a reconciler watches.
 pub trait Objects: Sync {
-    /// The object at `key`.
+    /// The object at `key`; `None` if there is none.
     fn get(&self, key: &Key) -> Option<&Arc<Object>>;
 
     /// The objects of `resource` in `namespace` (in all namespaces with `None`), by namespace and name. The
-    /// list of one namespace costs no more than the objects in it.
+    /// cost of the list of one namespace depends only on the objects in this namespace.
     fn list<'a>(
         &'a self,
         resource: GroupResource,
@@ -26,7 +26,7 @@ pub trait Objects: Sync {
     ) -> Box<dyn Iterator<Item = &'a Arc<Object>> + 'a>;
 }
 
-/// Circumstances of a reconciler's step.
+/// The input of a reconciler's step.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// The objects of the watched resources.
@@ -37,30 +37,30 @@ pub struct Context<'a> {
     pub now: Timestamp,
 }
 
-/// Outcome of a reconciler's step on one key.
+/// The result of a reconciler's step on one key.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Step {
-    /// The writes, in order; every prefix of them leaves a valid state. Empty when nothing is to be done.
+    /// The writes, in order; empty if nothing has to be written. Every prefix of the writes leaves a valid
+    /// state.
     pub writes: Vec<Write>,
     /// Time at which the key is due again without a change.
     pub due_at: Option<Timestamp>,
 }
 
-/// One further controller of a dialect.
+/// A controller of a dialect beside the controller that decides.
 pub trait Reconciler: Send + Sync + 'static {
     /// The name of the controller, `<dialect>-<task>`, as in flags and metrics.
     fn name(&self) -> &'static str;
 
-    /// The user name of its writes (docs/concepts.md, "Actors").
+    /// The user name under which the reconciler writes (docs/concepts.md, "Actors").
     fn actor(&self) -> &'static str;
 
     /// The resources that the reconciler watches and reads.
     fn watches(&self) -> Vec<GroupResource>;
 
-    /// Resources that the reconciler no longer handles, and from whose objects it removes its own labels,
-    /// annotations and finalizers. They are watched and written where the server has them, but they are not
-    /// required.
-    fn former(&self) -> Vec<GroupResource> {
+    /// Resources that the reconciler no longer handles: it removes its own labels, annotations and finalizers
+    /// from their objects. The server need not have these resources.
+    fn former_resources(&self) -> Vec<GroupResource> {
         Vec::new()
     }
 
@@ -68,21 +68,21 @@ pub trait Reconciler: Send + Sync + 'static {
     /// permission to update them and their status.
     fn writes(&self) -> Vec<GroupResource>;
 
-    /// Whether a program of the hub does this reconciler's work on a hub. Such a reconciler only works where
-    /// Berth stores its objects.
+    /// Whether a program on the hub does the work of this reconciler. Such a reconciler runs only where Berth
+    /// stores the objects.
     fn is_left_to_hub(&self) -> bool {
         false
     }
 
     /// The keys that `change` makes due. Only keys that need a write are returned, so that the reconciler's
-    /// own writes make none due. `context` has the objects after the change, perhaps with later changes.
+    /// own writes make no key due. `context` has the objects after the change, possibly with later changes.
     fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key>;
 
-    /// All keys that may be due, for a reconciler that starts or has missed changes. Keys that wait for a
-    /// time are included.
+    /// All keys that may be due, for a reconciler that starts or has missed changes, including keys that
+    /// become due at a later time.
     fn all(&self, context: &Context<'_>) -> Vec<Key>;
 
-    /// Returns the step on `key`, whose object may have been deleted.
+    /// Computes the step on `key`, whose object may have been deleted.
     fn step(&self, key: &Key, context: &Context<'_>) -> Step;
 }
 
@@ -98,18 +98,19 @@ pub trait Controllers {
         None
     }
 
-    /// The additional controllers, with `spec` as the dialect's part of the SchedulerConfiguration in force,
-    /// if there is one. Their number and names do not depend on `spec`.
+    /// The reconcilers, under `spec`, the dialect's part of the SchedulerConfiguration in force, if there is
+    /// one. The number and the names of the reconcilers do not depend on `spec`.
     fn reconcilers(&self, _spec: Option<&serde_json::Value>) -> Vec<Arc<dyn Reconciler>> {
         Vec::new()
     }
 
-    /// The reconcilers that create demands: plans and simulations run their steps before decisions.
+    /// The reconcilers that create demands: plans and simulations run the steps of these reconcilers before
+    /// decisions.
     fn preceding(&self) -> Vec<Arc<dyn Reconciler>> {
         Vec::new()
     }
 
-    /// The [`Controllers::reconcilers`] that also work where a hub stores the system's objects.
+    /// The reconcilers that also run where a hub stores the system's objects.
     fn hub_reconcilers(&self) -> Vec<Arc<dyn Reconciler>> {
         let mut all = self.reconcilers(None);
         all.retain(|reconciler| !reconciler.is_left_to_hub());

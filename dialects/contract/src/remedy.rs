@@ -1,5 +1,5 @@
-//! Remedies, as data: a dialect proposes them ([`crate::Advisor::remedies`]), and the engine's advice
-//! tries them (docs/adding-a-system.md, "Advice").
+//! Remedies for refusals, as data: a dialect proposes remedies ([`crate::Advisor::remedies`]), and the
+//! engine's advice tries them (docs/adding-a-system.md, "Advice").
 
 pub mod labels;
 #[cfg(test)]
@@ -10,20 +10,20 @@ use serde_json::{Map, Value};
 
 use crate::edit::Edit;
 
-/// The person who can make a change. Advice is sorted in this order: changes that the user can make alone
-/// come first.
+/// The person who can make a change. Advice is sorted in the order of the variants: changes that the user can
+/// make alone come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Whose {
-    /// The user, who can change the request and other objects in its namespace.
+pub enum ChangeOwner {
+    /// The user, who can change the request and other objects in the namespace of the request.
     Request,
-    /// The owner of the target, who can change it.
+    /// The owner of the target, who can change the target.
     Target,
     /// The administrator, who can change the settings of all requests and targets.
     Fleet,
 }
 
-impl Whose {
-    /// The token.
+impl ChangeOwner {
+    /// The owner as a token.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -34,35 +34,35 @@ impl Whose {
     }
 }
 
-/// One way to lift one refusal. Success is not guaranteed: the caller decides again.
+/// A proposal of changes that may lift one refusal. The caller tries the changes with another decision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Remedy {
     /// The proposal, as a sentence in the imperative: `tolerate the taint gpu:NoSelect`. Without edits, the
-    /// reason why there is none: `the cluster's own agent reports condition Ready`.
+    /// reason why no change helps: `the cluster's own agent reports condition Ready`.
     pub text: String,
     /// The person who can make the changes.
-    pub whose: Whose,
+    pub owner: ChangeOwner,
     /// The changes. Empty where no change of an object helps.
     pub edits: Vec<Edit>,
 }
 
 impl Remedy {
-    /// Returns a remedy of one `edit`, which `whose` can make.
+    /// Returns a remedy of one `edit`, which `owner` can make.
     #[must_use]
-    pub fn new(whose: Whose, text: impl Into<String>, edit: Edit) -> Self {
+    pub fn new(owner: ChangeOwner, text: impl Into<String>, edit: Edit) -> Self {
         Self {
             text: text.into(),
-            whose,
+            owner,
             edits: vec![edit],
         }
     }
 
-    /// Returns a remedy without an edit; `text` is the reason why there is none.
+    /// Returns a remedy without an edit; `text` is the reason why no change helps.
     #[must_use]
     pub fn none(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
-            whose: Whose::Target,
+            owner: ChangeOwner::Target,
             edits: Vec::new(),
         }
     }
@@ -82,7 +82,7 @@ impl Edit {
     }
 }
 
-/// Adds `item` to `list`, which may be absent.
+/// Adds `item` to `list`. A `list` that is not an array becomes an array with only `item`.
 pub fn push(list: &mut Value, item: Value) {
     match list {
         Value::Array(items) => items.push(item),

@@ -1,5 +1,5 @@
-//! The Scheduling report (docs/reference.md, "The scheduling report"): one builder for all dialects, a view
-//! of a [`Decision`].
+//! The scheduling report (docs/reference.md, "The scheduling report"), built from a [`Decision`] in the same
+//! way for all dialects.
 
 mod cause;
 mod counts;
@@ -19,7 +19,7 @@ use crate::inventory::Inventory;
 use crate::view::Amount;
 use steps::Steps;
 
-pub use cause::{Cause, Lack, cause};
+pub use cause::{Cause, CauseKind, cause};
 pub use counts::{reason_counts, score_cell};
 pub use wire::{
     AmountEntry, Candidate, ChangeEntry, Condition, CurrentEntry, FunnelStep, Pick, ReasonCount,
@@ -27,8 +27,7 @@ pub use wire::{
 };
 pub use writer::{StreamedCandidates, Writer};
 
-/// Returns the report of `decision`, which the dialect named `dialect` has computed on `inventory` at
-/// `revision`.
+/// Returns the report of `decision`, which the dialect named `dialect` has made on `inventory` at `revision`.
 #[must_use]
 pub fn report(dialect: &str, inventory: &dyn Inventory, revision: u64, decision: &Decision) -> Report {
     let places = Places::of(inventory, decision);
@@ -46,7 +45,7 @@ pub fn report(dialect: &str, inventory: &dyn Inventory, revision: u64, decision:
     )
 }
 
-/// Returns the writes of a binding, in order.
+/// Returns the writes that bind `decision`, in order.
 #[must_use]
 pub fn writes(inventory: &dyn Inventory, decision: &Decision) -> Vec<WriteEntry> {
     let writes = inventory.writes(decision).into_iter();
@@ -60,18 +59,20 @@ pub fn writes(inventory: &dyn Inventory, decision: &Decision) -> Vec<WriteEntry>
         .collect()
 }
 
-/// The refusal that puts a target with these `refusals` out of scope; `scope` is the filter of the scope.
+/// The refusal, among the `refusals` of a target, for which the target is out of scope. `scope` is the filter
+/// whose refusals mean so ([`Words::scope`](crate::Words::scope)).
 fn out_of_scope(scope: Option<u16>, refusals: &[Rejection]) -> Option<&Rejection> {
     let scope = scope?;
     refusals.iter().find(|refusal| refusal.plugin == scope)
 }
 
-/// The rank, amount and refusals of every candidate of a decision, from one pass instead of a search per
-/// candidate.
+/// The rank, amount and refusals of every candidate of a decision, collected in one pass, so that a lookup
+/// needs no search.
 #[derive(Clone, Debug)]
 pub struct Places {
-    /// The rank of each candidate, 1-based; 0 for none.
+    /// The rank of each candidate, from 1; 0 for a candidate without a rank.
     ranks: Vec<u32>,
+    /// Whether each candidate is in the resulting set.
     picked: Vec<bool>,
     /// The amount of each candidate; empty where the system divides nothing.
     amounts: Vec<i64>,
@@ -82,7 +83,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// Collects the places in `decision`, which was computed on `inventory`.
+    /// Collects the places in `decision`, which was made on `inventory`.
     #[must_use]
     pub fn of(inventory: &dyn Inventory, decision: &Decision) -> Self {
         let count = inventory.count() as usize;
@@ -108,19 +109,19 @@ impl Places {
         }
     }
 
-    /// The rank of `candidate`, 1-based; `None` for the infeasible.
+    /// The rank of `candidate`, from 1; `None` for an infeasible candidate.
     #[must_use]
     pub fn rank(&self, candidate: u32) -> Option<usize> {
         Some(self.ranks[candidate as usize] as usize).filter(|&rank| rank > 0)
     }
 
-    /// Range of the refusals of `candidate` among the refusals of the decision.
+    /// The range of the refusals of `candidate` among the refusals of the decision.
     fn refusals(&self, candidate: u32) -> Range<usize> {
         let (starts, at) = (self.rejections.starts(self.count), candidate as usize);
         starts[at] as usize..starts[at + 1] as usize
     }
 
-    /// The number of bytes on the heap.
+    /// Number of bytes on the heap.
     #[must_use]
     pub fn bytes(&self) -> usize {
         // The starts of the refusals have one entry more than the ranks.
@@ -143,55 +144,57 @@ impl Places {
     }
 }
 
-/// Number of groups by steps, from 0 on. Targets that need more steps are in the last group.
-const FAR: usize = 16;
+/// Number of groups of targets by their number of steps: 0, 1, and so on. The last group has all targets with
+/// more steps.
+const STEP_GROUPS: usize = 16;
 
-/// The targets without a rank, the nearest to fitting first: targets in scope before all others, then targets
-/// with the fewest [`Steps`], then by name. One pass, however many targets there are.
+/// The targets without a rank, the nearest to fitting first: targets in scope before other targets, then
+/// targets with fewer [`Steps`] (15 and more count alike), then by name. The order takes one pass, without a
+/// sort.
 #[must_use]
 pub fn nearest(inventory: &dyn Inventory, decision: &Decision, places: &Places) -> Vec<u32> {
     let scope = inventory.scope();
     let steps = Steps::of(inventory, decision);
-    let mut near: [Vec<u32>; FAR] = Default::default();
+    let mut by_steps: [Vec<u32>; STEP_GROUPS] = Default::default();
     let mut outside = Vec::new();
     for candidate in (0..inventory.count()).filter(|&candidate| places.rank(candidate).is_none()) {
         let refusals = &decision.solved.rejections[places.refusals(candidate)];
         if out_of_scope(scope, refusals).is_some() {
             outside.push(candidate);
         } else {
-            near[steps.count(refusals).min(FAR - 1)].push(candidate);
+            by_steps[steps.count(refusals).min(STEP_GROUPS - 1)].push(candidate);
         }
     }
-    let mut order = near.concat();
+    let mut order = by_steps.concat();
     order.append(&mut outside);
     order
 }
 
-/// Subject of one entry of the candidates.
+/// An entry in a report's list of candidates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
-    /// The candidate of this number.
+    /// The candidate with this number.
     Target(u32),
-    /// The name of a missing cluster, at this index of [`Decision::unknown`].
+    /// The missing cluster at this index of [`Decision::unknown`].
     Unknown(u32),
 }
 
-/// A view of a decision and its snapshot. Each entry is rendered on demand.
+/// A view of a decision and of the inventory on which it was made. Each candidate is rendered on demand.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     /// The name of the dialect.
     pub dialect: &'a str,
-    /// Inventory of the decision.
+    /// The inventory on which the decision was made.
     pub inventory: &'a dyn Inventory,
     /// The decision.
     pub decision: &'a Decision,
-    /// Places of the candidates.
+    /// The places of the candidates.
     pub places: &'a Places,
 }
 
 impl View<'_> {
-    /// All considered targets: targets with a rank in rank order, then the other targets, the [nearest] to
-    /// fitting first; then the names of missing clusters.
+    /// All considered targets: targets with a rank in rank order, then the other targets in the order of
+    /// [`nearest`], then missing clusters.
     #[must_use]
     pub fn entries(&self) -> Vec<Entry> {
         let rest = match self.considered_count() {
@@ -205,7 +208,7 @@ impl View<'_> {
         ranked.chain(rest).map(Entry::Target).chain(unknown).collect()
     }
 
-    /// All considered targets by number: targets in name order, then the names of missing clusters.
+    /// All considered targets by number, which is by name, then missing clusters.
     #[must_use]
     pub fn entries_by_number(&self) -> Vec<Entry> {
         let unknown = (0..)
@@ -217,7 +220,7 @@ impl View<'_> {
             .collect()
     }
 
-    /// Number of targets that were considered: all, or none.
+    /// Number of targets that the pipeline considered: all, or none if it did not run.
     fn considered_count(&self) -> u32 {
         let solved = &self.decision.solved;
         let considered = !solved.feasible.is_empty() || !solved.rejections.is_empty();
@@ -255,12 +258,13 @@ impl View<'_> {
     #[must_use]
     pub fn is_out_of_scope(&self, entry: Entry) -> bool {
         match entry {
-            Entry::Target(candidate) => self.outside(self.refusals(candidate)),
+            Entry::Target(candidate) => self.is_outside(self.refusals(candidate)),
             Entry::Unknown(_) => false,
         }
     }
 
-    fn outside(&self, refusals: &[Rejection]) -> bool {
+    /// Whether a target with these `refusals` is out of scope.
+    fn is_outside(&self, refusals: &[Rejection]) -> bool {
         out_of_scope(self.inventory.scope(), refusals).is_some()
     }
 
@@ -308,19 +312,21 @@ impl View<'_> {
         }
     }
 
-    /// All data of `entry`; the reasons of a target only if `with_reasons` is set.
+    /// The candidate of `entry`; the reasons of a target only if `with_reasons` is set.
     #[must_use]
     pub fn candidate(&self, entry: Entry, with_reasons: bool) -> Candidate {
         match entry {
-            Entry::Target(candidate) => self.considered(candidate, with_reasons),
-            Entry::Unknown(index) => self.unknown(index),
+            Entry::Target(candidate) => self.target_candidate(candidate, with_reasons),
+            Entry::Unknown(index) => self.unknown_candidate(index),
         }
     }
 
+    /// The name of the Target object of `candidate`.
     fn target(&self, candidate: u32) -> String {
         format!("{}.{}", self.inventory.target_name(candidate), self.dialect)
     }
 
+    /// The name of the Target object of a cluster; empty if the cluster is no candidate.
     fn target_of(&self, cluster_name: &str) -> String {
         self.inventory
             .candidate(cluster_name)
@@ -359,10 +365,10 @@ impl View<'_> {
     }
 
     fn picked(&self) -> Vec<Pick> {
-        // A set, since both lists may be as long as the list of targets.
+        // A set, since both the current and the picked clusters may be as many as the targets.
         let current = self.decision.current.iter();
         let mut current_names: HashSet<&str> = current.map(|current| &*current.cluster_name).collect();
-        // A cluster that is bound or restored although it has a binding was on its way out before.
+        // A cluster that is bound or restored although it has a binding was being released before.
         let renewed = self
             .decision
             .changes
@@ -440,7 +446,7 @@ impl View<'_> {
             .collect()
     }
 
-    fn unknown(&self, index: u32) -> Candidate {
+    fn unknown_candidate(&self, index: u32) -> Candidate {
         let (name, plugin, reason) = &self.decision.unknown[index as usize];
         Candidate {
             cluster_name: Arc::clone(name),
@@ -460,10 +466,10 @@ impl View<'_> {
         }
     }
 
-    /// Reasons why `candidate` is refused, or not picked.
+    /// The reasons why `candidate` is refused, or not picked.
     fn reasons(&self, candidate: u32, refusals: &[Rejection]) -> Vec<RejectionEntry> {
         let refused = refusals.iter().map(|refusal| self.refusal(candidate, refusal));
-        refused.chain(self.passed_over(candidate, refusals)).collect()
+        refused.chain(self.not_picked(candidate, refusals)).collect()
     }
 
     fn refusal(&self, candidate: u32, refusal: &Rejection) -> RejectionEntry {
@@ -476,8 +482,8 @@ impl View<'_> {
         }
     }
 
-    /// Reason why `candidate` is not picked although no filter refuses it.
-    fn passed_over(&self, candidate: u32, refusals: &[Rejection]) -> Option<RejectionEntry> {
+    /// The reason why `candidate` is not picked although no filter refuses it.
+    fn not_picked(&self, candidate: u32, refusals: &[Rejection]) -> Option<RejectionEntry> {
         if !refusals.is_empty() || self.places.picked[candidate as usize] {
             return None;
         }
@@ -490,7 +496,7 @@ impl View<'_> {
         })
     }
 
-    fn considered(&self, candidate: u32, with_reasons: bool) -> Candidate {
+    fn target_candidate(&self, candidate: u32, with_reasons: bool) -> Candidate {
         let refusals = self.refusals(candidate);
         let rejections = match with_reasons {
             true => self.reasons(candidate, refusals),
@@ -500,7 +506,7 @@ impl View<'_> {
             cluster_name: self.inventory.cluster_name(candidate),
             target: self.target(candidate),
             feasible: refusals.is_empty(),
-            out_of_scope: self.outside(refusals),
+            out_of_scope: self.is_outside(refusals),
             picked: self.places.picked[candidate as usize],
             amount: self.places.amount(candidate),
             rank: self.rank(candidate),

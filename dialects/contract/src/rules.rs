@@ -3,10 +3,10 @@
 
 use serde_json::Value;
 
-/// The rules of a decision.
+/// The rules by which a system decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rules {
-    /// The rules of the documentation on the system's page.
+    /// The rules that the system documents (see its page in docs/systems).
     #[default]
     Documented,
     /// The rules of the system's newest release.
@@ -14,7 +14,7 @@ pub enum Rules {
 }
 
 impl Rules {
-    /// The token.
+    /// The rules as a token.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -24,7 +24,7 @@ impl Rules {
     }
 }
 
-/// `spec.rules` of a SchedulerConfiguration.
+/// The choice of rules in a SchedulerConfiguration (`spec.rules`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RulesChoice {
     /// [`Rules::Current`] for the objects of a hub and for objects of a current release, else
@@ -41,10 +41,10 @@ impl RulesChoice {
     /// Every choice.
     pub const ALL: [Self; 3] = [Self::Auto, Self::Documented, Self::Current];
 
-    /// The field of a SchedulerConfiguration's spec.
+    /// The name of the field in the spec of a SchedulerConfiguration.
     pub const FIELD: &'static str = "rules";
 
-    /// The token.
+    /// The choice as a token.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -54,13 +54,14 @@ impl RulesChoice {
         }
     }
 
-    /// The choice with this token.
+    /// The choice with this token; `None` if there is none.
     #[must_use]
     pub fn named(token: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|choice| choice.as_str() == token)
     }
 
-    /// The choice of a stored SchedulerConfiguration.
+    /// The choice in `configuration`, a SchedulerConfiguration; the default if it has none, or an unknown
+    /// one.
     #[must_use]
     pub fn of(configuration: &Value) -> Self {
         let token = configuration["spec"][Self::FIELD].as_str();
@@ -68,9 +69,9 @@ impl RulesChoice {
     }
 }
 
-/// Rules in force, and the reason.
+/// The rules in force, and the reason for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InForce {
+pub struct EffectiveRules {
     /// The rules.
     pub rules: Rules,
     /// Whether the rules are chosen although the objects are of a release with the other rules.
@@ -86,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_configuration_that_does_not_say_leaves_it_to_the_objects() {
+    fn the_choice_is_auto_where_the_configuration_has_no_valid_one() {
         for (spec, choice) in [
             (json!({}), RulesChoice::Auto),
             (json!({"rules": "current"}), RulesChoice::Auto),

@@ -1,13 +1,13 @@
-//! The users of a system's own programs, whose work continues next to Berth's decisions.
+//! The users of a system's own programs, which continue to run beside Berth.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
-/// The field of a SchedulerConfiguration's `spec` that names these users.
+/// The field in the `spec` of a SchedulerConfiguration with the users of the system's own programs.
 pub const FIELD: &str = "systemUsers";
 
-/// Names of users; a trailing `*` matches any rest.
+/// The users of a system's own programs, by name. A `*` at the end of a name stands for any text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SystemUsers(Vec<Arc<str>>);
 
@@ -17,16 +17,16 @@ impl SystemUsers {
         Self(names.into_iter().map(Into::into).collect())
     }
 
-    /// The users that the `spec` of a SchedulerConfiguration names, or the `usual` ones if it names none.
+    /// The users in `spec`, the spec of a SchedulerConfiguration; `defaults` if it does not have the field.
     #[must_use]
-    pub fn of(spec: &Value, usual: &[&str]) -> Self {
+    pub fn of(spec: &Value, defaults: &[&str]) -> Self {
         match spec[FIELD].as_array() {
             Some(named) => Self::new(named.iter().filter_map(Value::as_str)),
-            None => Self::new(usual.iter().copied()),
+            None => Self::new(defaults.iter().copied()),
         }
     }
 
-    /// Adds the missing users of `others`.
+    /// Adds the users of `others` that are missing.
     #[must_use]
     pub fn and(mut self, others: &Self) -> Self {
         let missing = others.0.iter().filter(|name| !self.0.contains(name));
@@ -44,7 +44,7 @@ impl SystemUsers {
         })
     }
 
-    /// The names.
+    /// The names of the users.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|name| &**name)
     }
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_star_stands_for_every_end_of_a_name() {
+    fn a_star_matches_any_end_of_a_name() {
         let users = SystemUsers::new(["system:serviceaccount:a:b", "gardener.cloud:system:seed:*"]);
         assert!(users.includes("system:serviceaccount:a:b"));
         assert!(users.includes("gardener.cloud:system:seed:aws-eu1"));
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_configuration_names_replaces_the_usual_ones() {
+    fn users_in_a_configuration_replace_the_defaults() {
         let usual = ["agent"];
         assert!(SystemUsers::of(&json!({}), &usual).includes("agent"));
         let named = SystemUsers::of(&json!({"systemUsers": ["other"]}), &usual);

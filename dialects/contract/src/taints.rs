@@ -1,4 +1,4 @@
-//! Taints that keep a request from a target, in words and as edits, for every system with taints.
+//! Sentences and remedies for taints that keep a request from a target, for every system with taints.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use berth_apimachinery::{Key, Object};
 use serde_json::{Value, json};
 
 use crate::edit::Edit;
-use crate::remedy::{Remedy, Whose};
+use crate::remedy::{ChangeOwner, Remedy};
 use crate::view::Taint;
 
 /// Highest number of taints that a sentence names.
@@ -26,7 +26,7 @@ impl fmt::Display for Taint {
     }
 }
 
-/// The sentence that `taints` are not tolerated. It names the first ten; if `taints` is empty, it only
+/// The sentence that `taints` are not tolerated. It names the first ten taints; without `taints`, it only
 /// states that a taint is not tolerated.
 #[must_use]
 pub fn untolerated(taints: impl IntoIterator<Item = Taint>) -> String {
@@ -42,13 +42,13 @@ pub fn untolerated(taints: impl IntoIterator<Item = Taint>) -> String {
     }
 }
 
-/// The text of a remedy: to tolerate `taint`.
+/// The text of the remedy that tolerates `taint`.
 #[must_use]
 pub fn tolerate(taint: &Taint) -> String {
     format!("tolerate the taint {taint}")
 }
 
-/// Returns a toleration of `taint` alone, for systems whose tolerations have operators and effects.
+/// Returns a toleration of `taint`, for systems whose tolerations have operators and effects.
 #[must_use]
 pub fn toleration(taint: &Taint) -> Value {
     let mut toleration = json!({"key": taint.key, "operator": "Exists", "effect": taint.effect});
@@ -59,26 +59,26 @@ pub fn toleration(taint: &Taint) -> Value {
     toleration
 }
 
-/// Returns the remedy that removes `taint` from the target `object`, which is at `key` and of `kind`. `place`
-/// is the index of the taint among the entries of `spec.taints` that `counts` accepts.
+/// Returns the remedy that removes `taint` from the target `object`, which is at `key` and of `kind`. `index`
+/// is the index of the taint among the entries of `spec.taints` for which `is_counted` is true.
 #[must_use]
 pub fn removal(
     taint: &Taint,
     (kind, key, object): (&str, Key, &Object),
-    place: usize,
-    counts: impl Fn(&Value) -> bool,
+    index: usize,
+    is_counted: impl Fn(&Value) -> bool,
 ) -> Remedy {
     let text = format!("take the taint {taint} off {kind} {}", key.name);
     let edit = Edit::of(key, object, |target| {
         let Some(taints) = target["spec"]["taints"].as_array_mut() else {
             return;
         };
-        let index = (0..taints.len()).filter(|&at| counts(&taints[at])).nth(place);
-        if let Some(at) = index {
+        let place = (0..taints.len()).filter(|&at| is_counted(&taints[at])).nth(index);
+        if let Some(at) = place {
             taints.remove(at);
         }
     });
-    Remedy::new(Whose::Target, text, edit)
+    Remedy::new(ChangeOwner::Target, text, edit)
 }
 
 #[cfg(test)]
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_toleration_is_of_the_value_where_the_taint_has_one() {
+    fn a_toleration_has_the_value_of_the_taint() {
         let of_value = json!({"key": "gpu", "operator": "Equal", "value": "yes", "effect": "NoSelect"});
         assert_eq!(toleration(&taint("gpu", "yes", "NoSelect")), of_value);
         let of_key = json!({"key": "gpu", "operator": "Exists", "effect": "NoSelect"});
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_taint_that_goes_is_found_among_those_that_count() {
+    fn the_removed_taint_is_found_among_the_counted_taints() {
         let target = json!({
             "apiVersion": "x.example/v1", "kind": "Cluster", "metadata": {"name": "a"},
             "spec": {"taints": [{"key": "special"}, {"key": "gpu"}, {"key": "other"}]},

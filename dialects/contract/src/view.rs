@@ -11,7 +11,7 @@ pub struct Taint {
     pub key: String,
     /// The value, mostly empty.
     pub value: String,
-    /// The effect, empty where the system has none.
+    /// The effect; empty where the system has no effects.
     pub effect: String,
 }
 
@@ -20,26 +20,26 @@ pub struct Taint {
 pub struct Quantities {
     /// Name of the counted resource in the system: `shoots`, `tenancy`, `decisions`.
     pub name: &'static str,
-    /// Used amount.
+    /// The used amount.
     pub used: i64,
-    /// Allowed amount; `None` is unlimited.
+    /// The allowed amount; `None` for no limit.
     pub limit: Option<i64>,
 }
 
-/// One target.
+/// The view of one target.
 #[derive(Clone, Debug)]
 pub struct TargetView {
     /// The cluster-like object of the target.
     pub object: Arc<Object>,
     /// The system's own name of the cluster.
     pub cluster_name: Arc<str>,
-    /// Status of the Ready condition, whether the target can be used: `True`, `False` or `Unknown`.
+    /// The status of the Ready condition: `True`, `False` or `Unknown`.
     pub ready: &'static str,
     /// The reason token of the Ready condition, CamelCase.
     pub ready_reason: &'static str,
-    /// The sentence of the Ready condition.
+    /// The message of the Ready condition.
     pub ready_message: String,
-    /// Whether new demands are kept away: the target is cordoned, invisible or leaving.
+    /// Whether the target accepts no new demands: it is cordoned, invisible or leaving.
     pub cordoned: bool,
     /// The taints.
     pub taints: Vec<Taint>,
@@ -49,12 +49,12 @@ pub struct TargetView {
     pub region: String,
     /// The availability zones, where the system has them; several are joined by commas.
     pub zone: String,
-    /// The infrastructure provider in the system's spelling, where it has one.
+    /// The infrastructure provider in the system's spelling, where the system names one.
     pub provider: String,
     /// The labels that scheduling uses.
     pub labels: Labels,
-    /// Sentences about problems other than readiness: objects that are not synced to the target, or that it
-    /// does not release.
+    /// Sentences about problems other than readiness: objects that are not synced to the target, or that the
+    /// target does not release.
     pub warnings: Vec<String>,
     /// Next time at which this view may change without a write.
     pub due_at: Option<Timestamp>,
@@ -71,7 +71,7 @@ pub enum Phase {
     Partial,
     /// The demand is not bound, and the scheduler would find no place.
     Unschedulable,
-    /// The demand cannot be understood; the clusters of an earlier spec stay.
+    /// The demand is malformed; clusters by an earlier spec stay bound.
     Invalid,
     /// The demand is being deleted and still bound.
     Releasing,
@@ -80,7 +80,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// The token.
+    /// The phase as a token.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -100,7 +100,7 @@ impl Phase {
 pub struct Amount {
     /// The name of the divided resource, in lower case as in columns: `replicas`.
     pub name: &'static str,
-    /// Wanted amount.
+    /// The wanted amount.
     pub wanted: i64,
     /// The sum of the amounts of all places, without places that the demand is leaving.
     pub placed: i64,
@@ -115,7 +115,7 @@ pub struct PlacedCluster {
     pub reason: String,
     /// The score stored with the decision, where there is one.
     pub score: Option<i64>,
-    /// The state, as the system names it; empty where it names none.
+    /// The state, by the system's own name; empty where the system names none.
     pub state: String,
     /// The amount, where the system divides one among clusters.
     pub amount: Option<i64>,
@@ -124,30 +124,30 @@ pub struct PlacedCluster {
     pub leaving: bool,
 }
 
-/// State of a demand, read from the objects alone.
+/// The view of one demand, read from the objects alone.
 #[derive(Clone, Debug)]
 pub struct DemandView {
     /// The placeable object.
     pub object: Arc<Object>,
     /// The kind of the placeable object.
     pub kind: &'static str,
-    /// The phase. It is `Pending` for every unbound demand; the caller finds out whether it is
-    /// `Unschedulable` or `Invalid`. It is `Invalid` for a bound demand that seems to be malformed, which
-    /// the caller verifies.
+    /// The phase, as far as the objects show it. For an unbound demand, it is `Pending`: the caller decides
+    /// whether it is `Unschedulable` or `Invalid`. For a bound demand that seems to be malformed, it is
+    /// `Invalid`, which the caller has to verify.
     pub phase: Phase,
     /// The places of the demand, by cluster name.
     pub placed: Vec<PlacedCluster>,
     /// The requested number of places, where the request states one.
     pub wanted: Option<i64>,
-    /// The amount that is divided among its places, where the system divides.
+    /// The amount that is divided among the places of the demand, where the system divides one.
     pub amount: Option<Amount>,
 }
 
 impl DemandView {
-    /// The phase by the number of places and by their amount. Places that the demand is leaving do not
+    /// The phase by the number of places and by the divided amount. Places that the demand is leaving do not
     /// count.
     #[must_use]
-    pub fn by_number(&self) -> Phase {
+    pub fn phase_by_count(&self) -> Phase {
         let place_count = self.placed.iter().filter(|place| !place.leaving).count();
         let place_count = i64::try_from(place_count).unwrap_or(i64::MAX);
         match self.wanted {
@@ -159,8 +159,8 @@ impl DemandView {
     }
 }
 
-/// The name of an infrastructure provider in one spelling for all systems: in lower case, as the short name
-/// that most of them use.
+/// The name of an infrastructure provider in one spelling for all systems: in lower case, and in the short
+/// form that most systems use.
 #[must_use]
 pub fn provider(name: &str) -> String {
     let name = name.to_lowercase();
@@ -174,7 +174,7 @@ pub fn provider(name: &str) -> String {
 
 /// An object that could not be read and is not in the inventory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unusable {
+pub struct UnusableObject {
     /// Key of the object.
     pub key: Key,
     /// Description of the problem.

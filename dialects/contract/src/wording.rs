@@ -1,26 +1,28 @@
-//! Wordings of conditions. Another controller may word the same condition differently, and two controllers
-//! that overwrite each other's messages would never stop. So only type, status and reason of a condition
-//! count.
+//! Comparison of condition messages. Another controller may word the same condition differently, and two
+//! controllers that overwrite each other's messages would never stop. Therefore a message by another
+//! controller is kept if type, status and reason of the condition are correct.
 
-/// The beginnings of the sentences that a dialect writes in conditions; `#` matches a number, `*` a word.
+/// The sentences that a dialect writes in conditions, by their beginnings; `#` stands for a number, `*` for a
+/// word.
 #[derive(Clone, Copy, Debug)]
 pub struct Sentences(pub &'static [&'static str]);
 
 impl Sentences {
-    /// Whether `known`, the message of an otherwise correct condition, is kept instead of `ours`: it is
-    /// equal to `ours`, or another program's text. An earlier sentence of the dialect is replaced.
+    /// Whether `known`, the message of an otherwise correct condition, is kept in place of `ours`: it is
+    /// equal to `ours`, or not a sentence of the dialect. Other sentences of the dialect are replaced by
+    /// `ours`.
     #[must_use]
-    pub fn leave(self, known: &str, ours: &str) -> bool {
+    pub fn keeps(self, known: &str, ours: &str) -> bool {
         debug_assert!(
-            ours.is_empty() || self.has(ours),
-            "no beginning of the dialect's sentences is that of {ours:?}"
+            ours.is_empty() || self.matches(ours),
+            "the dialect's list of sentences has no beginning of {ours:?}"
         );
-        known == ours || !self.has(known)
+        known == ours || !self.matches(known)
     }
 
     /// Whether `text` begins like one of the sentences.
     #[must_use]
-    pub fn has(self, text: &str) -> bool {
+    pub fn matches(self, text: &str) -> bool {
         self.0.iter().any(|beginning| begins(text, beginning))
     }
 }
@@ -58,7 +60,7 @@ mod tests {
     ]);
 
     #[test]
-    fn whatever_is_not_ours_stays() {
+    fn messages_of_other_programs_are_kept() {
         for ours in [
             "every cluster decision is scheduled",
             "found 2 clusters, every one that fits",
@@ -72,14 +74,14 @@ mod tests {
                 "cluster a/b is there",
                 "cluster  is gone",
             ] {
-                assert!(OURS.leave(theirs, ours), "{theirs}");
+                assert!(OURS.keeps(theirs, ours), "{theirs}");
             }
-            assert!(OURS.leave(ours, ours));
+            assert!(OURS.keeps(ours, ours));
         }
     }
 
     #[test]
-    fn whatever_sentence_of_ours_is_stored_the_newest_replaces_it() {
+    fn the_newest_sentence_replaces_stored_sentences_of_the_dialect() {
         let ours = [
             "every cluster decision is scheduled",
             "2 cluster decisions unscheduled",
@@ -92,7 +94,7 @@ mod tests {
         ];
         for stored in ours {
             for newest in ours {
-                assert_eq!(OURS.leave(stored, newest), stored == newest, "{stored}, {newest}");
+                assert_eq!(OURS.keeps(stored, newest), stored == newest, "{stored}, {newest}");
             }
         }
     }

@@ -4,13 +4,13 @@ use berth_apimachinery::selector::{Requirement, Selector};
 use berth_scheduling::{Ix, Reason};
 
 use crate::decision::Decision;
-use crate::rules::InForce;
+use crate::rules::EffectiveRules;
 use crate::view::Amount;
 
-/// The number of steps of a refusal that no edit lifts, such as one for the location of a target.
+/// The number of steps of a refusal that no edit lifts, such as a refusal for the location of the target.
 pub const FINAL: usize = 3;
 
-/// Words of a dialect about its decisions.
+/// The texts of a dialect about decisions.
 pub trait Words {
     /// The names of the filters, by [`berth_scheduling::Rejection::plugin`].
     fn filters(&self) -> &'static [&'static str];
@@ -21,15 +21,15 @@ pub trait Words {
     /// The sentence of a refusal in `decision`.
     fn sentence(&self, decision: &Decision, candidate: Ix, plugin: u16, reason: Reason) -> String;
 
-    /// A number for the part of [`Words::sentence`] that depends on the candidate itself. Within one
-    /// decision, two refusals with the same `plugin`, `reason` and number have the same sentence. `None`
-    /// where the dialect does not know.
+    /// A number that groups refusals with equal sentences: two refusals in `decision` with the same `plugin`,
+    /// `reason` and number have the same [`Words::sentence`]. `None` where the sentence may differ for each
+    /// candidate.
     fn alike(&self, _decision: &Decision, _candidate: Ix, _plugin: u16, _reason: Reason) -> Option<u32> {
         None
     }
 
-    /// The filter whose refusal means that a target is out of scope. Such a target is listed last, and
-    /// counted for that reason alone. `None` where all targets are in scope.
+    /// The filter whose refusal means that a target is out of scope. Such a target is listed last, and other
+    /// refusals of the target are not counted. `None` where all targets are in scope.
     fn scope(&self) -> Option<u16> {
         None
     }
@@ -39,25 +39,25 @@ pub trait Words {
         ["cluster", "clusters"]
     }
 
-    /// The labels that `filter` requires of every target, if it tests nothing else. `None` for other
-    /// filters.
+    /// The labels that `filter` requires of every target, if it only tests labels. `None` for other filters.
     fn asked_labels<'a>(&'a self, _decision: &'a Decision, _filter: u16) -> Option<&'a Selector> {
         None
     }
 
-    /// The value of a label of [`Words::asked_labels`] on `candidate`; `None` where it has no such label.
+    /// The value of the label `key` on `candidate`, for keys in [`Words::asked_labels`]; `None` if the
+    /// candidate does not have the label.
     fn label(&self, _candidate: Ix, _key: &str) -> Option<&str> {
         None
     }
 
-    /// The targets whose labels meet `asked`, as bits: the lowest bit of the first word is the first target.
-    /// `None` where the caller has to compare each target's labels ([`Words::label`]).
+    /// The targets whose labels meet `asked`, as bits: the lowest bit of the first word belongs to the first
+    /// target. `None` where the caller has to compare the labels of each target ([`Words::label`]).
     fn meeting(&self, _asked: &Requirement) -> Option<Vec<u64>> {
         None
     }
 
-    /// Number of changes that lift a refusal for `reason`: [`FINAL`] for refusals that no edit lifts,
-    /// such as those for the region of a target, or for its deletion.
+    /// Number of changes that lift a refusal for `reason`; [`FINAL`] for refusals that no edit lifts, such as
+    /// refusals for the region of a target, or for the deletion of a target.
     fn steps(&self, _reason: Reason) -> usize {
         1
     }
@@ -67,15 +67,15 @@ pub trait Words {
         None
     }
 
-    /// Reason why a score of the feasible `candidate` is not a measured value; `None` where it is measured.
+    /// The reason why a score of the feasible `candidate` is not a measured value; `None` if it is measured.
     /// `scorer` is an index in [`Decision::scorers`].
     fn score_message(&self, _decision: &Decision, _candidate: Ix, _scorer: u16) -> Option<String> {
         None
     }
 
-    /// The rules of decisions, where the system's current release differs from the documentation that Berth
+    /// The rules in force, where the system's newest release differs from the documentation that Berth
     /// follows.
-    fn rules_in_force(&self) -> Option<InForce> {
+    fn rules_in_force(&self) -> Option<EffectiveRules> {
         None
     }
 
@@ -85,23 +85,23 @@ pub trait Words {
         Vec::new()
     }
 
-    /// An intended difference (docs/systems, "Differences from upstream") by which the system's own
+    /// The intended difference (docs/systems, "Differences from upstream") for which the system's own
     /// scheduler may choose otherwise than `decision`: a clause such as `OCM looks at scores that expire at
-    /// the next event`. `None` where the two should agree.
+    /// the next event`. `None` where both schedulers should agree.
     fn known_difference(&self, _decision: &Decision) -> Option<&'static str> {
         None
     }
 
-    /// The amount that `decision` divides among the picked clusters, where it divides one; `placed` is the
-    /// sum of their parts.
+    /// The amount that `decision` divides among the picked clusters, where the system divides one; `placed`
+    /// is the sum of the parts of the picked clusters.
     fn amount(&self, _decision: &Decision) -> Option<Amount> {
         None
     }
 
-    /// The token and sentence for a feasible candidate that has this `rank` (from 1) and is not picked.
+    /// Token and sentence of the reason why a feasible `candidate`, with this `rank` (from 1), is not picked.
     fn not_picked(&self, decision: &Decision, candidate: Ix, rank: Option<usize>) -> (&'static str, String);
 
-    /// The one-line summary of a decision: `2 of 5 seeds feasible; picked eu-1`.
+    /// The summary of a decision in one line, such as `2 of 5 seeds feasible; picked eu-1`.
     fn message(&self, decision: &Decision) -> String;
 
     /// The conditions as the system itself would report them, as JSON condition objects.

@@ -2,7 +2,7 @@
 
 use berth_scheduling::Reason;
 
-use crate::eligibility::Ineligible;
+use crate::eligibility::IneligibilityReason;
 
 berth_scheduling::filters! {
     /// At least one required term matches.
@@ -11,8 +11,8 @@ berth_scheduling::filters! {
     }
     /// The cluster is eligible (docs/systems/fleet.md, "Eligibility").
     ClusterEligibility = "ClusterEligibility" {
-        /// The cluster is not eligible. The detail is the number of an [`Ineligible`], whose name is the
-        /// token.
+        /// The cluster is not eligible. The detail is the number of an [`IneligibilityReason`], whose name is
+        /// the token.
         NotEligible = "NotEligible",
     }
     /// The cluster has the namespace of a ResourcePlacement.
@@ -35,15 +35,16 @@ berth_scheduling::filters! {
     }
     /// The check of named clusters, which runs instead of the others.
     PickFixed = "PickFixed" {
-        /// A named cluster does not exist. This reason only occurs with names, since there is no candidate.
+        /// A named cluster does not exist. Such a cluster is no candidate, so a decision reports this reason
+        /// with the name of the cluster, and never as the refusal of a candidate.
         NotFound = "NotFound",
         NotNamed = "NotEligible",
-        /// A named cluster is not eligible. The detail is the number of an [`Ineligible`].
+        /// A named cluster is not eligible. The detail is the number of an [`IneligibilityReason`].
         NamedIneligible = "NotEligible",
     }
 }
 
-/// The token of a reason.
+/// The token of `reason`.
 pub(crate) fn token(reason: Reason) -> &'static str {
     let code = Code::of_reason(reason);
     match code {
@@ -59,36 +60,36 @@ pub(crate) fn token(reason: Reason) -> &'static str {
     }
 }
 
-impl Ineligible {
-    /// Returns the reason with `code`, and with this [`Ineligible`] as its detail.
+impl IneligibilityReason {
+    /// Returns the reason with `code`, and with this [`IneligibilityReason`] as its detail.
     pub(crate) fn with(self, code: Code) -> Reason {
         code.with(self.number().into())
     }
 }
 
-/// The [`Ineligible`] in the detail of `reason`.
-pub(crate) fn ineligible(reason: Reason) -> Ineligible {
+/// The [`IneligibilityReason`] in the detail of `reason`.
+pub(crate) fn ineligible(reason: Reason) -> IneligibilityReason {
     let [.., high, low] = reason.detail.to_be_bytes();
-    Ineligible::of(u16::from_be_bytes([high, low]))
+    IneligibilityReason::of(u16::from_be_bytes([high, low]))
 }
 
 /// Whether `reason` means that the cluster is leaving the fleet, which no edit lifts.
 pub(crate) fn is_leaving(reason: Reason) -> bool {
     matches!(Code::of_reason(reason), Code::NotEligible | Code::NamedIneligible)
-        && ineligible(reason) == Ineligible::Leaving
+        && ineligible(reason) == IneligibilityReason::Leaving
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Code, Plugin, ineligible, token};
-    use crate::eligibility::Ineligible;
+    use crate::eligibility::IneligibilityReason;
 
     #[test]
     fn the_pages_name_every_filter_and_reason() {
         berth_dialect_testing::documented(
             "fleet",
             Plugin::ALL.map(|plugin| match plugin {
-                Plugin::ClusterEligibility => (plugin.name(), &Ineligible::NAMES[..]),
+                Plugin::ClusterEligibility => (plugin.name(), &IneligibilityReason::NAMES[..]),
                 Plugin::ClusterAffinity
                 | Plugin::NamespaceAffinity
                 | Plugin::TaintToleration
@@ -100,8 +101,8 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_keeps_why_a_cluster_is_not_eligible() {
-        for why in Ineligible::ALL {
+    fn a_reason_has_the_ineligibility_as_its_detail() {
+        for why in IneligibilityReason::ALL {
             let by_filter = why.with(Code::NotEligible);
             assert_eq!((ineligible(by_filter), token(by_filter)), (why, why.name()));
             let by_name = why.with(Code::NamedIneligible);

@@ -1,7 +1,7 @@
 //! All clusters as columns, in name order: the input of filters and scorers.
 //!
-//! Columns are built at the first read after clusters were added or removed, and then updated in place. They
-//! are shared with older snapshots until one of them changes.
+//! Columns are built at the first read after clusters were added or removed, and then updated in place.
+//! Snapshots share a column until it changes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::eligibility::EligibilityReports;
 use crate::fleet::cluster::{Amount, Cluster};
 use crate::kind::Taint;
 
-/// All clusters as columns.
+/// The columns of all clusters.
 #[derive(Clone, Debug)]
 pub(crate) struct Columns {
     /// The clusters, in name order.
@@ -22,22 +22,22 @@ pub(crate) struct Columns {
     index: Arc<HashMap<Arc<str>, Ix>>,
     /// The labels.
     pub(crate) labels: Labels,
-    /// The reports for eligibility, which change with every heartbeat.
-    pub(crate) standings: imbl::Vector<EligibilityReports>,
-    /// The list of taints of each cluster, as its number in `taint_lists`.
+    /// The reports from which eligibility follows; they change with every heartbeat.
+    pub(crate) eligibility_reports: imbl::Vector<EligibilityReports>,
+    /// The list of taints of each cluster, as the number of the list in `taint_lists`.
     pub(crate) taints: Arc<Vec<u32>>,
-    /// The distinct lists of taints; the empty one is number 0.
+    /// The distinct lists of taints; the empty list has the number 0.
     pub(crate) taint_lists: Arc<TaintLists>,
     /// The properties, by name.
     properties: ByName<Amount>,
     /// The values of properties that are not quantities, by name.
-    unreadable: ByName<Arc<str>>,
+    non_quantities: ByName<Arc<str>>,
 }
 
-/// Values by name and cluster.
+/// Values by the name of the property and by cluster.
 type ByName<V> = imbl::HashMap<Arc<str>, imbl::OrdMap<Ix, V>>;
 
-/// Collects the values of clusters by name of the property.
+/// Collects the values of all clusters by the name of the property.
 fn by_name<'a, V: Clone + 'a>(rows: impl Iterator<Item = &'a BTreeMap<Arc<str>, V>>) -> ByName<V> {
     let mut columns: HashMap<Arc<str>, Vec<(Ix, V)>> = HashMap::new();
     for (candidate, row) in (0..).zip(rows) {
@@ -52,8 +52,8 @@ fn by_name<'a, V: Clone + 'a>(rows: impl Iterator<Item = &'a BTreeMap<Arc<str>, 
         .collect()
 }
 
-/// Updates `columns` from the former to the present values of `candidate`.
-fn change<V: Clone + PartialEq>(
+/// Updates `columns` from the `old` to the `new` values of `candidate`.
+fn update_values<V: Clone + PartialEq>(
     columns: &mut ByName<V>,
     candidate: Ix,
     old: &BTreeMap<Arc<str>, V>,
@@ -80,10 +80,12 @@ fn change<V: Clone + PartialEq>(
 pub(crate) struct TaintLists {
     /// The lists, by number.
     pub(crate) lists: Vec<Arc<[Taint]>>,
+    /// The number of each list.
     numbers: HashMap<Arc<[Taint]>, u32>,
 }
 
 impl TaintLists {
+    /// The number of `list`, which is assigned when the list is seen for the first time.
     fn number(&mut self, list: &Arc<[Taint]>) -> u32 {
         if let Some(&known) = self.numbers.get(list) {
             return known;
@@ -105,11 +107,11 @@ impl Columns {
         let mut columns = Self {
             index: Arc::new(index.collect()),
             labels: Labels::build(rows.iter().map(|row| row.labels())),
-            standings: rows.iter().map(|row| row.standing).collect(),
+            eligibility_reports: rows.iter().map(|row| row.eligibility).collect(),
             taints: Arc::default(),
             taint_lists: Arc::default(),
             properties: by_name(rows.iter().map(|row| &row.properties)),
-            unreadable: by_name(rows.iter().map(|row| &row.unreadable)),
+            non_quantities: by_name(rows.iter().map(|row| &row.non_quantities)),
             rows: rows.into_iter().collect(),
         };
         columns.number_taints();
@@ -145,14 +147,14 @@ impl Columns {
     }
 
     /// The clusters whose value of the property `name` is not a quantity, each with the value.
-    pub(crate) fn unreadable(&self, name: &str) -> impl Iterator<Item = (Ix, &str)> {
-        let column = self.unreadable.get(name).into_iter().flatten();
+    pub(crate) fn non_quantities(&self, name: &str) -> impl Iterator<Item = (Ix, &str)> {
+        let column = self.non_quantities.get(name).into_iter().flatten();
         column.map(|(&candidate, value)| (candidate, &**value))
     }
 
     /// Whether any cluster has the property `name` with a value that is not a quantity.
-    pub(crate) fn has_unreadable(&self, name: &str) -> bool {
-        self.unreadable.contains_key(name)
+    pub(crate) fn has_non_quantities(&self, name: &str) -> bool {
+        self.non_quantities.contains_key(name)
     }
 
     /// Updates the row of an existing cluster.
@@ -163,19 +165,24 @@ impl Columns {
         let place = candidate as usize;
         let old = self.rows.set(place, Arc::clone(row));
         self.labels.change(candidate, old.labels(), row.labels());
-        if old.standing != row.standing {
-            self.standings.set(place, row.standing);
+        if old.eligibility != row.eligibility {
+            self.eligibility_reports.set(place, row.eligibility);
         }
         if old.taints != row.taints {
             let number = Arc::make_mut(&mut self.taint_lists).number(&row.taints);
             Arc::make_mut(&mut self.taints)[place] = number;
-            // Lists that no cluster has any more are dropped from time to time, since taints may change for
-            // ever.
+            // Lists that no cluster has any more are dropped from time to time, since taints may change
+            // without end.
             if self.taint_lists.lists.len() > 2 * self.rows.len() + 64 {
                 self.number_taints();
             }
         }
-        change(&mut self.properties, candidate, &old.properties, &row.properties);
-        change(&mut self.unreadable, candidate, &old.unreadable, &row.unreadable);
+        update_values(&mut self.properties, candidate, &old.properties, &row.properties);
+        update_values(
+            &mut self.non_quantities,
+            candidate,
+            &old.non_quantities,
+            &row.non_quantities,
+        );
     }
 }

@@ -15,16 +15,16 @@ use crate::eligibility::Limits;
 /// KubeFleet has no configuration file: these are options of its scheduler.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-struct Form {
+struct Settings {
     /// Age of a member's last heartbeat above which no resources are placed on the member: a positive
-    /// duration such as 300s or 1h30m. Members send one every 60s by default.
+    /// duration such as 300s or 1h30m. Members send a heartbeat every 60s by default.
     cluster_heartbeat_check_timeout: String,
     /// Time for which a member may be unhealthy until no resources are placed on it: a positive duration
     /// such as 300s or 1h30m.
     cluster_health_check_timeout: String,
 }
 
-impl Default for Form {
+impl Default for Settings {
     fn default() -> Self {
         Self {
             cluster_heartbeat_check_timeout: "5m".to_owned(),
@@ -33,38 +33,41 @@ impl Default for Form {
     }
 }
 
+/// The field with the age of the last heartbeat.
 const HEARTBEAT: &str = "clusterHeartbeatCheckTimeout";
+/// The field with the time of bad health.
 const HEALTH: &str = "clusterHealthCheckTimeout";
 
 /// The schema of the settings.
-pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::part::<Form>);
+pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::part::<Settings>);
 
-/// Reads `spec`, which is at `path`; absent fields have their defaults.
+/// Reads `spec`, the dialect's part of a SchedulerConfiguration at `path`. Absent fields have defaults.
 ///
 /// # Errors
-/// All errors in `spec`, with paths.
+/// All errors in `spec`, with the paths of the fields.
 pub(crate) fn read(spec: Option<&Value>, path: &str) -> Result<Limits, Vec<FieldError>> {
-    let mut form = SCHEMA.read::<Form>(spec.unwrap_or(&Value::Null), path);
-    let Form {
+    let mut settings = SCHEMA.read::<Settings>(spec.unwrap_or(&Value::Null), path);
+    let Settings {
         cluster_heartbeat_check_timeout: heartbeat,
         cluster_health_check_timeout: health,
-    } = form.value.clone();
+    } = settings.value.clone();
     let limits = Limits {
-        heartbeat: form.positive_duration(HEARTBEAT, &heartbeat),
-        health: form.positive_duration(HEALTH, &health),
+        heartbeat: settings.positive_duration(HEARTBEAT, &heartbeat),
+        health: settings.positive_duration(HEALTH, &health),
     };
-    form.finish(|_| limits)
+    settings.finish(|_| limits)
 }
 
 /// The default interval of members' heartbeats (docs/systems/fleet.md, "Configuration").
 const HEARTBEAT_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
 
-/// Warnings about values that are valid in `spec` but surely not intended: sentences that name the field
-/// below `path`.
+/// Warnings about values in `spec` that are valid but surely not intended: sentences that begin with the path
+/// of the field, below `path`.
 pub(crate) fn warnings(spec: &Value, path: &str) -> Vec<String> {
     match read(Some(spec), path) {
         Ok(limits) if limits.heartbeat <= HEARTBEAT_INTERVAL => vec![format!(
-            "{}: members send a heartbeat every 60s by default, so that they will seem to be gone again and again",
+            "{}: members send a heartbeat every 60s by default, so that members would repeatedly be refused as \
+             HeartbeatStale: set a longer time",
             below(path, HEARTBEAT)
         )],
         _ => Vec::new(),
@@ -87,20 +90,20 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_that_no_heartbeat_keeps_is_warned_of() {
+    fn a_limit_below_the_heartbeat_interval_has_a_warning() {
         let warnings = |limit: &str| warnings(&json!({"clusterHeartbeatCheckTimeout": limit}), "spec.fleet");
         assert_eq!(
             warnings("60s"),
             [
-                "spec.fleet.clusterHeartbeatCheckTimeout: members send a heartbeat every 60s by default, so that they will \
-              seem to be gone again and again"
+                "spec.fleet.clusterHeartbeatCheckTimeout: members send a heartbeat every 60s by default, so that \
+                 members would repeatedly be refused as HeartbeatStale: set a longer time"
             ]
         );
         assert!(warnings("61s").is_empty() && warnings("soon").is_empty());
     }
 
     #[test]
-    fn every_mistake_is_told_with_its_path() {
+    fn every_error_has_its_path() {
         let spec =
             json!({"clusterHeartbeatCheckTimeout": "soon", "clusterHealthCheckTimeout": 5, "workers": 1});
         let errors = read(Some(&spec), "spec.fleet").unwrap_err();

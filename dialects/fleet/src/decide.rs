@@ -1,5 +1,5 @@
-//! One decision: the kept bindings, the picked clusters, and the released bindings (docs/systems/fleet.md,
-//! "Policy snapshots" to "What is written").
+//! The decision on one placement: kept bindings, picked clusters and released bindings, and the plan of the
+//! writes (docs/systems/fleet.md, "Policy snapshots" to "What is written").
 
 mod classify;
 mod readable;
@@ -12,17 +12,18 @@ mod tests;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use berth_dialect_contract::{Action, Ask, BindingChange, ChoiceRefusal, Current, Decision, Outcome};
+use berth_dialect_contract::{Action, Ask, BindingChange, ChoiceRefusal, CurrentPlace, Decision, Outcome};
 use berth_scheduling::{Ix, PipelineOutcome};
 
 use crate::code::{Code, Plugin};
+use crate::columns::Columns;
 use crate::detail::Detail;
 use crate::fleet::Fleet;
-use crate::fleet::record::{Hold, PlacementRecord};
+use crate::fleet::record::{BindingPhase, BindingRecord, PlacementRecord};
+use crate::fulfilment::PolicyFulfilment;
 use crate::kind::{ClusterDecision, State};
-use crate::plan::{Plan, SnapshotPlan, Step};
+use crate::plan::{BindingStep, Plan, SnapshotPlan};
 use crate::policy::{Mode, Policy};
-use crate::satisfied::PolicyFulfilment;
 use classify::Classes;
 use selection::Selection;
 
@@ -33,23 +34,23 @@ pub(crate) fn decide(
     ask: &Ask<'_>,
 ) -> Result<Decision, ChoiceRefusal> {
     if record.deleting() {
-        return Ok(released(fleet, record, ask));
+        return Ok(release_decision(fleet, record, ask));
     }
     match record.policy.as_ref() {
-        Ok(policy) => judge(fleet, record, policy, ask),
+        Ok(policy) => decide_by_policy(fleet, record, policy, ask),
         Err(problem) => {
             let problem = format!("the policy cannot be understood: {problem}");
-            Ok(invalid(fleet, record, ask, "PlacementInvalid", &problem))
+            Ok(invalid_decision(fleet, record, ask, "PlacementInvalid", &problem))
         }
     }
 }
 
-/// The clusters to which the placement is bound, by name. Each cluster is listed once, including released
-/// clusters that are not cleaned up yet.
-fn current(fleet: &Fleet, ask: &Ask<'_>) -> Vec<Current> {
-    let places = fleet.places_of(ask.demand).into_iter();
+/// The clusters to which the placement is bound, by name, each once. Released clusters that are not cleaned
+/// up yet are included.
+fn current_places(fleet: &Fleet, ask: &Ask<'_>) -> Vec<CurrentPlace> {
+    let places = fleet.bindings_by_cluster(ask.demand).into_iter();
     places
-        .map(|binding| Current {
+        .map(|binding| CurrentPlace {
             cluster_name: Arc::clone(&binding.cluster),
             state: binding.state.as_str(),
             amount: None,
@@ -57,26 +58,19 @@ fn current(fleet: &Fleet, ask: &Ask<'_>) -> Vec<Current> {
         .collect()
 }
 
-/// Changes for the clusters that are released when the scheduler removes its finalizer, without clusters that
+/// The changes for clusters whose bindings go when the scheduler removes its finalizer, without clusters that
 /// are in `changes` already.
 fn released_clusters(fleet: &Fleet, ask: &Ask<'_>, changes: &[BindingChange]) -> Vec<BindingChange> {
     let named: HashSet<&str> = changes.iter().map(|change| &*change.cluster_name).collect();
-    let places = fleet.places_of(ask.demand).into_iter();
+    let places = fleet.bindings_by_cluster(ask.demand).into_iter();
     places
-        .filter(|binding| binding.hold() == Hold::Released && !named.contains(&*binding.cluster))
-        .map(|binding| BindingChange {
-            action: Action::Unbind,
-            cluster_name: Arc::clone(&binding.cluster),
-            from: binding.state.as_str(),
-            to: "",
-            amount_from: None,
-            amount_to: None,
-        })
+        .filter(|binding| binding.phase() == BindingPhase::Released && !named.contains(&*binding.cluster))
+        .map(|binding| change(Action::Unbind, &binding.cluster, binding.state.as_str(), ""))
         .collect()
 }
 
-/// A decision without a run of the pipeline.
-fn unjudged(
+/// A decision with `outcome` and `reason`, without a run of the pipeline and without changes.
+fn base_decision(
     fleet: &Fleet,
     record: &PlacementRecord,
     ask: &Ask<'_>,
@@ -92,7 +86,7 @@ fn unjudged(
         amounts: Vec::new(),
         scorers: Vec::new(),
         unknown: Vec::new(),
-        current: current(fleet, ask),
+        current: current_places(fleet, ask),
         changes: Vec::new(),
         fences: Vec::new(),
         // The passage of time alone moves no placed resource, and makes no cluster eligible
@@ -103,51 +97,47 @@ fn unjudged(
     }
 }
 
-fn changes(
-    current: &[Current],
+/// One change by `action` for each of the `current` places; `to` returns the new state for the present state.
+fn changes_of_all(
+    current: &[CurrentPlace],
     action: Action,
     to: impl Fn(&'static str) -> &'static str,
 ) -> Vec<BindingChange> {
-    let change = |entry: &Current| BindingChange {
-        action,
-        cluster_name: Arc::clone(&entry.cluster_name),
-        from: entry.state,
-        to: to(entry.state),
-        amount_from: None,
-        amount_to: None,
-    };
-    current.iter().map(change).collect()
+    let places = current.iter();
+    places
+        .map(|place| change(action, &place.cluster_name, place.state, to(place.state)))
+        .collect()
 }
 
 /// The decision on a placement that is being deleted, which releases all its clusters.
-fn released(fleet: &Fleet, record: &PlacementRecord, ask: &Ask<'_>) -> Decision {
-    let decision = unjudged(fleet, record, ask, Outcome::Released, "Terminating");
+fn release_decision(fleet: &Fleet, record: &PlacementRecord, ask: &Ask<'_>) -> Decision {
+    let decision = base_decision(fleet, record, ask, Outcome::Released, "Terminating");
     let detail = Detail {
         released: Some(fleet.bindings_of(ask.demand).cloned().collect()),
         ..Detail::default()
     };
     Decision {
-        changes: changes(&decision.current, Action::Unbind, |_| ""),
+        changes: changes_of_all(&decision.current, Action::Unbind, |_| ""),
         detail: Box::new(detail),
         ..decision
     }
 }
 
-/// The decision where a stored policy is malformed, or has values that cannot be compared: all bindings
-/// stay.
-fn invalid(
+/// The decision on a placement whose policy is malformed or compares values that are not quantities: all
+/// bindings stay. `problem` is a sentence for the report.
+fn invalid_decision(
     fleet: &Fleet,
     record: &PlacementRecord,
     ask: &Ask<'_>,
     reason: &'static str,
     problem: &str,
 ) -> Decision {
-    let decision = unjudged(fleet, record, ask, Outcome::Invalid, reason);
+    let decision = base_decision(fleet, record, ask, Outcome::Invalid, reason);
     let detail = Detail {
         problem: Some(problem.to_owned()),
         ..Detail::default()
     };
-    let mut kept_changes = changes(&decision.current, Action::Keep, |state| state);
+    let mut kept_changes = changes_of_all(&decision.current, Action::Keep, |state| state);
     kept_changes.retain(|change| change.from != State::Unscheduled.as_str());
     Decision {
         changes: kept_changes,
@@ -156,23 +146,24 @@ fn invalid(
     }
 }
 
-fn judge(
+/// Decides a placement whose policy could be parsed.
+fn decide_by_policy(
     fleet: &Fleet,
     record: &PlacementRecord,
     policy: &Policy,
     ask: &Ask<'_>,
 ) -> Result<Decision, ChoiceRefusal> {
     let columns = fleet.columns();
-    let snapshot = SnapshotPlan::make(fleet, record, ask.demand);
+    let snapshot = SnapshotPlan::new(fleet, record, ask.demand);
     let classes = Classes::of(fleet, columns, ask.demand, snapshot.name());
     if let Some(problem) = readable::problem(policy, columns, &classes) {
-        return Ok(invalid(fleet, record, ask, "PropertyInvalid", &problem));
+        return Ok(invalid_decision(fleet, record, ask, "PropertyInvalid", &problem));
     }
     let selection = select::select(fleet, columns, policy, &classes, ask)?;
     let cluster_decisions = cluster_decisions(policy, &selection, ask);
     let (steps, mut changes) = steps(&classes, &selection, &cluster_decisions, columns);
     changes.extend(released_clusters(fleet, ask, &changes));
-    let satisfied = PolicyFulfilment::of(policy, &selection, columns);
+    let fulfilment = PolicyFulfilment::of(policy, &selection, columns);
     let listed = status::listed(
         fleet,
         ask.demand,
@@ -182,13 +173,13 @@ fn judge(
         &cluster_decisions,
     );
     let plan = Plan {
-        status: status::changes(&snapshot, &listed, &satisfied, record).then_some(listed),
-        placement_status: status::placement_changes(record, &satisfied),
+        status: status::snapshot_changes(&snapshot, &listed, &fulfilment, record).then_some(listed),
+        condition_changes: status::placement_changes(record, &fulfilment),
         snapshot,
         steps,
     };
     let bound = !selection.solved.picked.is_empty();
-    let (outcome, reason) = outcome(policy, &satisfied, &changes, bound, plan.writes());
+    let (outcome, reason) = outcome(policy, &fulfilment, &changes, bound, plan.has_writes());
     let filled = matches!(policy.mode, Mode::Number(wanted) if selection.kept.len() >= wanted);
     let unfit = selection.unfit();
     let Selection {
@@ -203,13 +194,10 @@ fn judge(
         solved,
         amounts: Vec::new(),
         scorers: scorers.into_iter().map(|scorer| scorer.name().into()).collect(),
-        unknown: unknown
-            .into_iter()
-            .map(|name| (name, Plugin::PickFixed.name(), Code::NotFound.name()))
-            .collect(),
+        unknown: unknown_clusters(unknown),
         changes,
         detail: Box::new(Detail {
-            satisfied: Some(satisfied),
+            fulfilment: Some(fulfilment),
             plan: Some(plan),
             filled,
             unfit,
@@ -217,8 +205,16 @@ fn judge(
             emptiest,
             ..Detail::default()
         }),
-        ..unjudged(fleet, record, ask, outcome, reason)
+        ..base_decision(fleet, record, ask, outcome, reason)
     })
+}
+
+/// The clusters of the policy that do not exist, each with plugin and reason.
+fn unknown_clusters(names: Vec<Arc<str>>) -> Vec<(Arc<str>, &'static str, &'static str)> {
+    let names = names.into_iter();
+    names
+        .map(|name| (name, Plugin::PickFixed.name(), Code::NotFound.name()))
+        .collect()
 }
 
 /// The decision to record for every pick, in the order of the picks.
@@ -240,66 +236,72 @@ fn cluster_decisions(policy: &Policy, selection: &Selection, ask: &Ask<'_>) -> V
         .collect()
 }
 
-/// The steps for each binding, and the resulting changes. Bindings that are being deleted come first. Then
-/// come the picks in their order, so that a decision after some of the steps continues this one. Unwanted
-/// bindings are released last.
+/// The steps for the bindings, and the resulting changes. Bindings that are being deleted come first. Then
+/// come the picks in their order, so that a decision after some of the steps continues this decision.
+/// Unwanted bindings are released last.
 fn steps(
     classes: &Classes<'_>,
     selection: &Selection,
     cluster_decisions: &[ClusterDecision],
-    columns: &crate::columns::Columns,
-) -> (Vec<Step>, Vec<BindingChange>) {
-    let mut steps: Vec<Step> = classes
+    columns: &Columns,
+) -> (Vec<BindingStep>, Vec<BindingChange>) {
+    let mut steps: Vec<BindingStep> = classes
         .deleting
         .iter()
-        .filter_map(|binding| Step::release(binding))
+        .filter_map(|binding| BindingStep::release(binding))
         .collect();
-    let mut changes = Vec::new();
-    let mut change = |action, cluster_name: &Arc<str>, from, to| {
-        changes.push(BindingChange {
-            action,
-            cluster_name: Arc::clone(cluster_name),
-            from,
-            to,
-            amount_from: None,
-            amount_to: None,
-        });
-    };
-    for &candidate in &selection.kept {
-        if let Some(binding) = Classes::find(&classes.present, candidate) {
-            change(
-                Action::Keep,
-                &binding.cluster,
-                binding.state.as_str(),
-                binding.state.as_str(),
-            );
-        }
-    }
+    let kept = selection
+        .kept
+        .iter()
+        .filter_map(|&candidate| Classes::find(&classes.present, candidate));
+    let mut changes: Vec<BindingChange> = kept.map(|binding| keep(binding)).collect();
     for (pick, decision) in selection.picks.iter().zip(cluster_decisions) {
-        let decision = decision.clone();
-        if let Some(binding) = Classes::find(&classes.obsolete, pick.candidate) {
-            change(
-                Action::Keep,
-                &binding.cluster,
-                binding.state.as_str(),
-                binding.state.as_str(),
-            );
-            steps.push(Step::Repoint(Arc::clone(binding), decision));
-        } else if let Some(binding) = Classes::find(&classes.unscheduled, pick.candidate) {
-            let state = binding.previous();
-            change(
-                Action::Restore,
-                &binding.cluster,
-                State::Unscheduled.as_str(),
-                state.as_str(),
-            );
-            steps.push(Step::Restore(Arc::clone(binding), state, decision));
-        } else {
-            let row = columns.row(pick.candidate);
-            change(Action::Bind, &row.name, "", State::Scheduled.as_str());
-            steps.push(Step::Create(Arc::clone(&row.name), decision));
-        }
+        let (step, change) = pick_step(classes, pick.candidate, decision.clone(), columns);
+        steps.push(step);
+        changes.push(change);
     }
+    let mut reported = HashSet::new();
+    for binding in unwanted(classes, selection) {
+        // Two bindings to a cluster that no longer exists are one change.
+        if reported.insert(&binding.cluster) {
+            let (from, to) = (binding.state.as_str(), State::Unscheduled.as_str());
+            changes.push(change(Action::Unbind, &binding.cluster, from, to));
+        }
+        steps.push(BindingStep::Unschedule(Arc::clone(binding)));
+    }
+    // Surplus bindings are to clusters that stay bound, whose change is reported above.
+    let surplus = classes.surplus.iter();
+    steps.extend(surplus.map(|binding| BindingStep::Unschedule(Arc::clone(binding))));
+    (steps, changes)
+}
+
+/// The step for the picked `candidate`, and the resulting change.
+fn pick_step(
+    classes: &Classes<'_>,
+    candidate: Ix,
+    decision: ClusterDecision,
+    columns: &Columns,
+) -> (BindingStep, BindingChange) {
+    if let Some(binding) = Classes::find(&classes.obsolete, candidate) {
+        (BindingStep::Repoint(Arc::clone(binding), decision), keep(binding))
+    } else if let Some(binding) = Classes::find(&classes.unscheduled, candidate) {
+        let state = binding.previous_state();
+        let (from, to) = (State::Unscheduled.as_str(), state.as_str());
+        let restored = change(Action::Restore, &binding.cluster, from, to);
+        (
+            BindingStep::Restore(Arc::clone(binding), state, decision),
+            restored,
+        )
+    } else {
+        let name = &columns.row(candidate).name;
+        let bound = change(Action::Bind, name, "", State::Scheduled.as_str());
+        (BindingStep::Create(Arc::clone(name), decision), bound)
+    }
+}
+
+/// The bindings to release: bindings to clusters that no longer exist, bindings by an older policy to
+/// clusters that are not picked, and present bindings that are not kept.
+fn unwanted<'a>(classes: &Classes<'a>, selection: &Selection) -> Vec<&'a Arc<BindingRecord>> {
     let picked: HashSet<Ix> = selection.picks.iter().map(|pick| pick.candidate).collect();
     let dropped = classes
         .obsolete
@@ -309,35 +311,36 @@ fn steps(
         .released
         .iter()
         .filter_map(|&candidate| Classes::find(&classes.present, candidate));
-    let to_unschedule = classes
-        .dangling
-        .iter()
-        .copied()
+    let dangling = classes.dangling.iter().copied();
+    dangling
         .chain(dropped.map(|(_, binding)| *binding))
-        .chain(released);
-    let mut reported = HashSet::new();
-    for binding in to_unschedule {
-        // Two bindings to a cluster that no longer exists are one change.
-        if reported.insert(&binding.cluster) {
-            let (from, to) = (binding.state.as_str(), State::Unscheduled.as_str());
-            change(Action::Unbind, &binding.cluster, from, to);
-        }
-        steps.push(Step::Unschedule(Arc::clone(binding)));
-    }
-    // Surplus bindings are to clusters that stay bound, whose change is reported above.
-    steps.extend(
-        classes
-            .surplus
-            .iter()
-            .map(|binding| Step::Unschedule(Arc::clone(binding))),
-    );
-    (steps, changes)
+        .chain(released)
+        .collect()
 }
 
-/// The outcome of the decision, and the token of its reason.
+/// The change of a binding that stays.
+fn keep(binding: &BindingRecord) -> BindingChange {
+    let state = binding.state.as_str();
+    change(Action::Keep, &binding.cluster, state, state)
+}
+
+/// A change of the binding to a cluster.
+fn change(action: Action, cluster_name: &Arc<str>, from: &'static str, to: &'static str) -> BindingChange {
+    BindingChange {
+        action,
+        cluster_name: Arc::clone(cluster_name),
+        from,
+        to,
+        amount_from: None,
+        amount_to: None,
+    }
+}
+
+/// The outcome of the decision, and the token of the reason. `bound` is whether any cluster is picked or
+/// kept, and `writes` whether anything is written.
 fn outcome(
     policy: &Policy,
-    satisfied: &PolicyFulfilment,
+    fulfilment: &PolicyFulfilment,
     changes: &[BindingChange],
     bound: bool,
     writes: bool,
@@ -345,13 +348,13 @@ fn outcome(
     let new = changes
         .iter()
         .any(|change| matches!(change.action, Action::Bind | Action::Restore));
-    let (outcome, reason) = match (satisfied.fulfilled, bound) {
+    let (outcome, reason) = match (fulfilment.fulfilled, bound) {
         // The policy requests every cluster that fits, so that it is fulfilled, although no cluster is
         // picked.
         (true, false) if policy.mode == Mode::All => (Outcome::Unschedulable, "NoClusterFits"),
         (true, _) => (Outcome::Scheduled, if new { "Picked" } else { "Kept" }),
-        (false, true) => (Outcome::Partial, satisfied.reason()),
-        (false, false) => (Outcome::Unschedulable, satisfied.reason()),
+        (false, true) => (Outcome::Partial, fulfilment.reason()),
+        (false, false) => (Outcome::Unschedulable, fulfilment.reason()),
     };
     if bound && !writes {
         (Outcome::Unchanged, reason)

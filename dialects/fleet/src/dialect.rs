@@ -1,4 +1,4 @@
-//! KubeFleet as a [`Dialect`].
+//! The implementation of [`Dialect`] for KubeFleet.
 
 use std::sync::Arc;
 
@@ -11,15 +11,15 @@ use berth_dialect_contract::{
 };
 use serde_json::Value;
 
-use crate::admission::{DecisionGuard, PlacementHold, Settings, hub_rules};
+use crate::admission::{DecisionGuard, FinalizerGuard, Settings, hub_rules};
 use crate::facts::facts;
 use crate::fleet::Fleet;
-use crate::form::{HUB, NAMESPACE};
+use crate::form::{CLUSTER_SCOPED, NAMESPACED};
 use crate::names::{
     ACTOR, BINDINGS, CLUSTERS, DIALECT, PLACEMENTS, RESOURCE_BINDINGS, RESOURCE_PLACEMENTS,
     RESOURCE_SNAPSHOTS, SNAPSHOTS, STORED,
 };
-use crate::reports::Reports;
+use crate::status_copies::StatusCopier;
 use crate::{config, kind};
 
 /// The dialect of KubeFleet.
@@ -29,7 +29,7 @@ pub(crate) struct KubeFleet {
     pub(crate) settings: Settings,
 }
 
-/// The user name of the hub agent, whose controllers roll placements out, evict them, and clean up after
+/// The user names of the hub agent, whose controllers roll placements out, evict them, and clean up after
 /// them.
 const USERS: &[&str] = &["system:serviceaccount:fleet-system:hub-agent-sa"];
 
@@ -39,12 +39,14 @@ const SCHEDULER: OwnScheduler = OwnScheduler {
         namespace: "fleet-system",
         name: "136224848560.hub.fleet.azure.com",
     }],
-    stop: &["kubectl -n fleet-system scale deployment hub-agent --replicas=0 # all of the hub agent"],
-    start: &["kubectl -n fleet-system scale deployment hub-agent --replicas=1 # with as many as it had"],
-    leaves_out: None,
-    is_part_of: Some(
-        "it is a part of the hub agent, which rolls out, evicts and cleans up as well, and has no switch: stopped, the agent does \
-         none of that, and what Berth places is not rolled out; beside it, what its scheduler writes of decisions is refused, \
+    stop: &[
+        "kubectl -n fleet-system scale deployment hub-agent --replicas=0 # this stops the whole hub agent",
+    ],
+    start: &["kubectl -n fleet-system scale deployment hub-agent --replicas=1 # or as many as it had before"],
+    exclusion: None,
+    stop_consequence: Some(
+        "it is a part of the hub agent, which also rolls out, evicts and cleans up, and it cannot be stopped alone: without the \
+         agent, Berth's decisions are not rolled out; beside the agent, its scheduler's writes of decisions are refused, \
          again and again",
     ),
 };
@@ -52,14 +54,14 @@ const SCHEDULER: OwnScheduler = OwnScheduler {
 const DEMANDS: &[DemandKind] = &[
     DemandKind {
         resource: PLACEMENTS,
-        kind: HUB.placement,
+        kind: CLUSTER_SCOPED.placement_kind,
         version: STORED,
         namespaced: false,
         own_place: None,
     },
     DemandKind {
         resource: RESOURCE_PLACEMENTS,
-        kind: NAMESPACE.placement,
+        kind: NAMESPACED.placement_kind,
         version: STORED,
         namespaced: true,
         own_place: None,
@@ -96,9 +98,9 @@ impl Dialect for KubeFleet {
         match resource {
             CLUSTERS => Reach::everywhere("no cluster can be chosen"),
             PLACEMENTS => Reach::everywhere("there is nothing to place"),
-            SNAPSHOTS | BINDINGS => Reach::everywhere("what is placed looks unplaced"),
+            SNAPSHOTS | BINDINGS => Reach::everywhere("scheduled placements look unscheduled"),
             RESOURCE_PLACEMENTS => Reach::within("there is nothing to place in namespaces"),
-            RESOURCE_SNAPSHOTS | RESOURCE_BINDINGS => Reach::within("what is placed looks unplaced"),
+            RESOURCE_SNAPSHOTS | RESOURCE_BINDINGS => Reach::within("scheduled placements look unscheduled"),
             _ => Reach::default(),
         }
     }
@@ -136,7 +138,7 @@ impl Dialect for KubeFleet {
             facts,
             producer: Some(Producer {
                 manager: "KubeFleet",
-                is_alone: true,
+                is_exclusive: true,
             }),
             ..ExtraViews::default()
         }
@@ -147,7 +149,7 @@ impl Dialect for KubeFleet {
             rules: hub_rules::all(),
             // The hub agent also removes the scheduler's finalizers, so that no deletion waits for Berth
             // alone.
-            holds: Vec::new(),
+            finalizers: Vec::new(),
             records: &[SNAPSHOTS, BINDINGS, RESOURCE_SNAPSHOTS, RESOURCE_BINDINGS],
             users: USERS,
             scheduler: Some(SCHEDULER),
@@ -157,19 +159,19 @@ impl Dialect for KubeFleet {
 }
 
 impl KubeFleet {
-    /// The admission rules; `users` are the users of KubeFleet's own programs.
+    /// The admission rules, with the user names `users` of KubeFleet's own programs.
     fn rules(&self, users: &SystemUsers) -> Vec<Arc<dyn Plugin>> {
         let users = self.settings.rollout_users.clone().and(users);
         vec![
             Arc::new(DecisionGuard::new(users.clone())),
-            Arc::new(PlacementHold::new(users)),
+            Arc::new(FinalizerGuard::new(users)),
         ]
     }
 }
 
 impl Controllers for KubeFleet {
     fn reconcilers(&self, _: Option<&Value>) -> Vec<Arc<dyn Reconciler>> {
-        vec![Arc::new(Reports)]
+        vec![Arc::new(StatusCopier)]
     }
 }
 

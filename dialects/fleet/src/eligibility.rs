@@ -6,12 +6,12 @@ use jiff::SignedDuration;
 
 use crate::kind::MemberCluster;
 
-/// Limits on missing heartbeats and on bad health.
+/// Limits on the age of the last heartbeat and on the duration of bad health.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limits {
-    /// The age up to which a heartbeat counts.
+    /// The greatest age of the last heartbeat of an eligible cluster.
     pub(crate) heartbeat: SignedDuration,
-    /// Time for which a cluster may be unhealthy.
+    /// The longest time for which an eligible cluster may be unhealthy.
     pub(crate) health: SignedDuration,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct EligibilityReports {
     pub(crate) leaving: bool,
     /// Whether there is a member agent.
     pub(crate) agent: bool,
-    /// Time of the agent's last report; [`Timestamp::MIN`] without one.
+    /// The time of the agent's last heartbeat; [`Timestamp::MIN`] if there is none.
     pub(crate) heartbeat: Timestamp,
     /// Whether the agent has joined.
     pub(crate) joined: bool,
@@ -52,8 +52,8 @@ pub(crate) struct EligibilityReports {
 }
 
 berth_scheduling::names! {
-    /// Reason why a cluster is not eligible; if several apply, the first in this order counts.
-    pub(crate) enum Ineligible {
+    /// The reason why a cluster is not eligible. If several reasons apply, the first variant counts.
+    pub(crate) enum IneligibilityReason {
         /// The cluster is leaving the fleet.
         Leaving = "Leaving",
         /// The member agent has never reported.
@@ -69,10 +69,10 @@ berth_scheduling::names! {
     }
 }
 
-impl Ineligible {
-    /// The sentence about the reason. It contains instants instead of ages, so that it does not change while
-    /// the reason applies.
-    pub(crate) fn sentence(self, standing: &EligibilityReports, limits: Limits) -> String {
+impl IneligibilityReason {
+    /// The sentence about the reason. The sentence contains instants instead of ages, so that it does not
+    /// change while the reason applies.
+    pub(crate) fn sentence(self, reports: &EligibilityReports, limits: Limits) -> String {
         let since = |instant: Timestamp| {
             if instant == Timestamp::MIN {
                 "an unknown time".to_owned()
@@ -83,18 +83,18 @@ impl Ineligible {
         match self {
             Self::Leaving => "the cluster is leaving the fleet".to_owned(),
             Self::AgentNotOnline => "the member agent has not reported yet".to_owned(),
-            Self::HeartbeatStale if standing.heartbeat == Timestamp::MIN => {
+            Self::HeartbeatStale if reports.heartbeat == Timestamp::MIN => {
                 "the member agent has sent no heartbeat".to_owned()
             }
             Self::HeartbeatStale => format!(
-                "the last heartbeat is of {}, more than {:#} ago",
-                since(standing.heartbeat),
+                "the last heartbeat was received at {}, more than {:#} ago",
+                since(reports.heartbeat),
                 limits.heartbeat
             ),
             Self::NotJoined => "the member agent has not joined".to_owned(),
             Self::HealthUnknown => "the member agent has not reported the health of the cluster".to_owned(),
             Self::Unhealthy => {
-                let start = match standing.health {
+                let start = match reports.health {
                     Health::Bad(start) => since(start),
                     Health::Unknown | Health::Good => since(Timestamp::MIN),
                 };
@@ -127,30 +127,31 @@ impl EligibilityReports {
         }
     }
 
-    /// Reason why the cluster is not eligible at `now`; `None` when it is.
-    pub(crate) fn judge(&self, now: Timestamp, limits: Limits) -> Option<Ineligible> {
+    /// The reason why the cluster is not eligible at `now`; `None` if it is eligible.
+    pub(crate) fn judge(&self, now: Timestamp, limits: Limits) -> Option<IneligibilityReason> {
         let older = |instant: Timestamp, limit| now.duration_since(instant) > limit;
         if self.leaving {
-            return Some(Ineligible::Leaving);
+            return Some(IneligibilityReason::Leaving);
         }
         if !self.agent {
-            return Some(Ineligible::AgentNotOnline);
+            return Some(IneligibilityReason::AgentNotOnline);
         }
         if older(self.heartbeat, limits.heartbeat) {
-            return Some(Ineligible::HeartbeatStale);
+            return Some(IneligibilityReason::HeartbeatStale);
         }
         if !self.joined {
-            return Some(Ineligible::NotJoined);
+            return Some(IneligibilityReason::NotJoined);
         }
         match self.health {
             Health::Good => None,
-            Health::Unknown => Some(Ineligible::HealthUnknown),
-            Health::Bad(since) => older(since, limits.health).then_some(Ineligible::Unhealthy),
+            Health::Unknown => Some(IneligibilityReason::HealthUnknown),
+            Health::Bad(since) => older(since, limits.health).then_some(IneligibilityReason::Unhealthy),
         }
     }
 
-    /// The first instant at which time alone makes the cluster ineligible, given that it is eligible now.
-    pub(crate) fn ends(&self, limits: Limits) -> Option<Timestamp> {
+    /// The first instant at which a cluster that is eligible now becomes ineligible by the passage of time
+    /// alone.
+    pub(crate) fn eligible_until(&self, limits: Limits) -> Option<Timestamp> {
         let just_after = |instant: Timestamp, limit: SignedDuration| {
             let limit = limit.checked_add(SignedDuration::from_nanos(1))?;
             instant.checked_add(limit).ok()
@@ -163,8 +164,8 @@ impl EligibilityReports {
         [heartbeat_end, health_end].into_iter().flatten().min()
     }
 
-    /// Whether the change from `old` to these reports may have made the cluster eligible. A heartbeat may do
-    /// so if it follows a gap longer than the limit.
+    /// Whether the change from `old` to these reports may have made the cluster eligible. A new heartbeat may
+    /// do so only if the pause before it was longer than the limit.
     pub(crate) fn improves_on(&self, old: &Self, limits: Limits) -> bool {
         let has_resumed =
             self.heartbeat > old.heartbeat && self.heartbeat.duration_since(old.heartbeat) > limits.heartbeat;
@@ -199,9 +200,11 @@ mod tests {
     fn the_first_reason_in_order_counts() {
         let now = at("2021-10-28T09:00:00Z");
         let judge = |change: fn(&mut EligibilityReports)| {
-            let mut standing = well();
-            change(&mut standing);
-            standing.judge(now, Limits::default()).map(Ineligible::name)
+            let mut reports = well();
+            change(&mut reports);
+            reports
+                .judge(now, Limits::default())
+                .map(IneligibilityReason::name)
         };
         // A heartbeat that is exactly five minutes old counts.
         assert_eq!(judge(|_| {}), None);
@@ -233,8 +236,11 @@ mod tests {
     #[test]
     fn eligibility_ends_right_after_the_limit() {
         let limits = Limits::default();
-        let end = well().ends(limits).unwrap();
-        assert_eq!(well().judge(end, limits), Some(Ineligible::HeartbeatStale));
+        let end = well().eligible_until(limits).unwrap();
+        assert_eq!(
+            well().judge(end, limits),
+            Some(IneligibilityReason::HeartbeatStale)
+        );
         let before = end.checked_sub(SignedDuration::from_nanos(1)).unwrap();
         assert_eq!(well().judge(before, limits), None);
     }

@@ -1,10 +1,10 @@
-//! Facts that a MemberCluster reports. Counts and costs are not among them, since they change too fast for
-//! an inventory.
+//! Facts that the status of a MemberCluster reports. Node counts and costs are left out, since they change
+//! too fast for an inventory.
 
 use berth_dialect_contract::Facts;
 use serde_json::Value;
 
-/// The property with the version of Kubernetes.
+/// The name of the property with the version of Kubernetes.
 const VERSION: &str = "k8s.io/k8s-version";
 
 /// The facts of `target`, a MemberCluster.
@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_version_is_told_and_counts_are_not() {
+    fn the_version_is_a_fact_and_counts_are_not() {
         let result = facts(&json!({"status": {"properties": {
             "k8s.io/k8s-version": {"value": "v1.33.1"},
             "kubernetes-fleet.io/node-count": {"value": "3"},

@@ -1,5 +1,5 @@
-//! The filters. Each judges the whole fleet once, column by column; the verdict on one cluster is then a
-//! lookup.
+//! The filters of the pipeline. Each filter judges the whole fleet once, column by column; the verdict on one
+//! cluster is then a lookup.
 
 pub(crate) mod spread;
 
@@ -10,16 +10,17 @@ use berth_scheduling::{Filter, Ix, Verdict};
 use self::spread::Spread;
 use crate::code::{Code, Plugin};
 use crate::columns::Columns;
-use crate::eligibility::{Ineligible, Limits};
+use crate::eligibility::{IneligibilityReason, Limits};
 use crate::fleet::cluster::Namespaces;
 use crate::kind::Toleration;
-use crate::policy::{self, Term, Test};
+use crate::policy::{self, PropertyTest, Term};
 
-/// Requires that at least one required term matches. Without terms, every cluster passes.
+/// Requires that at least one required term of the policy matches. Without required terms, every cluster
+/// passes.
 pub(crate) struct ClusterAffinity(Option<Bits>);
 
 impl ClusterAffinity {
-    /// Judges `terms` over `columns`.
+    /// Finds the clusters in `columns` that match any of the required `terms`.
     pub(crate) fn judge(terms: &[Term], columns: &Columns) -> Self {
         if terms.is_empty() {
             return Self(None);
@@ -31,7 +32,7 @@ impl ClusterAffinity {
         Self(Some(matching))
     }
 
-    /// Removes the clusters from `pickable` that no term matches.
+    /// Removes from `pickable` the clusters that no required term matches.
     pub(crate) fn restrict(&self, pickable: &mut Bits) {
         if let Some(matching) = &self.0 {
             pickable.intersect(matching);
@@ -48,7 +49,7 @@ fn matches(term: &Term, columns: &Columns) -> Bits {
 }
 
 /// The clusters whose property passes `test`.
-pub(crate) fn passing(test: &Test, columns: &Columns) -> Bits {
+pub(crate) fn passing(test: &PropertyTest, columns: &Columns) -> Bits {
     let mut passing = Bits::none(columns.count());
     for (&candidate, value) in columns.property(&test.name).into_iter().flatten() {
         passing.set(candidate, test.passes(Some(value.exact)));
@@ -68,23 +69,23 @@ impl Filter<Columns> for ClusterAffinity {
 
 /// Requires eligible clusters (docs/systems/fleet.md, "Eligibility").
 pub(crate) struct ClusterEligibility {
-    /// The reason why each cluster is not eligible; `None` where it is.
-    reasons: Vec<Option<Ineligible>>,
+    /// The reason why each cluster is not eligible, by candidate; `None` for an eligible cluster.
+    reasons: Vec<Option<IneligibilityReason>>,
 }
 
 impl ClusterEligibility {
-    /// Judges `columns` at `now`.
+    /// Judges the eligibility of all clusters in `columns` at `now`.
     pub(crate) fn judge(columns: &Columns, now: Timestamp, limits: Limits) -> Self {
         Self {
             reasons: columns
-                .standings
+                .eligibility_reports
                 .iter()
-                .map(|standing| standing.judge(now, limits))
+                .map(|reports| reports.judge(now, limits))
                 .collect(),
         }
     }
 
-    /// Whether the cluster is eligible.
+    /// Whether `candidate` is eligible.
     pub(crate) fn passes(&self, candidate: Ix) -> bool {
         self.reasons[candidate as usize].is_none()
     }
@@ -95,7 +96,7 @@ impl ClusterEligibility {
         reason.map_or(Verdict::Pass, |why| Verdict::Reject(why.with(code)))
     }
 
-    /// Removes the ineligible clusters from `pickable`.
+    /// Removes from `pickable` the clusters that are not eligible.
     pub(crate) fn restrict(&self, pickable: &mut Bits) {
         for (candidate, _) in (0..).zip(&self.reasons).filter(|(_, reason)| reason.is_some()) {
             pickable.set(candidate, false);
@@ -113,11 +114,11 @@ impl Filter<Columns> for ClusterEligibility {
     }
 }
 
-/// Requires that the cluster has the namespace of the placement, if its agent collects namespaces.
+/// Requires that a cluster has the namespace of the placement, if the cluster's agent collects namespaces.
 pub(crate) struct NamespaceAffinity<'a> {
-    /// The namespace; empty for a cluster-scoped placement, which requires none.
+    /// The namespace of the placement; empty for a cluster-scoped placement, which every cluster passes.
     pub(crate) namespace: &'a str,
-    /// The clusters.
+    /// The columns of all clusters.
     pub(crate) columns: &'a Columns,
 }
 
@@ -133,7 +134,7 @@ impl NamespaceAffinity<'_> {
         }
     }
 
-    /// Removes the clusters from `pickable` that do not have the namespace.
+    /// Removes from `pickable` the clusters that do not have the namespace.
     pub(crate) fn restrict(&self, pickable: &mut Bits) {
         if self.namespace.is_empty() {
             return;
@@ -156,23 +157,23 @@ impl Filter<Columns> for NamespaceAffinity<'_> {
     }
 }
 
-/// Requires that every taint is tolerated.
+/// Requires that the placement tolerates every taint of a cluster.
 pub(crate) struct TaintToleration<'a> {
-    /// The first untolerated taint of each distinct list, counted from 1; 0 for none.
+    /// The position of the first untolerated taint in each distinct list, counted from 1; 0 for none.
     untolerated: Vec<u32>,
-    /// The number of each cluster's list.
+    /// The number of the list of taints of each cluster.
     lists: &'a [u32],
 }
 
 impl<'a> TaintToleration<'a> {
     /// Judges every list of taints in `columns`.
     pub(crate) fn judge(tolerations: &[Toleration], columns: &'a Columns) -> Self {
-        let number =
-            |place: Option<usize>| place.map_or(0, |place| u32::try_from(place + 1).unwrap_or(u32::MAX));
+        let position =
+            |index: Option<usize>| index.map_or(0, |index| u32::try_from(index + 1).unwrap_or(u32::MAX));
         let lists = columns.taint_lists.lists.iter();
         Self {
             untolerated: lists
-                .map(|taints| number(policy::untolerated(taints, tolerations)))
+                .map(|taints| position(policy::first_untolerated(taints, tolerations)))
                 .collect(),
             lists: &columns.taints,
         }
@@ -182,7 +183,7 @@ impl<'a> TaintToleration<'a> {
         self.untolerated[self.lists[candidate as usize] as usize]
     }
 
-    /// Removes the clusters from `pickable` that have an untolerated taint.
+    /// Removes from `pickable` the clusters with an untolerated taint.
     pub(crate) fn restrict(&self, pickable: &mut Bits) {
         for (candidate, list) in (0..).zip(self.lists) {
             if self.untolerated[*list as usize] != 0 {
@@ -200,17 +201,17 @@ impl Filter<Columns> for TaintToleration<'_> {
     fn check(&self, _columns: &Columns, candidate: Ix) -> Verdict {
         match self.first_untolerated(candidate) {
             0 => Verdict::Pass,
-            place => Verdict::Reject(Code::Untolerated.with(place - 1)),
+            position => Verdict::Reject(Code::Untolerated.with(position - 1)),
         }
     }
 }
 
-/// Excludes clusters with a live binding by the placement's policy in force from being picked again. They are
-/// not refused either, since the decision keeps or releases them.
+/// Excludes from new picks the clusters that have a live binding by the current policy snapshot of the
+/// placement. The filter refuses none of them, since the decision keeps or releases their bindings.
 pub(crate) struct SamePlacementAntiAffinity<'a>(pub(crate) &'a Bits);
 
 impl SamePlacementAntiAffinity<'_> {
-    /// Removes the clusters from `pickable` that have a live binding by the policy in force.
+    /// Removes from `pickable` the clusters that have a live binding by the current policy snapshot.
     pub(crate) fn restrict(&self, pickable: &mut Bits) {
         pickable.subtract(self.0);
     }
@@ -226,12 +227,12 @@ impl Filter<Columns> for SamePlacementAntiAffinity<'_> {
     }
 }
 
-/// Refuses clusters that would violate a hard constraint, given all picks. Chosen clusters are not judged
-/// again.
+/// Refuses clusters whose pick would violate a hard topology spread constraint, given all picks so far. Kept
+/// and picked clusters pass.
 pub(crate) struct TopologySpread<'a> {
-    /// The constraints, with all kept and picked clusters counted.
+    /// The constraints, which count all kept and picked clusters.
     pub(crate) spread: &'a Spread<'a>,
-    /// The kept and the picked clusters.
+    /// The kept and picked clusters.
     pub(crate) chosen: &'a Bits,
 }
 
@@ -251,9 +252,9 @@ impl Filter<Columns> for TopologySpread<'_> {
     }
 }
 
-/// Requires that a cluster is named and eligible.
+/// Requires that a PickFixed policy names a cluster, and that the cluster is eligible.
 pub(crate) struct PickFixed<'a> {
-    /// The named clusters.
+    /// The clusters that the policy names.
     pub(crate) named: &'a Bits,
     /// The eligibility of all clusters.
     pub(crate) eligibility: &'a ClusterEligibility,

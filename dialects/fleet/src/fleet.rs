@@ -1,5 +1,5 @@
-//! All objects of a hub that the dialect knows. Records are stored in persistent maps and shared between
-//! snapshots; columns ([`crate::columns`]) are derived from the clusters.
+//! The inventory of KubeFleet: all objects that decisions read. Records are stored in persistent maps, which
+//! snapshots of the inventory share; columns ([`crate::columns`]) are derived from the clusters.
 
 pub(crate) mod cluster;
 mod due;
@@ -18,38 +18,39 @@ use crate::eligibility::Limits;
 use crate::fleet::cluster::Cluster;
 use crate::fleet::record::{BindingRecord, PlacementRecord, SnapshotRecord};
 
-/// The objects of one placement, by name.
+/// The snapshots or the bindings of one placement, by name.
 pub(crate) type ObjectsByName<T> = imbl::OrdMap<Arc<str>, Arc<T>>;
 
-/// All objects of a hub that the dialect knows.
+/// The inventory of KubeFleet: all objects that decisions read.
 #[derive(Clone, Default)]
 pub(crate) struct Fleet {
     pub(crate) clusters: imbl::OrdMap<Arc<str>, Arc<Cluster>>,
     pub(crate) placements: imbl::OrdMap<Key, Arc<PlacementRecord>>,
-    /// The placements whose status is copied to a namespace: each namespace with the name of a placement.
-    shown: imbl::OrdSet<(Arc<str>, Arc<str>)>,
-    /// The snapshots by the key of their placement, which need not exist.
+    /// The copies of statuses that should exist: pairs of a namespace and the name of the placement whose
+    /// status is copied to it.
+    status_copies: imbl::OrdSet<(Arc<str>, Arc<str>)>,
+    /// The snapshots, by the key of their placement. The placement need not exist.
     snapshots: imbl::HashMap<Key, ObjectsByName<SnapshotRecord>>,
-    /// The bindings by the key of their placement, which need not exist.
+    /// The bindings, by the key of their placement. The placement need not exist.
     bindings: imbl::HashMap<Key, ObjectsByName<BindingRecord>>,
-    /// The placement of each snapshot and binding. Their names are unique among the placements of a form in
-    /// a namespace.
+    /// The key of the placement of each snapshot and binding.
     parents: imbl::HashMap<Key, Key>,
-    /// Cluster, placement and name of every live binding.
+    /// The cluster, the placement and the name of every live binding.
     on_cluster: imbl::OrdSet<(Arc<str>, Key, Arc<str>)>,
-    /// Number of live bindings of each placement.
-    held: imbl::HashMap<Key, usize>,
-    /// Number of live bindings of each cluster.
-    pub(crate) tally: imbl::HashMap<Arc<str>, u32>,
-    /// Limits on missing heartbeats and on bad health.
+    /// The number of live bindings of each placement.
+    live_by_placement: imbl::HashMap<Key, usize>,
+    /// The number of live bindings of each cluster, by cluster name.
+    pub(crate) live_by_cluster: imbl::HashMap<Arc<str>, u32>,
+    /// Limits on the age of the last heartbeat and on the duration of bad health.
     pub(crate) limits: Limits,
+    /// Objects that could not be parsed.
     pub(crate) unusable: UnusableObjects,
-    /// The columns; empty when clusters were added or removed since the last read.
+    /// The columns of all clusters; empty after clusters were added or removed, until the next read.
     columns: OnceLock<Arc<Columns>>,
 }
 
 impl Fleet {
-    /// The columns.
+    /// The columns of all clusters.
     pub(crate) fn columns(&self) -> &Arc<Columns> {
         self.columns
             .get_or_init(|| Arc::new(Columns::build(self.clusters.values())))
@@ -67,35 +68,35 @@ impl Fleet {
         own.flat_map(|own| own.values())
     }
 
-    /// One binding of `placement` for each cluster, by cluster name: of several bindings to a cluster, the
-    /// binding with the strongest [`hold`](BindingRecord::hold).
-    pub(crate) fn places_of(&self, placement: &Key) -> Vec<&Arc<BindingRecord>> {
-        let mut places: Vec<&Arc<BindingRecord>> = self.bindings_of(placement).collect();
-        places.sort_by(|a, b| a.cluster.cmp(&b.cluster).then_with(|| a.hold().cmp(&b.hold())));
-        places.dedup_by(|later, first| later.cluster == first.cluster);
-        places
+    /// The bindings of `placement` in the order of cluster names, one for each cluster: of several bindings
+    /// to a cluster, the binding in the first [`phase`](BindingRecord::phase).
+    pub(crate) fn bindings_by_cluster(&self, placement: &Key) -> Vec<&Arc<BindingRecord>> {
+        let mut bindings: Vec<&Arc<BindingRecord>> = self.bindings_of(placement).collect();
+        bindings.sort_by(|a, b| a.cluster.cmp(&b.cluster).then_with(|| a.phase().cmp(&b.phase())));
+        bindings.dedup_by(|later, first| later.cluster == first.cluster);
+        bindings
     }
 
-    /// The placements whose status is copied to a namespace, each with the namespace.
-    pub(crate) fn all_shown(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<str>)> {
-        self.shown
+    /// The copies of statuses that should exist: pairs of a namespace and the name of a placement.
+    pub(crate) fn status_copies(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<str>)> {
+        self.status_copies
             .iter()
             .map(|(namespace, placement)| (namespace, placement))
     }
 
-    /// The placements whose status is copied to `namespace`.
-    pub(crate) fn shown_in<'a>(&'a self, namespace: &'a str) -> impl Iterator<Item = &'a Arc<str>> {
-        let entries = self.shown.range((Arc::from(namespace), Arc::from(""))..);
-        let own = entries.take_while(move |(shown_in, _)| **shown_in == *namespace);
+    /// The names of the placements whose status is copied to `namespace`.
+    pub(crate) fn status_copies_in<'a>(&'a self, namespace: &'a str) -> impl Iterator<Item = &'a Arc<str>> {
+        let entries = self.status_copies.range((Arc::from(namespace), Arc::from(""))..);
+        let own = entries.take_while(move |(copy_namespace, _)| **copy_namespace == *namespace);
         own.map(|(_, placement)| placement)
     }
 
-    /// Whether there is a snapshot or binding at `key`, including one that cannot be parsed.
+    /// Whether there is a snapshot or a binding at `key`, even one that cannot be parsed.
     pub(crate) fn has_object(&self, key: &Key) -> bool {
         self.parents.contains_key(key) || self.unusable.contains(key)
     }
 
-    /// The live bindings on `cluster`, each with its placement.
+    /// The live bindings to `cluster`: pairs of the placement and the name of the binding.
     pub(crate) fn bound_to<'a>(&'a self, cluster: &'a str) -> impl Iterator<Item = (&'a Key, &'a Arc<str>)> {
         let first = (
             Arc::from(cluster),

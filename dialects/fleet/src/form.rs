@@ -1,5 +1,5 @@
-//! The two forms of a placement, cluster-scoped and namespaced, with the kinds of each
-//! (docs/systems/fleet.md, "API objects"). Both are decided by the same rules.
+//! The two forms of a placement, cluster-scoped and namespaced, with the resources and kinds of each form
+//! (docs/systems/fleet.md, "API objects"). The rules of scheduling are equal for both forms.
 
 use std::sync::Arc;
 
@@ -9,53 +9,53 @@ use crate::names::{
     BINDINGS, PLACEMENTS, RESOURCE_BINDINGS, RESOURCE_PLACEMENTS, RESOURCE_SNAPSHOTS, SNAPSHOTS,
 };
 
-/// One form of a placement.
+/// The form of a placement: the resources and kinds of a placement and its objects.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Form {
     /// The resource of placements.
     pub(crate) placements: GroupResource,
     /// The kind of placements.
-    pub(crate) placement: &'static str,
+    pub(crate) placement_kind: &'static str,
     /// The resource of policy snapshots.
     pub(crate) snapshots: GroupResource,
     /// The kind of policy snapshots.
-    pub(crate) snapshot: &'static str,
+    pub(crate) snapshot_kind: &'static str,
     /// The resource of bindings.
     pub(crate) bindings: GroupResource,
     /// The kind of bindings.
-    pub(crate) binding: &'static str,
-    /// The type of a placement's condition that mirrors the condition of its snapshot.
-    pub(crate) scheduled: &'static str,
+    pub(crate) binding_kind: &'static str,
+    /// The type of the condition of a placement that mirrors the condition of the current snapshot.
+    pub(crate) scheduled_condition: &'static str,
 }
 
 /// The form of cluster-scoped placements.
-pub(crate) static HUB: Form = Form {
+pub(crate) static CLUSTER_SCOPED: Form = Form {
     placements: PLACEMENTS,
-    placement: "ClusterResourcePlacement",
+    placement_kind: "ClusterResourcePlacement",
     snapshots: SNAPSHOTS,
-    snapshot: "ClusterSchedulingPolicySnapshot",
+    snapshot_kind: "ClusterSchedulingPolicySnapshot",
     bindings: BINDINGS,
-    binding: "ClusterResourceBinding",
-    scheduled: "ClusterResourcePlacementScheduled",
+    binding_kind: "ClusterResourceBinding",
+    scheduled_condition: "ClusterResourcePlacementScheduled",
 };
 
-/// The form of namespaced placements, which place objects of their namespace.
-pub(crate) static NAMESPACE: Form = Form {
+/// The form of namespaced placements, which place objects of their own namespace.
+pub(crate) static NAMESPACED: Form = Form {
     placements: RESOURCE_PLACEMENTS,
-    placement: "ResourcePlacement",
+    placement_kind: "ResourcePlacement",
     snapshots: RESOURCE_SNAPSHOTS,
-    snapshot: "SchedulingPolicySnapshot",
+    snapshot_kind: "SchedulingPolicySnapshot",
     bindings: RESOURCE_BINDINGS,
-    binding: "ResourceBinding",
-    scheduled: "ResourcePlacementScheduled",
+    binding_kind: "ResourceBinding",
+    scheduled_condition: "ResourcePlacementScheduled",
 };
 
 impl Form {
-    /// The form with placements, snapshots or bindings of `resource`.
+    /// The form to which `resource`, a resource of placements, snapshots or bindings, belongs.
     pub(crate) fn of(resource: GroupResource) -> &'static Self {
         match resource {
-            RESOURCE_PLACEMENTS | RESOURCE_SNAPSHOTS | RESOURCE_BINDINGS => &NAMESPACE,
-            _ => &HUB,
+            RESOURCE_PLACEMENTS | RESOURCE_SNAPSHOTS | RESOURCE_BINDINGS => &NAMESPACED,
+            _ => &CLUSTER_SCOPED,
         }
     }
 

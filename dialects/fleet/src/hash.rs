@@ -1,4 +1,4 @@
-//! The hashes of policies (`policyHash`), and the names of bindings.
+//! The hashes of policies for `policyHash`, and the names of bindings.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -6,16 +6,17 @@ use sha2::{Digest, Sha256};
 
 use crate::kind::PlacementPolicy;
 
-/// The hash of a policy as a snapshot stores it: the lower-case hex SHA-256 of the policy's JSON without the
-/// number of clusters. The hex text is the content of the field, which JSON encodes in base64
-/// (docs/systems/fleet.md, "Names"). Without a policy, `null` is hashed.
+/// The value of `policyHash` for a policy: the SHA-256 of the policy's JSON without the number of clusters,
+/// in lower-case hexadecimal digits, which are encoded in base64 as a field of bytes (docs/systems/fleet.md,
+/// "Names"). Without a policy, the JSON is `null`.
 pub(crate) fn policy(policy: Option<&PlacementPolicy>) -> String {
     let json = serde_json::to_string(&policy.map(PlacementPolicy::without_number))
-        .expect("a policy has no map that JSON cannot carry");
+        .expect("a policy contains only fields that serialize to JSON");
     STANDARD.encode(hex(&Sha256::digest(escape_html(&json))))
 }
 
-/// Escapes the characters in `json` that Go's encoder escapes for HTML, and which only occur in strings.
+/// Escapes the characters in `json` that Go's JSON encoder escapes for HTML. In JSON, these characters occur
+/// only in strings.
 fn escape_html(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for letter in json.chars() {
@@ -29,14 +30,15 @@ fn escape_html(json: &str) -> String {
     text
 }
 
+/// The `bytes` in lower-case hexadecimal digits.
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A name for the binding of `cluster` to the placement `name` with `uid`. As in KubeFleet, the name
-/// consists of up to 26 and 27 bytes of the two names and eight hexadecimal digits. Here the digits are
-/// derived from the placement and the cluster, so that another decision results in the same name.
-/// `is_in_use` tells whether a name is in use.
+/// A name for the binding to `cluster` of the placement `name` with `uid`. As in KubeFleet, the name consists
+/// of up to 26 bytes of the placement's name, up to 27 bytes of the cluster's name, and eight hexadecimal
+/// digits. Here the digits are derived from placement and cluster, so that a repeated decision results in the
+/// same name. Names for which `is_in_use` returns true are skipped.
 pub(crate) fn binding_name(name: &str, uid: &str, cluster: &str, is_in_use: impl Fn(&str) -> bool) -> String {
     let part = |text: &str, max_length: usize| -> String {
         // Names are ASCII. The result must be a DNS label: it has no dots and does not begin with a dash.

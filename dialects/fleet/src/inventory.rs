@@ -1,4 +1,4 @@
-//! The fleet as an [`Inventory`].
+//! The implementation of [`Inventory`] for KubeFleet.
 
 mod view;
 
@@ -11,7 +11,7 @@ use berth_apimachinery::{Change, GroupResource, Key, Object, Timestamp};
 use berth_dialect_contract::words::FINAL;
 use berth_dialect_contract::{
     Advisor, Ask, ChoiceRefusal, Consequences, Decision, DemandView, Edit, Guards, Inventory, Remedy,
-    TargetView, Targets, Unusable, Words, Write,
+    TargetView, Targets, UnusableObject, Words, Write,
 };
 use berth_scheduling::{Ix, Reason, Rejection};
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ impl Inventory for Fleet {
         fold::fold(self, change)
     }
 
-    fn unusable(&self) -> Vec<Unusable> {
+    fn unusable(&self) -> Vec<UnusableObject> {
         self.unusable.list()
     }
 
@@ -183,8 +183,8 @@ impl Guards for Fleet {
 }
 
 impl Advisor for Fleet {
-    /// Proposes a taint, which keeps new placements away, and the deletion of every live binding to the
-    /// cluster, which evicts the placement.
+    /// Proposes a taint, which keeps new placements off the cluster, and the deletion of every live binding
+    /// to the cluster, which evicts the placement.
     fn drain(&self, cluster_name: &str, now: Timestamp) -> Option<Vec<Edit>> {
         let cluster = self.clusters.get(cluster_name)?.object.parse();
         let mut taints = cluster["spec"]["taints"].as_array().cloned().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The kinds of KubeFleet that Berth serves where it stores the objects. A cluster-scoped kind and its
-//! namespaced form are in one file. Schemas and parsed objects come from the same types.
+//! The kinds of KubeFleet that Berth serves if it stores the objects. A cluster-scoped kind and its
+//! namespaced form are in one file. The types of this module define the schemas, and parse the objects.
 
 mod binding;
 mod member_cluster;
@@ -21,29 +21,32 @@ pub(crate) use binding::{Binding, BindingSpec, ClusterDecision, ClusterScore, St
 pub(crate) use member_cluster::{MemberCluster, MemberClusterStatus, PropertyValue, Taint};
 pub(crate) use placement::{NAMESPACE_ACCESSIBLE, Placement};
 pub(crate) use policy::{
-    ClusterSelectorTerm, PlacementPolicy, PlacementType, PropertyRequirement, Toleration,
+    ClusterAffinity, ClusterSelectorTerm, PlacementPolicy, PlacementType, PropertyRequirement, Toleration,
 };
 pub(crate) use snapshot::{PolicySnapshot, PolicySnapshotStatus};
 
-/// Every kind that decisions read, in the order of discovery.
+/// The kinds that decisions read, in the order of discovery.
 pub(crate) fn all() -> Vec<Arc<dyn Kind>> {
     vec![
         Arc::new(member_cluster::MemberClusterKind),
-        Arc::new(binding::OF_HUB),
-        Arc::new(placement::OF_HUB),
-        Arc::new(snapshot::OF_HUB),
-        Arc::new(binding::OF_NAMESPACE),
-        Arc::new(placement::OF_NAMESPACE),
-        Arc::new(snapshot::OF_NAMESPACE),
+        Arc::new(binding::CLUSTER_SCOPED),
+        Arc::new(placement::CLUSTER_SCOPED),
+        Arc::new(snapshot::CLUSTER_SCOPED),
+        Arc::new(binding::NAMESPACED),
+        Arc::new(placement::NAMESPACED),
+        Arc::new(snapshot::NAMESPACED),
     ]
 }
 
-/// Every kind that decisions do not read.
+/// The kinds that Berth serves, but decisions do not read.
 pub(crate) fn further() -> Vec<Arc<dyn Kind>> {
-    vec![Arc::new(placement_status::PlacementReportKind)]
+    vec![Arc::new(placement_status::PlacementStatusCopyKind)]
 }
 
-/// Parses `object`, or returns a sentence with the reason why it cannot be parsed.
+/// Parses the object at `key` as a `T`.
+///
+/// # Errors
+/// A sentence with the reason why the object cannot be parsed.
 pub(crate) fn view<T: serde::de::DeserializeOwned>(key: &Key, object: &Object) -> Result<T, String> {
     object
         .view()

@@ -1,8 +1,8 @@
 //! KubeFleet: ClusterResourcePlacements and ResourcePlacements select MemberClusters by affinity, taints,
 //! topology and properties.
 //!
-//! Implements KubeFleet's scheduler as docs/systems/fleet.md describes it. Start reading at `kind` (the
-//! API), then `fleet` (the known objects), then `decide` (the decisions).
+//! The crate implements KubeFleet's scheduler as docs/systems/fleet.md describes it. Start reading at `kind`
+//! (the API), then `fleet` (the inventory), then `decide` (the decisions).
 //!
 //! ```
 //! use berth_dialect_contract::{Inventory, Targets};
@@ -22,7 +22,7 @@
 //! });
 //! fold(&mut members, fleet.target(), "", "east", &member);
 //! assert_eq!(&*members.cluster_name(0), "east");
-//! // Its agent has never reported.
+//! // The agent of the cluster has never sent a report.
 //! assert_ne!(members.target(0, Timestamp::UNIX_EPOCH).ready, "True");
 //! ```
 
@@ -38,6 +38,7 @@ mod facts;
 mod filters;
 mod fleet;
 mod form;
+mod fulfilment;
 mod hash;
 mod inventory;
 mod kind;
@@ -45,9 +46,8 @@ mod names;
 mod plan;
 mod policy;
 mod remedies;
-mod reports;
-mod satisfied;
 mod scores;
+mod status_copies;
 #[cfg(test)]
 mod testing;
 mod warnings;

@@ -1,66 +1,70 @@
-//! The names of the system: groups, resources, labels, annotations, finalizers, condition types
-//! (docs/systems/fleet.md, "API objects" and "Names").
+//! Names in KubeFleet's API: groups, resources, labels, annotations, finalizers and condition types
+//! (docs/systems/fleet.md, "API objects" and "Names"), with related limits.
 
 use berth_apimachinery::GroupResource;
 
-/// The dialect's name.
+/// The name of the dialect.
 pub(crate) const DIALECT: &str = "fleet";
-/// The scheduler's user name.
+/// The user name under which the scheduler writes.
 pub(crate) const ACTOR: &str = "berth:scheduler";
-/// The group of MemberCluster.
+/// The API group of MemberCluster.
 pub(crate) const CLUSTER_GROUP: &str = "cluster.kubernetes-fleet.io";
-/// The group of all other kinds.
+/// The API group of all kinds except MemberCluster.
 pub(crate) const PLACEMENT_GROUP: &str = "placement.kubernetes-fleet.io";
-/// The versions of both groups, the preferred one first. They differ only in `apiVersion`.
+/// The API versions of both groups, the preferred version first. Objects of these versions differ only in
+/// `apiVersion`.
 pub(crate) const VERSIONS: &[&str] = &["v1", "v1beta1"];
-/// The versions of the kinds for which KubeFleet has no v1.
-pub(crate) const BETA_ALONE: &[&str] = &["v1beta1"];
-/// The stored version.
+/// The API versions of the kinds for which KubeFleet has no v1.
+pub(crate) const V1BETA1_ONLY: &[&str] = &["v1beta1"];
+/// The API version in which objects are stored.
 pub(crate) const STORED: &str = "v1beta1";
 /// The `apiVersion` of the objects that this dialect writes.
 pub(crate) const PLACEMENT_API_VERSION: &str = "placement.kubernetes-fleet.io/v1beta1";
 
-/// The label of every member cluster with its own name.
+/// The label of every MemberCluster with the name of the cluster as its value.
 pub(crate) const MEMBER_NAME_LABEL: &str = "kubernetes-fleet.io/member-name";
 
-/// `memberclusters`.
+/// The resource of MemberClusters.
 pub(crate) const CLUSTERS: GroupResource = GroupResource::new(CLUSTER_GROUP, "memberclusters");
-/// `clusterresourceplacements`.
+/// The resource of ClusterResourcePlacements.
 pub(crate) const PLACEMENTS: GroupResource = GroupResource::new(PLACEMENT_GROUP, "clusterresourceplacements");
-/// `clusterschedulingpolicysnapshots`.
+/// The resource of ClusterSchedulingPolicySnapshots.
 pub(crate) const SNAPSHOTS: GroupResource =
     GroupResource::new(PLACEMENT_GROUP, "clusterschedulingpolicysnapshots");
-/// `clusterresourcebindings`.
+/// The resource of ClusterResourceBindings.
 pub(crate) const BINDINGS: GroupResource = GroupResource::new(PLACEMENT_GROUP, "clusterresourcebindings");
 
-/// `clusterresourceplacementstatuses`: copies of placements' statuses in the namespaces that they select.
-pub(crate) const REPORTS: GroupResource =
+/// The resource of ClusterResourcePlacementStatuses, which are copies of the statuses of placements in the
+/// selected namespaces.
+pub(crate) const STATUS_COPIES: GroupResource =
     GroupResource::new(PLACEMENT_GROUP, "clusterresourceplacementstatuses");
-/// `namespaces`.
+/// The resource of Namespaces.
 pub(crate) const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
-/// The user that copies statuses to namespaces.
-pub(crate) const REPORTER: &str = "berth:status-controller";
-/// The condition of a placement about the copy of its status in the namespace that it selects.
-pub(crate) const REPORTED: &str = "ClusterResourcePlacementStatusSynced";
+/// The user name under which statuses are copied to namespaces.
+pub(crate) const STATUS_CONTROLLER: &str = "berth:status-controller";
+/// The type of the condition of a placement about the copy of the placement's status in the selected
+/// namespace.
+pub(crate) const STATUS_SYNCED: &str = "ClusterResourcePlacementStatusSynced";
 
-/// `resourceplacements`.
+/// The resource of ResourcePlacements.
 pub(crate) const RESOURCE_PLACEMENTS: GroupResource =
     GroupResource::new(PLACEMENT_GROUP, "resourceplacements");
-/// `schedulingpolicysnapshots`.
+/// The resource of SchedulingPolicySnapshots.
 pub(crate) const RESOURCE_SNAPSHOTS: GroupResource =
     GroupResource::new(PLACEMENT_GROUP, "schedulingpolicysnapshots");
-/// `resourcebindings`.
+/// The resource of ResourceBindings.
 pub(crate) const RESOURCE_BINDINGS: GroupResource = GroupResource::new(PLACEMENT_GROUP, "resourcebindings");
 
-/// Label with the placement of a snapshot or binding, also for a ResourcePlacement.
+/// The label with the name of the placement of a snapshot or binding. In spite of its name, the label is also
+/// used for a ResourcePlacement.
 pub(crate) const PARENT_LABEL: &str = "kubernetes-fleet.io/parent-CRP";
-/// The label with the value `true` on the current snapshot.
+/// The label that has the value `true` on the current policy snapshot.
 pub(crate) const LATEST_LABEL: &str = "kubernetes-fleet.io/is-latest-snapshot";
-/// The label with the number of a snapshot, from 0.
+/// The label with the number of a policy snapshot, from 0.
 pub(crate) const INDEX_LABEL: &str = "kubernetes-fleet.io/policy-index";
-/// The annotation with the generation of the placement for which a snapshot was last updated.
+/// The annotation with the generation of the placement for which a policy snapshot was last updated.
 pub(crate) const GENERATION_ANNOTATION: &str = "kubernetes-fleet.io/CRP-generation";
-/// The annotation with the number of clusters that a PickN placement requests now.
+/// The annotation of a policy snapshot with the number of clusters that a PickN placement requests now.
 pub(crate) const NUMBER_ANNOTATION: &str = "kubernetes-fleet.io/number-of-clusters";
 /// The annotation with the state of a binding before it became Unscheduled.
 pub(crate) const PREVIOUS_STATE_ANNOTATION: &str = "kubernetes-fleet.io/previous-binding-state";
@@ -72,24 +76,25 @@ pub(crate) const BINDING_FINALIZER: &str = "kubernetes-fleet.io/scheduler-crb-cl
 /// The finalizer of the controller that creates the Works of a binding.
 pub(crate) const WORK_FINALIZER: &str = "kubernetes-fleet.io/work-cleanup";
 
-/// The prefix of properties that are read from `status.resourceUsage`.
+/// The prefix of the names of properties that are read from `status.resourceUsage`.
 pub(crate) const RESOURCE_PROPERTY_PREFIX: &str = "resources.kubernetes-fleet.io/";
 
-/// The condition of a policy snapshot.
+/// The type of the condition of a policy snapshot about the result of scheduling.
 pub(crate) const SCHEDULED: &str = "Scheduled";
-/// The reason of a True condition.
+/// The reason of the condition about the result of scheduling if the status is True.
 pub(crate) const FULFILLED: &str = "SchedulingPolicyFulfilled";
-/// The reason of a False condition.
+/// The reason of the condition about the result of scheduling if the status is False.
 pub(crate) const UNFULFILLED: &str = "SchedulingPolicyUnfulfilled";
-/// The condition of a member cluster whose agent collects namespaces.
+/// The type of a condition that a MemberCluster has if the agent of the cluster collects namespaces.
 pub(crate) const NAMESPACES_COLLECTED: &str = "NamespaceCollectionSucceeded";
-/// The type of the agent whose reports count.
+/// The type of the agent whose reports determine eligibility.
 pub(crate) const MEMBER_AGENT: &str = "MemberAgent";
 
-/// Highest number of decisions in the status of a snapshot (docs/systems/fleet.md, "What is written").
-pub(crate) const DECISIONS_LISTED: usize = 1_000;
-/// Highest number of unselected clusters in the status of a snapshot.
-pub(crate) const UNSELECTED_LISTED: usize = 20;
+/// The highest number of decisions in the status of a policy snapshot (docs/systems/fleet.md, "What is
+/// written").
+pub(crate) const MAX_DECISIONS: usize = 1_000;
+/// The highest number of unselected clusters in the status of a policy snapshot, except for PickFixed.
+pub(crate) const MAX_UNSELECTED: usize = 20;
 
-/// The longest name of a placement and of a cluster, in bytes.
-pub(crate) const LONGEST_NAME: usize = 63;
+/// The greatest length of the name of a placement or cluster, in bytes: labels have the name as their value.
+pub(crate) const MAX_NAME_LENGTH: usize = 63;

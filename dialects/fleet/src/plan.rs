@@ -1,5 +1,5 @@
-//! The planned content of a placement's objects: snapshots (docs/systems/fleet.md, "Policy snapshots") and
-//! bindings (docs/systems/fleet.md, "Bindings").
+//! The plan of a decision for the objects of a placement: policy snapshots (docs/systems/fleet.md, "Policy
+//! snapshots") and bindings (docs/systems/fleet.md, "Bindings").
 
 use std::sync::Arc;
 
@@ -11,43 +11,46 @@ use crate::form::Form;
 use crate::kind::{ClusterDecision, State};
 use crate::names::BINDING_FINALIZER;
 
-/// The planned content of a placement's objects.
+/// The plan of a decision for the objects of a placement.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    /// The plan for the snapshots.
+    /// The plan for the policy snapshots.
     pub(crate) snapshot: SnapshotPlan,
-    /// The steps for the bindings, in the order of their writes.
-    pub(crate) steps: Vec<Step>,
-    /// The decisions that the status of the snapshot will list; `None` where the status does not change.
+    /// The steps for the bindings, in the order of the writes.
+    pub(crate) steps: Vec<BindingStep>,
+    /// The decisions in the new status of the current snapshot; `None` if the status does not change.
     pub(crate) status: Option<Vec<ClusterDecision>>,
-    /// Whether the condition of the placement changes.
-    pub(crate) placement_status: bool,
+    /// Whether the condition of the placement about the result of scheduling changes.
+    pub(crate) condition_changes: bool,
 }
 
 impl Plan {
-    /// Whether anything is written.
-    pub(crate) fn writes(&self) -> bool {
-        self.snapshot.writes() || !self.steps.is_empty() || self.status.is_some() || self.placement_status
+    /// Whether the plan writes anything.
+    pub(crate) fn has_writes(&self) -> bool {
+        self.snapshot.has_writes()
+            || !self.steps.is_empty()
+            || self.status.is_some()
+            || self.condition_changes
     }
 }
 
-/// A step for one binding.
+/// A step of the plan for one binding.
 #[derive(Debug)]
-pub(crate) enum Step {
-    /// The binding is being deleted, and the scheduler's finalizer is removed.
+pub(crate) enum BindingStep {
+    /// Removes the scheduler's finalizer from a binding that is being deleted.
     Release(Arc<BindingRecord>),
-    /// A new binding to this cluster is created.
+    /// Creates a binding to the cluster with this name.
     Create(Arc<str>, ClusterDecision),
-    /// The binding stays, and records the policy in force and its decision.
+    /// Keeps a binding, and records the current policy snapshot and this decision in it.
     Repoint(Arc<BindingRecord>, ClusterDecision),
-    /// The binding returns to this state.
+    /// Returns an Unscheduled binding to this state, and records this decision in it.
     Restore(Arc<BindingRecord>, State, ClusterDecision),
-    /// The binding is released.
+    /// Releases a binding: the state becomes Unscheduled.
     Unschedule(Arc<BindingRecord>),
 }
 
-impl Step {
-    /// The step for a binding that is being deleted, if there is anything to do.
+impl BindingStep {
+    /// The step for a binding that is being deleted; `None` if the scheduler's finalizer is already removed.
     pub(crate) fn release(binding: &Arc<BindingRecord>) -> Option<Self> {
         let has_finalizer = binding
             .object
@@ -59,31 +62,31 @@ impl Step {
     }
 }
 
-/// Plan for the snapshots of a placement.
+/// The plan for the policy snapshots of a placement.
 #[derive(Debug)]
 pub(crate) struct SnapshotPlan {
-    /// Snapshots that lose their mark as the latest.
+    /// The snapshots that lose the label of the latest snapshot.
     pub(crate) demote: Vec<Arc<SnapshotRecord>>,
-    /// Old snapshots that are deleted.
-    pub(crate) drop: Vec<Arc<SnapshotRecord>>,
-    /// The current snapshot.
+    /// The old snapshots that are deleted.
+    pub(crate) delete: Vec<Arc<SnapshotRecord>>,
+    /// The current snapshot, by which clusters are scheduled.
     pub(crate) current: CurrentSnapshot,
 }
 
 /// The current snapshot, by which clusters are scheduled.
 #[derive(Debug)]
 pub(crate) enum CurrentSnapshot {
-    /// An existing snapshot has the policy. The flag tells whether its label and annotations must be
-    /// updated.
+    /// An existing snapshot with the policy of the placement. The flag is true if the label or the
+    /// annotations of the snapshot must be updated.
     Known(Arc<SnapshotRecord>, bool),
-    /// The snapshot with this name and number must be created.
+    /// A snapshot with this name and number, which must be created.
     New(Arc<str>, u64),
 }
 
 impl SnapshotPlan {
-    /// Plans the snapshots of `placement`. The newest snapshot is the current one if its policy is the
-    /// placement's, regardless of the number of clusters (docs/systems/fleet.md, "Policy snapshots").
-    pub(crate) fn make(fleet: &Fleet, record: &PlacementRecord, placement: &Key) -> Self {
+    /// Plans the snapshots of `placement`. The newest snapshot is the current one if it has the policy of the
+    /// placement, regardless of the number of clusters (docs/systems/fleet.md, "Policy snapshots").
+    pub(crate) fn new(fleet: &Fleet, record: &PlacementRecord, placement: &Key) -> Self {
         let staying = || {
             fleet
                 .snapshots_of(placement)
@@ -91,23 +94,23 @@ impl SnapshotPlan {
         };
         let newest = fleet.newest_snapshot(placement);
         if let Some(newest) = newest.filter(|newest| newest.has_policy_of(record)) {
-            let others = staying().filter(|snapshot| snapshot.latest && snapshot.name != newest.name);
+            let outdated = staying().filter(|snapshot| snapshot.latest && snapshot.name != newest.name);
             return Self {
-                demote: others.cloned().collect(),
-                drop: Vec::new(),
+                demote: outdated.cloned().collect(),
+                delete: Vec::new(),
                 current: CurrentSnapshot::Known(Arc::clone(newest), newest.is_outdated(record)),
             };
         }
         let mut oldest: Vec<&Arc<SnapshotRecord>> = staying().collect();
         oldest.sort_by_key(|snapshot| snapshot.index);
         let surplus = (oldest.len() + 1).saturating_sub(record.history);
-        let drop: Vec<Arc<SnapshotRecord>> =
+        let delete: Vec<Arc<SnapshotRecord>> =
             oldest.iter().take(surplus).map(|&old| Arc::clone(old)).collect();
-        let (name, index) = next(fleet, placement);
+        let (name, index) = next_snapshot(fleet, placement);
         Self {
-            // The old snapshot is unmarked first: there must never be two latest snapshots.
+            // The old snapshot loses the label first: there must never be two latest snapshots.
             demote: staying().filter(|snapshot| snapshot.latest).cloned().collect(),
-            drop,
+            delete,
             current: CurrentSnapshot::New(name, index),
         }
     }
@@ -120,18 +123,18 @@ impl SnapshotPlan {
         }
     }
 
-    fn writes(&self) -> bool {
+    fn has_writes(&self) -> bool {
         let current = match self.current {
             CurrentSnapshot::Known(_, is_outdated) => is_outdated,
             CurrentSnapshot::New(..) => true,
         };
-        current || !self.demote.is_empty() || !self.drop.is_empty()
+        current || !self.demote.is_empty() || !self.delete.is_empty()
     }
 }
 
-/// Name and number of the next snapshot. The number is above every number in use, including numbers that only
-/// bindings still mention: an old binding must never count as a binding of the new policy.
-fn next(fleet: &Fleet, placement: &Key) -> (Arc<str>, u64) {
+/// The name and the number of the next snapshot. The number is above the numbers of all snapshots, and of all
+/// snapshots that bindings name: an old binding must never count as a binding of the new policy.
+fn next_snapshot(fleet: &Fleet, placement: &Key) -> (Arc<str>, u64) {
     let number = |snapshot: &str| -> Option<u64> {
         let rest = snapshot.strip_prefix(&*placement.name)?;
         rest.strip_prefix('-')?.parse().ok()

@@ -1,5 +1,5 @@
-//! A compiled placement policy: selectors and quantities are parsed and names are collected once per change
-//! of a placement.
+//! A compiled placement policy: selectors and quantities are parsed, and the names of properties are
+//! collected, once per change of a placement.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,30 +9,31 @@ use berth_apimachinery::quantity::Quantity;
 use berth_apimachinery::selector::Selector;
 
 use crate::kind::{
-    ClusterSelectorTerm, PlacementPolicy, PlacementType, PropertyRequirement, Taint, Toleration,
+    ClusterAffinity, ClusterSelectorTerm, PlacementPolicy, PlacementType, PropertyRequirement, Taint,
+    Toleration,
 };
 
-/// The mode of a policy: the requested number of clusters, and the rule for them.
+/// The mode of a policy, by which clusters are chosen.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Mode {
-    /// Every cluster that fits.
+    /// PickAll: every cluster that fits.
     All,
-    /// The best clusters, up to this number.
+    /// PickN: the best clusters that fit, up to this number.
     Number(usize),
-    /// The clusters with these names.
+    /// PickFixed: the clusters with these names.
     Fixed(Vec<Arc<str>>),
 }
 
 /// A compiled policy.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Policy {
-    /// The requested number of clusters, and the rule for them.
+    /// The mode, by which clusters are chosen.
     pub(crate) mode: Mode,
-    /// The required terms, one of which must match, unless the list is empty.
+    /// The required terms. At least one of them must match a cluster, unless the list is empty.
     pub(crate) required: Vec<Term>,
-    /// The preferred terms, without terms of the weight 0.
+    /// The preferred terms, without terms whose weight is 0.
     pub(crate) preferred: Vec<PreferredTerm>,
-    /// The tolerated taints.
+    /// The tolerations of taints.
     pub(crate) tolerations: Vec<Toleration>,
     /// The topology spread constraints.
     pub(crate) spread: Vec<Constraint>,
@@ -40,21 +41,21 @@ pub(crate) struct Policy {
     properties: BTreeSet<String>,
 }
 
-/// A required term.
+/// A required term: requirements on a cluster, all of which must be met.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Term {
-    /// The labels that a cluster must have.
+    /// The requirements on labels of a cluster.
     pub(crate) labels: Selector,
     /// The requirements on properties of a cluster.
-    pub(crate) properties: Vec<Test>,
+    pub(crate) properties: Vec<PropertyTest>,
 }
 
 /// A requirement on one property.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Test {
-    /// The property.
+pub(crate) struct PropertyTest {
+    /// The name of the property.
     pub(crate) name: String,
-    /// The comparison.
+    /// The comparison of the property's value with the quantity.
     pub(crate) operator: Operator,
     /// The quantity to compare with.
     pub(crate) value: Quantity,
@@ -62,7 +63,7 @@ pub(crate) struct Test {
     pub(crate) text: String,
 }
 
-/// The comparison of a property.
+/// A comparison of the value of a property with a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operator {
     /// Greater than.
@@ -80,7 +81,8 @@ pub(crate) enum Operator {
 }
 
 impl Operator {
-    fn named(name: &str) -> Option<Self> {
+    /// The operator with this name in the API.
+    fn parse(name: &str) -> Option<Self> {
         Some(match name {
             "Gt" => Self::Gt,
             "Ge" => Self::Ge,
@@ -92,7 +94,7 @@ impl Operator {
         })
     }
 
-    /// The token.
+    /// The name of the operator in the API.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Gt => "Gt",
@@ -105,8 +107,8 @@ impl Operator {
     }
 }
 
-impl Test {
-    /// Whether the property's value passes; a missing property does not.
+impl PropertyTest {
+    /// Whether `value`, the value of the property, passes. A missing property, `None`, does not pass.
     pub(crate) fn passes(&self, value: Option<Quantity>) -> bool {
         value.is_some_and(|value| match self.operator {
             Operator::Gt => value > self.value,
@@ -122,40 +124,40 @@ impl Test {
 /// A preferred term.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PreferredTerm {
-    /// The score of a match.
+    /// The weight of the term in the affinity score of a matching cluster.
     pub(crate) weight: i32,
-    /// The labels that a cluster must have.
+    /// The labels of the clusters that match the term.
     pub(crate) labels: Selector,
-    /// The property that scales the weight.
+    /// The property that scales the weight, if any.
     pub(crate) sorter: Option<Sorter>,
 }
 
 /// A property that scales a weight.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sorter {
-    /// The property.
+    /// The name of the property.
     pub(crate) name: String,
-    /// Whether the largest value gets the whole weight, not the smallest.
+    /// Whether the largest value gets the full weight; otherwise, the smallest value does.
     pub(crate) descending: bool,
 }
 
 /// A topology spread constraint.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Constraint {
-    /// The key of the label.
+    /// The key of the label whose values are the topology domains.
     pub(crate) key: String,
-    /// The largest allowed difference between the fullest and the emptiest domain.
+    /// The largest allowed difference between the numbers of clusters in the fullest and the emptiest domain.
     pub(crate) max_skew: i64,
-    /// Whether a violation refuses the cluster.
+    /// Whether a cluster that would violate the constraint is refused; otherwise, only its score is lower.
     pub(crate) hard: bool,
 }
 
 impl Policy {
-    /// Compiles `policy`. Without a policy, every cluster that fits is picked.
+    /// Compiles `policy`. A placement without a policy counts as PickAll.
     ///
     /// # Errors
-    /// All reasons why the policy cannot be compiled, in one text. They occur for an object that was stored
-    /// without the kind's validation.
+    /// All reasons why the policy cannot be compiled, as one text. Only a placement that was stored without
+    /// the validation of its kind has such a policy.
     pub(crate) fn compile(policy: Option<&PlacementPolicy>) -> Result<Self, String> {
         let none = PlacementPolicy::default();
         let policy = policy.unwrap_or(&none);
@@ -164,48 +166,9 @@ impl Policy {
             .as_ref()
             .and_then(|affinity| affinity.cluster_affinity.as_ref());
         let mut errors = Vec::new();
-        let mode = match policy.placement_type {
-            PlacementType::PickAll => Mode::All,
-            PlacementType::PickN => Mode::Number(number(policy, &mut errors)),
-            PlacementType::PickFixed => {
-                let mut seen = BTreeSet::new();
-                let names = policy.cluster_names.iter().filter(|name| seen.insert(*name));
-                Mode::Fixed(names.map(|name| name.as_str().into()).collect())
-            }
-        };
-        let path = "spec.policy.affinity.clusterAffinity";
-        let terms = affinity
-            .and_then(|affinity| affinity.required.as_ref())
-            .map(|required| required.cluster_selector_terms.as_slice())
-            .unwrap_or_default();
-        let required = terms.iter().enumerate().map(|(index, term)| {
-            let list = "requiredDuringSchedulingIgnoredDuringExecution.clusterSelectorTerms";
-            let path = format!("{path}.{list}[{index}]");
-            Term {
-                labels: labels(term, &path, &mut errors),
-                properties: tests(term, &path, &mut errors),
-            }
-        });
-        let required: Vec<Term> = required.collect();
-        let preferred = affinity
-            .map(|affinity| affinity.preferred.as_slice())
-            .unwrap_or_default();
-        let preferred = preferred.iter().enumerate().map(|(index, preferred)| {
-            let path = format!("{path}.preferredDuringSchedulingIgnoredDuringExecution[{index}].preference");
-            PreferredTerm {
-                weight: preferred.weight,
-                labels: labels(&preferred.preference, &path, &mut errors),
-                sorter: preferred
-                    .preference
-                    .property_sorter
-                    .as_ref()
-                    .map(|sorter| Sorter {
-                        name: sorter.name.clone(),
-                        descending: sorter.sort_order == "Descending",
-                    }),
-            }
-        });
-        let preferred: Vec<PreferredTerm> = preferred.filter(|preferred| preferred.weight != 0).collect();
+        let mode = mode(policy, &mut errors);
+        let required = required_terms(affinity, &mut errors);
+        let preferred = preferred_terms(affinity, &mut errors);
         let spread = policy
             .topology_spread_constraints
             .iter()
@@ -221,7 +184,7 @@ impl Policy {
             mode,
             spread: spread.collect(),
             tolerations: policy.tolerations.clone(),
-            properties: names(&required, &preferred),
+            properties: property_names(&required, &preferred),
             required,
             preferred,
         })
@@ -232,10 +195,60 @@ impl Policy {
         self.properties.iter().map(String::as_str)
     }
 
-    /// Whether a decision depends on any of these properties.
+    /// Whether a decision depends on any of the `changed` properties.
     pub(crate) fn uses_property<'a>(&self, mut changed: impl Iterator<Item = &'a str>) -> bool {
         !self.properties.is_empty() && changed.any(|name| self.properties.contains(name))
     }
+}
+
+/// The path of the affinity in a placement.
+const AFFINITY: &str = "spec.policy.affinity.clusterAffinity";
+
+fn mode(policy: &PlacementPolicy, errors: &mut Vec<FieldError>) -> Mode {
+    match policy.placement_type {
+        PlacementType::PickAll => Mode::All,
+        PlacementType::PickN => Mode::Number(number(policy, errors)),
+        PlacementType::PickFixed => {
+            let mut seen = BTreeSet::new();
+            let names = policy.cluster_names.iter().filter(|name| seen.insert(*name));
+            Mode::Fixed(names.map(|name| name.as_str().into()).collect())
+        }
+    }
+}
+
+fn required_terms(affinity: Option<&ClusterAffinity>, errors: &mut Vec<FieldError>) -> Vec<Term> {
+    let terms = affinity
+        .and_then(|affinity| affinity.required.as_ref())
+        .map(|required| required.cluster_selector_terms.as_slice())
+        .unwrap_or_default();
+    let required = terms.iter().enumerate().map(|(index, term)| {
+        let list = "requiredDuringSchedulingIgnoredDuringExecution.clusterSelectorTerms";
+        let path = format!("{AFFINITY}.{list}[{index}]");
+        Term {
+            labels: labels(term, &path, errors),
+            properties: property_tests(term, &path, errors),
+        }
+    });
+    required.collect()
+}
+
+fn preferred_terms(affinity: Option<&ClusterAffinity>, errors: &mut Vec<FieldError>) -> Vec<PreferredTerm> {
+    let terms = affinity
+        .map(|affinity| affinity.preferred.as_slice())
+        .unwrap_or_default();
+    let preferred = terms.iter().enumerate().map(|(index, preferred)| {
+        let path = format!("{AFFINITY}.preferredDuringSchedulingIgnoredDuringExecution[{index}].preference");
+        let sorter = preferred.preference.property_sorter.as_ref();
+        PreferredTerm {
+            weight: preferred.weight,
+            labels: labels(&preferred.preference, &path, errors),
+            sorter: sorter.map(|sorter| Sorter {
+                name: sorter.name.clone(),
+                descending: sorter.sort_order == "Descending",
+            }),
+        }
+    });
+    preferred.filter(|preferred| preferred.weight != 0).collect()
 }
 
 fn number(policy: &PlacementPolicy, errors: &mut Vec<FieldError>) -> usize {
@@ -269,7 +282,7 @@ fn labels(term: &ClusterSelectorTerm, path: &str, errors: &mut Vec<FieldError>) 
     })
 }
 
-fn tests(term: &ClusterSelectorTerm, path: &str, errors: &mut Vec<FieldError>) -> Vec<Test> {
+fn property_tests(term: &ClusterSelectorTerm, path: &str, errors: &mut Vec<FieldError>) -> Vec<PropertyTest> {
     let requirements = term
         .property_selector
         .as_ref()
@@ -277,7 +290,7 @@ fn tests(term: &ClusterSelectorTerm, path: &str, errors: &mut Vec<FieldError>) -
     let requirements = requirements.unwrap_or_default().iter().enumerate();
     let mut list = Vec::new();
     for (index, requirement) in requirements {
-        match test(requirement) {
+        match property_test(requirement) {
             Ok(test) => list.push(test),
             Err(problem) => {
                 let path = format!("{path}.propertySelector.matchExpressions[{index}]");
@@ -288,20 +301,25 @@ fn tests(term: &ClusterSelectorTerm, path: &str, errors: &mut Vec<FieldError>) -
     list
 }
 
-fn test(requirement: &PropertyRequirement) -> Result<Test, String> {
+fn property_test(requirement: &PropertyRequirement) -> Result<PropertyTest, String> {
     let [text] = requirement.values.as_slice() else {
-        return Err("must have exactly one value".to_owned());
+        return Err("must have exactly one value, a quantity".to_owned());
     };
-    Ok(Test {
+    Ok(PropertyTest {
         name: requirement.name.clone(),
-        operator: Operator::named(&requirement.operator)
-            .ok_or_else(|| format!("\"{}\" is no operator", requirement.operator))?,
+        operator: Operator::parse(&requirement.operator).ok_or_else(|| {
+            format!(
+                "\"{}\" is not an operator: use Gt, Ge, Eq, Ne, Lt or Le",
+                requirement.operator
+            )
+        })?,
         value: Quantity::parse(text)?,
         text: text.clone(),
     })
 }
 
-fn names(required: &[Term], preferred: &[PreferredTerm]) -> BTreeSet<String> {
+/// The names of the properties on which the terms depend.
+fn property_names(required: &[Term], preferred: &[PreferredTerm]) -> BTreeSet<String> {
     let tests = required
         .iter()
         .flat_map(|term| &term.properties)
@@ -313,8 +331,8 @@ fn names(required: &[Term], preferred: &[PreferredTerm]) -> BTreeSet<String> {
     tests.chain(sorters).cloned().collect()
 }
 
-/// The index of the first of `taints` that no toleration covers (docs/systems/fleet.md, "Taints").
-pub(crate) fn untolerated(taints: &[Taint], tolerations: &[Toleration]) -> Option<usize> {
+/// The index of the first of `taints` that none of `tolerations` tolerates (docs/systems/fleet.md, "Taints").
+pub(crate) fn first_untolerated(taints: &[Taint], tolerations: &[Toleration]) -> Option<usize> {
     taints
         .iter()
         .position(|taint| !tolerations.iter().any(|toleration| tolerates(toleration, taint)))
@@ -359,20 +377,20 @@ mod tests {
         ] {
             let list = [Toleration::deserialize(&toleration).unwrap()];
             assert_eq!(
-                untolerated(std::slice::from_ref(&taint), &list).is_none(),
+                first_untolerated(std::slice::from_ref(&taint), &list).is_none(),
                 passes,
                 "{toleration}"
             );
         }
-        assert_eq!(untolerated(std::slice::from_ref(&taint), &[]), Some(0));
-        assert_eq!(untolerated(&[], &[]), None);
+        assert_eq!(first_untolerated(std::slice::from_ref(&taint), &[]), Some(0));
+        assert_eq!(first_untolerated(&[], &[]), None);
     }
 
     #[test]
     fn properties_compare_as_exact_quantities() {
         let test = |operator: &str, value: &str| {
             let requirement = json!({"name": "p", "operator": operator, "values": ["1"]});
-            test(&PropertyRequirement::deserialize(requirement).unwrap())
+            property_test(&PropertyRequirement::deserialize(requirement).unwrap())
                 .unwrap()
                 .passes(Some(Quantity::parse(value).unwrap()))
         };

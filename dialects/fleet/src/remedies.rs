@@ -1,9 +1,9 @@
-//! Ways to lift a refusal (docs/adding-a-system.md, "Advice"): a label, a required term, a toleration, a
-//! taint, a spread constraint, a name, a larger number.
+//! Remedies for a refusal (docs/adding-a-system.md, "Advice"): changes of labels and taints of the cluster,
+//! and changes of terms, tolerations, spread constraints, names and the number of clusters in the policy.
 
 use berth_apimachinery::Key;
 use berth_dialect_contract::remedy::{labels, push};
-use berth_dialect_contract::{Decision, Edit, Remedy, Taint, Whose, taints};
+use berth_dialect_contract::{ChangeOwner, Decision, Edit, Remedy, Taint, taints};
 use berth_scheduling::{Ix, Rejection};
 use serde_json::{Value, json};
 
@@ -16,12 +16,13 @@ use crate::fleet::record::PlacementRecord;
 use crate::names::CLUSTERS;
 use crate::policy::{Mode, Policy, Term};
 
-/// Highest number of required terms for which remedies are proposed.
+/// The highest number of required terms for which remedies are proposed.
 const MAX_TERMS: usize = 4;
-/// The field of the required terms.
+/// The name of the field of the required terms.
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
-/// Proposes changes that may lift `refusal`, or that get a feasible cluster picked.
+/// The changes that may lift `refusal` of `candidate`; without a refusal, the changes after which the
+/// feasible candidate is picked.
 pub(crate) fn remedies(
     fleet: &Fleet,
     decision: &Decision,
@@ -34,7 +35,7 @@ pub(crate) fn remedies(
     let Ok(policy) = record.policy.as_ref() else {
         return Vec::new();
     };
-    let pair = ClusterPair {
+    let pair = PlacementClusterPair {
         decision,
         record,
         policy,
@@ -43,34 +44,34 @@ pub(crate) fn remedies(
         candidate,
     };
     let Some(refusal) = refusal else {
-        return pair.number();
+        return pair.number_remedies();
     };
     let detail = refusal.reason.detail;
     match Code::of_reason(refusal.reason) {
-        Code::AffinityMismatch => pair.affinity(),
+        Code::AffinityMismatch => pair.affinity_remedies(),
         Code::NotEligible | Code::NamedIneligible if code::is_leaving(refusal.reason) => {
             vec![Remedy::none(
                 "the MemberCluster is being deleted, which cannot be undone",
             )]
         }
         Code::NotEligible | Code::NamedIneligible => vec![Remedy::none(
-            "the member agent reports this: the cluster or its agent must be mended",
+            "the member agent reports this: repair the cluster or its agent",
         )],
         Code::NamespaceMissing | Code::NamespacesUnknown => {
             let namespace = &decision.demand.namespace;
             vec![Remedy::none(format!(
-                "a ClusterResourcePlacement of the namespace {namespace} must bring it to the cluster first"
+                "place the namespace {namespace} on the cluster first, with a ClusterResourcePlacement"
             ))]
         }
-        Code::Untolerated => pair.taint(pair.cluster, detail as usize),
-        Code::SkewExceeded => pair.spread(detail as usize),
+        Code::Untolerated => pair.taint_remedies(pair.cluster, detail as usize),
+        Code::SkewExceeded => pair.spread_remedies(detail as usize),
         Code::NotFound => Vec::new(),
-        Code::NotNamed => vec![pair.named()],
+        Code::NotNamed => vec![pair.name_remedy()],
     }
 }
 
-/// One placement and one cluster.
-struct ClusterPair<'a> {
+/// A placement and a cluster that the placement does not use.
+struct PlacementClusterPair<'a> {
     decision: &'a Decision,
     record: &'a PlacementRecord,
     policy: &'a Policy,
@@ -79,8 +80,8 @@ struct ClusterPair<'a> {
     candidate: Ix,
 }
 
-impl ClusterPair<'_> {
-    /// The remedy `text`, whose edit applies `change` to the policy.
+impl PlacementClusterPair<'_> {
+    /// The remedy with the sentence `text`, whose edit applies `change` to the policy of the placement.
     fn policy_edit(&self, text: String, change: impl FnOnce(&mut Value)) -> Remedy {
         let demand = self.decision.demand.clone();
         let edit = Edit::of(demand, &self.record.object, |placement| {
@@ -91,11 +92,12 @@ impl ClusterPair<'_> {
             }
             change(policy);
         });
-        Remedy::new(Whose::Request, text, edit)
+        Remedy::new(ChangeOwner::Request, text, edit)
     }
 
-    /// Remedies for each required term alone: labels on the cluster, or a weaker term.
-    fn affinity(&self) -> Vec<Remedy> {
+    /// The remedies with which the cluster matches a required term: labels on the cluster, or a term with
+    /// fewer requirements.
+    fn affinity_remedies(&self) -> Vec<Remedy> {
         let mut remedies = Vec::new();
         for (index, term) in self.policy.required.iter().enumerate().take(MAX_TERMS) {
             let failing = self.failing(term);
@@ -107,15 +109,15 @@ impl ClusterPair<'_> {
                     key: Key::new(CLUSTERS, "", &self.cluster.name),
                     patch: labels::patch(&changes),
                 };
-                remedies.push(Remedy::new(Whose::Target, text, edit));
+                remedies.push(Remedy::new(ChangeOwner::Target, text, edit));
             }
-            remedies.extend(self.relaxed(index, &failing));
+            remedies.extend(self.relaxed_term(index, &failing));
         }
         remedies
     }
 
-    /// The indices of the property requirements that the cluster does not meet. Properties are measured and
-    /// cannot be set.
+    /// The indices of the property requirements of `term` that the cluster does not meet. No edit of the
+    /// cluster can change this, since the agent of the cluster measures properties.
     fn failing(&self, term: &Term) -> Vec<usize> {
         let tests = term.properties.iter().enumerate();
         tests
@@ -123,13 +125,14 @@ impl ClusterPair<'_> {
                 let value = self.cluster.properties.get(test.name.as_str());
                 !test.passes(value.map(|amount| amount.exact))
             })
-            .map(|(place, _)| place)
+            .map(|(index, _)| index)
             .collect()
     }
 
-    /// The remedy that removes from the term at `index` the requirements that the cluster does not meet. If
-    /// no requirement is left, all terms are removed.
-    fn relaxed(&self, index: usize, failing: &[usize]) -> Option<Remedy> {
+    /// The remedy that removes from the term at `index` the requirements that the cluster does not meet, of
+    /// which `failing` are the property requirements. If no requirement is left, all required terms are
+    /// removed.
+    fn relaxed_term(&self, index: usize, failing: &[usize]) -> Option<Remedy> {
         let mut removed = Vec::new();
         let remedy = self.policy_edit(String::new(), |policy| {
             let affinity = &mut policy["affinity"]["clusterAffinity"];
@@ -139,9 +142,9 @@ impl ClusterPair<'_> {
             }
             let tests = term.pointer_mut("/propertySelector/matchExpressions");
             if let Some(tests) = tests.and_then(Value::as_array_mut) {
-                for &place in failing.iter().rev() {
-                    if place < tests.len() {
-                        let test = tests.remove(place);
+                for &failed in failing.iter().rev() {
+                    if failed < tests.len() {
+                        let test = tests.remove(failed);
                         removed.push(format!(
                             "the property {}",
                             test["name"].as_str().unwrap_or_default()
@@ -162,9 +165,9 @@ impl ClusterPair<'_> {
         (!removed.is_empty()).then_some(Remedy { text, ..remedy })
     }
 
-    /// Remedies for the taint of `cluster` with index `place`: tolerate it, or remove it.
-    fn taint(&self, cluster: &Cluster, place: usize) -> Vec<Remedy> {
-        let Some(taint) = cluster.taints.get(place).map(Taint::from) else {
+    /// The remedies for the taint of `cluster` at `index`: a toleration, or the removal of the taint.
+    fn taint_remedies(&self, cluster: &Cluster, index: usize) -> Vec<Remedy> {
+        let Some(taint) = cluster.taints.get(index).map(Taint::from) else {
             return Vec::new();
         };
         let tolerate = self.policy_edit(taints::tolerate(&taint), |policy| {
@@ -172,67 +175,68 @@ impl ClusterPair<'_> {
         });
         let key = Key::new(CLUSTERS, "", &cluster.name);
         let target = ("MemberCluster", key, &*cluster.object);
-        vec![tolerate, taints::removal(&taint, target, place, |_| true)]
+        vec![tolerate, taints::removal(&taint, target, index, |_| true)]
     }
 
-    /// Remedies for the taint of the only cluster in the emptiest domain: with a pick there, other domains
-    /// may get one more.
-    fn emptiest(&self, constraint: usize) -> Vec<Remedy> {
+    /// The remedies for the taint of the only cluster in the emptiest domain of the constraint at
+    /// `constraint`. After a pick of that cluster, other domains may get one more cluster.
+    fn emptiest_domain_remedies(&self, constraint: usize) -> Vec<Remedy> {
         let emptiest = self.decision.detail::<Detail>().map(|detail| &detail.emptiest);
-        let emptiest = emptiest.and_then(|all| all.get(constraint)?.as_ref()?.only);
-        let Some(only) = emptiest else {
+        let only_cluster = emptiest.and_then(|all| all.get(constraint)?.as_ref()?.only_cluster);
+        let Some(only_cluster) = only_cluster else {
             return Vec::new();
         };
-        match self.decision.solved.rejections_of(only) {
+        match self.decision.solved.rejections_of(only_cluster) {
             [refusal] if Code::of_reason(refusal.reason) == Code::Untolerated => {
-                self.taint(self.columns.row(only), refusal.reason.detail as usize)
+                self.taint_remedies(self.columns.row(only_cluster), refusal.reason.detail as usize)
             }
             _ => Vec::new(),
         }
     }
 
-    /// Remedies for a topology spread constraint: a larger maxSkew, a soft constraint, or a pick in the
-    /// emptiest domain.
-    fn spread(&self, place: usize) -> Vec<Remedy> {
-        let Some(constraint) = self.policy.spread.get(place) else {
+    /// The remedies for the violated topology spread constraint at `index`: a larger maxSkew, a soft
+    /// constraint, or a pick in the emptiest domain.
+    fn spread_remedies(&self, index: usize) -> Vec<Remedy> {
+        let Some(constraint) = self.policy.spread.get(index) else {
             return Vec::new();
         };
         let field = format!(
-            "spec.policy.topologySpreadConstraints[{place}] (over {})",
+            "spec.policy.topologySpreadConstraints[{index}] (over {})",
             constraint.key
         );
         let skews = self.decision.detail::<Detail>().map(|detail| &detail.skews);
         let counts = skews.and_then(|skews| {
-            let place = skews.binary_search_by_key(&self.candidate, |(candidate, ..)| *candidate);
-            place.ok().map(|place| (skews[place].1, skews[place].2))
+            let found = skews.binary_search_by_key(&self.candidate, |(candidate, ..)| *candidate);
+            found.ok().map(|found| (skews[found].1, skews[found].2))
         });
         let mut remedies = Vec::new();
         if let Some((own, least)) = counts {
             let skew = (i64::from(own) + 1 - i64::from(least)).max(constraint.max_skew + 1);
             remedies.push(
                 self.policy_edit(format!("raise maxSkew of {field} to {skew}"), |policy| {
-                    policy["topologySpreadConstraints"][place]["maxSkew"] = skew.into();
+                    policy["topologySpreadConstraints"][index]["maxSkew"] = skew.into();
                 }),
             );
         }
         let text = format!("set whenUnsatisfiable of {field} to ScheduleAnyway");
         remedies.push(self.policy_edit(text, |policy| {
-            policy["topologySpreadConstraints"][place]["whenUnsatisfiable"] = "ScheduleAnyway".into();
+            policy["topologySpreadConstraints"][index]["whenUnsatisfiable"] = "ScheduleAnyway".into();
         }));
-        remedies.extend(self.emptiest(place));
+        remedies.extend(self.emptiest_domain_remedies(index));
         remedies
     }
 
-    /// The remedy that adds the cluster to the names of PickFixed.
-    fn named(&self) -> Remedy {
+    /// The remedy that adds the cluster to the names of a PickFixed policy.
+    fn name_remedy(&self) -> Remedy {
         let name = &self.cluster.name;
         self.policy_edit(format!("add {name} to spec.policy.clusterNames"), |policy| {
             push(&mut policy["clusterNames"], json!(name));
         })
     }
 
-    /// The remedy that sets the smallest number of clusters with which this one is picked.
-    fn number(&self) -> Vec<Remedy> {
+    /// The remedy that raises the number of clusters of a PickN policy to the smallest number with which the
+    /// cluster is picked.
+    fn number_remedies(&self) -> Vec<Remedy> {
         let ranked = &self.decision.solved.ranked;
         let rank = ranked.iter().position(|&other| other == self.candidate);
         let Some(number) = rank
@@ -246,7 +250,7 @@ impl ClusterPair<'_> {
     }
 }
 
-/// Whether a term has no requirements.
+/// Whether the required term `term` has no requirements.
 fn is_empty(term: &Value) -> bool {
     let none = |value: Option<&Value>| match value {
         None | Some(Value::Null) => true,

@@ -1,4 +1,4 @@
-//! The scores by preferred terms, and the ranking of candidates (docs/systems/fleet.md, "Ranking").
+//! Affinity scores by preferred terms, and the ranks of candidates (docs/systems/fleet.md, "Ranking").
 
 use std::cmp::{Ordering, Reverse};
 
@@ -8,29 +8,31 @@ use crate::columns::Columns;
 use crate::policy::{PreferredTerm, Sorter};
 
 berth_scheduling::names! {
-    /// The scores by which KubeFleet ranks, one after the other, in the order of their precedence.
-    pub(crate) enum Ranking {
+    /// A criterion by which candidates are ranked. Each criterion only decides among candidates that are
+    /// equal by all earlier criteria.
+    pub(crate) enum RankCriterion {
         /// The topology spread score.
         Spread = "TopologySpreadConstraints",
         /// The affinity score.
         Affinity = "ClusterAffinity",
-        /// Whether the cluster has a binding by the previous policy.
+        /// Whether the cluster has a binding by an older policy snapshot.
         Sticky = "SamePlacementAntiAffinity",
     }
 }
 
-impl Ranking {
-    /// The value of a candidate.
-    pub(crate) fn value(self, standing: &CandidateRank) -> i32 {
+impl RankCriterion {
+    /// The value of a candidate with `rank` by this criterion.
+    pub(crate) fn value(self, rank: &CandidateRank) -> i32 {
         match self {
-            Self::Spread => standing.topology,
-            Self::Affinity => standing.affinity,
-            Self::Sticky => i32::from(standing.sticky),
+            Self::Spread => rank.topology,
+            Self::Affinity => rank.affinity,
+            Self::Sticky => i32::from(rank.sticky),
         }
     }
 }
 
-/// The affinity score of every cluster: the sum over the preferred terms.
+/// The affinity score of every cluster: the sum of the weights of the preferred terms that match the cluster,
+/// each scaled by the property of the term, if any.
 pub(crate) fn affinity(preferred: &[PreferredTerm], columns: &Columns) -> Vec<i32> {
     let mut sums = vec![0_i32; columns.count() as usize];
     for term in preferred {
@@ -52,8 +54,8 @@ pub(crate) fn affinity(preferred: &[PreferredTerm], columns: &Columns) -> Vec<i3
     sums
 }
 
-/// The share of `weight` that each cluster with the property gets. The range is over all clusters, including
-/// refused clusters. Empty where all values are equal.
+/// The share of `weight` that each cluster with the property of `sorter` gets. The largest and the smallest
+/// value are those of all clusters, including refused clusters. Empty if all values are equal.
 fn shares(sorter: &Sorter, weight: i32, columns: &Columns) -> Vec<(Ix, i32)> {
     let values: Vec<(Ix, f64)> = columns
         .property(&sorter.name)
@@ -88,21 +90,22 @@ fn round(share: f64) -> i32 {
     share.round() as i32
 }
 
-/// The rank of a candidate. The greater of two ranks is the better one.
+/// The rank of a candidate. The greater of two ranks is the better rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CandidateRank {
     /// The topology spread score.
     pub(crate) topology: i32,
-    /// The affinity score, by the preferred terms.
+    /// The affinity score.
     pub(crate) affinity: i32,
-    /// Whether the cluster has a binding by the previous policy.
+    /// Whether the cluster has a binding by an older policy snapshot.
     pub(crate) sticky: bool,
-    /// The candidate, which settles ties: the later name wins, and candidates are numbered in name order.
+    /// The candidate. Candidates are numbered in the order of names; among otherwise equal ranks, the later
+    /// name is better.
     pub(crate) candidate: Ix,
 }
 
 impl CandidateRank {
-    /// Returns the rank without stickiness, which no object records.
+    /// The rank without stickiness, which no object records.
     pub(crate) const fn without_stickiness(self) -> Self {
         Self {
             sticky: false,
@@ -132,22 +135,22 @@ impl Ord for CandidateRank {
     }
 }
 
-/// Sorts best first.
-pub(crate) fn best_first(standings: &mut [CandidateRank]) {
-    standings.sort_unstable_by_key(|standing| Reverse(*standing));
+/// Sorts `ranks`, the best first.
+pub(crate) fn best_first(ranks: &mut [CandidateRank]) {
+    ranks.sort_unstable_by_key(|rank| Reverse(*rank));
 }
 
-/// The best `wanted` candidates, best first.
-pub(crate) fn best(mut standings: Vec<CandidateRank>, wanted: usize) -> Vec<CandidateRank> {
-    if wanted < standings.len() {
-        standings.select_nth_unstable_by_key(wanted, |standing| Reverse(*standing));
-        standings.truncate(wanted);
+/// The best `wanted` of `ranks`, the best first.
+pub(crate) fn best(mut ranks: Vec<CandidateRank>, wanted: usize) -> Vec<CandidateRank> {
+    if wanted < ranks.len() {
+        ranks.select_nth_unstable_by_key(wanted, |rank| Reverse(*rank));
+        ranks.truncate(wanted);
     }
-    best_first(&mut standings);
-    standings
+    best_first(&mut ranks);
+    ranks
 }
 
-/// A scorer whose values are known.
+/// A scorer with the value of every candidate, which is `None` for a candidate without a score.
 pub(crate) struct KnownScorer<'a>(pub(crate) &'a [Option<i32>]);
 
 impl Scorer<Columns> for KnownScorer<'_> {
@@ -168,20 +171,20 @@ mod tests {
 
     #[test]
     fn topology_then_affinity_then_stickiness_then_the_larger_name_decides() {
-        let standing = |topology, affinity, sticky, candidate| CandidateRank {
+        let rank = |topology, affinity, sticky, candidate| CandidateRank {
             topology,
             affinity,
             sticky,
             candidate,
         };
         let order = [
-            standing(1, -9, false, 0),
-            standing(0, 7, true, 1),
-            standing(0, 7, false, 3),
-            standing(0, 7, false, 2),
-            standing(0, -1, true, 9),
-            standing(-1, 100, true, 9),
-            standing(-1_000, 100, true, 9),
+            rank(1, -9, false, 0),
+            rank(0, 7, true, 1),
+            rank(0, 7, false, 3),
+            rank(0, 7, false, 2),
+            rank(0, -1, true, 9),
+            rank(-1, 100, true, 9),
+            rank(-1_000, 100, true, 9),
         ];
         let mut shuffled = order;
         shuffled.reverse();

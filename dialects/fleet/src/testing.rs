@@ -1,4 +1,4 @@
-//! A small hub for the unit tests.
+//! A hub in memory, for unit tests.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use crate::names::{
     BINDINGS, CLUSTERS, PLACEMENTS, RESOURCE_BINDINGS, RESOURCE_PLACEMENTS, RESOURCE_SNAPSHOTS, SNAPSHOTS,
 };
 
-/// The instant of decisions.
+/// The time of the decisions.
 pub(crate) const NOW: &str = "2021-10-28T09:00:00Z";
 
-/// A hub with all folded objects.
+/// A hub in memory: the inventory into which all stored objects are folded.
 #[derive(Default)]
-pub(crate) struct World {
+pub(crate) struct TestHub {
     pub(crate) fleet: Fleet,
 }
 
-/// The key of an object by its kind and name.
+/// The key of the object `value`.
 pub(crate) fn key(value: &Value) -> Key {
     let resource: GroupResource = match value["kind"].as_str().unwrap_or_default() {
         "MemberCluster" => CLUSTERS,
@@ -36,7 +36,7 @@ pub(crate) fn key(value: &Value) -> Key {
     Key::new(resource, text("namespace"), text("name"))
 }
 
-/// An eligible cluster.
+/// An eligible MemberCluster.
 pub(crate) fn cluster(name: &str, labels: &Value) -> Value {
     json!({
         "apiVersion": "cluster.kubernetes-fleet.io/v1beta1", "kind": "MemberCluster",
@@ -46,7 +46,7 @@ pub(crate) fn cluster(name: &str, labels: &Value) -> Value {
     })
 }
 
-/// A placement named `p`.
+/// A ClusterResourcePlacement named `p`.
 pub(crate) fn placement(policy: &Value) -> Value {
     json!({
         "apiVersion": "placement.kubernetes-fleet.io/v1beta1", "kind": "ClusterResourcePlacement",
@@ -55,8 +55,8 @@ pub(crate) fn placement(policy: &Value) -> Value {
     })
 }
 
-/// The key of the cluster-scoped placement `p`.
-pub(crate) fn hub_wide() -> Key {
+/// The key of the ClusterResourcePlacement `p`.
+pub(crate) fn placement_key() -> Key {
     Key::new(PLACEMENTS, "", "p")
 }
 
@@ -70,14 +70,14 @@ pub(crate) fn resource_placement(policy: &Value) -> Value {
     value
 }
 
-impl World {
-    /// Creates a hub with these objects.
+impl TestHub {
+    /// Creates a hub with these `objects`.
     pub(crate) fn of(objects: impl IntoIterator<Item = Value>) -> Self {
-        let mut world = Self::default();
+        let mut hub = Self::default();
         for object in objects {
-            world.put(&object);
+            hub.put(&object);
         }
-        world
+        hub
     }
 
     /// Stores an object on the hub.
@@ -97,12 +97,13 @@ impl World {
         })
     }
 
-    /// Decides the placement `p`, with these clusters chosen, if any.
+    /// Decides the ClusterResourcePlacement `p`. The caller chooses the clusters in `chosen`, unless it is
+    /// empty.
     pub(crate) fn choose(&self, chosen: &[&str]) -> Result<Decision, ChoiceRefusal> {
-        self.choose_for(&hub_wide(), chosen)
+        self.choose_for(&placement_key(), chosen)
     }
 
-    /// Decides the placement at `demand`, with these clusters chosen, if any.
+    /// Decides the placement at `demand`. The caller chooses the clusters in `chosen`, unless it is empty.
     pub(crate) fn choose_for(&self, demand: &Key, chosen: &[&str]) -> Result<Decision, ChoiceRefusal> {
         let chosen: Vec<String> = chosen.iter().map(|&name| name.to_owned()).collect();
         let ask = Ask {
@@ -114,13 +115,14 @@ impl World {
         self.fleet.decide(&ask).unwrap()
     }
 
-    /// Decides the placement `p` and applies the writes. Returns their consequences.
-    pub(crate) fn settle(&mut self) -> Vec<Consequences> {
-        self.settle_for(&hub_wide())
+    /// Decides the ClusterResourcePlacement `p`, and applies the writes. Returns the consequences of the
+    /// writes.
+    pub(crate) fn apply_decision(&mut self) -> Vec<Consequences> {
+        self.apply_decision_for(&placement_key())
     }
 
-    /// Decides the placement at `demand` and applies the writes. Returns their consequences.
-    pub(crate) fn settle_for(&mut self, demand: &Key) -> Vec<Consequences> {
+    /// Decides the placement at `demand`, and applies the writes. Returns the consequences of the writes.
+    pub(crate) fn apply_decision_for(&mut self, demand: &Key) -> Vec<Consequences> {
         let decision = self.choose_for(demand, &[]).unwrap();
         let writes = self.fleet.writes(&decision);
         let consequences = writes.into_iter().map(|write| match write.verb {
@@ -130,9 +132,9 @@ impl World {
         consequences.collect()
     }
 
-    /// The stored bindings of `p`.
+    /// The stored bindings of the ClusterResourcePlacement `p`.
     pub(crate) fn bindings(&self) -> Vec<Value> {
-        self.bindings_for(&hub_wide())
+        self.bindings_for(&placement_key())
     }
 
     /// The stored bindings of the placement at `demand`.

@@ -1,11 +1,12 @@
-//! Warnings for the reader of a decision: selectors of a ResourcePlacement for cluster-scoped kinds.
+//! Warnings about a ResourcePlacement whose selectors name cluster-scoped kinds, for the reader of a
+//! decision.
 
 use berth_dialect_contract::Decision;
 
 use crate::fleet::Fleet;
 use crate::form;
 
-/// Common cluster-scoped kinds, each after its group.
+/// Common cluster-scoped kinds: pairs of group and kind.
 const CLUSTER_SCOPED: [(&str, &str); 8] = [
     ("", "Namespace"),
     ("", "Node"),
@@ -17,12 +18,12 @@ const CLUSTER_SCOPED: [(&str, &str); 8] = [
     ("storage.k8s.io", "StorageClass"),
 ];
 
-/// All warnings.
+/// The warnings about the selectors of the placement of `decision`.
 pub(crate) fn all(fleet: &Fleet, decision: &Decision) -> Vec<String> {
     let Some(record) = fleet.placements.get(&decision.demand) else {
         return Vec::new();
     };
-    if record.form != &form::NAMESPACE {
+    if record.form != &form::NAMESPACED {
         return Vec::new();
     }
     let selectors = record.object.value()["spec"]["resourceSelectors"].as_array();
@@ -35,10 +36,10 @@ pub(crate) fn all(fleet: &Fleet, decision: &Decision) -> Vec<String> {
             CLUSTER_SCOPED.contains(&(text("group"), text("kind")))
         });
     outside
-        .map(|(place, selector)| {
+        .map(|(index, selector)| {
             format!(
-                "spec.resourceSelectors[{place}] selects {}, which is in no namespace: a ResourcePlacement places what is in its \
-                 own, and KubeFleet does not schedule this one (InvalidResourceSelectors)",
+                "spec.resourceSelectors[{index}] selects the cluster-scoped kind {}: a ResourcePlacement places only objects in its \
+                 namespace, and KubeFleet does not schedule this ResourcePlacement (InvalidResourceSelectors)",
                 selector["kind"].as_str().unwrap_or_default()
             )
         })

@@ -1,4 +1,4 @@
-//! Sentences about a decision, rendered only for a reader.
+//! Sentences about refusals and decisions, for readers, for errors and for the status of snapshots.
 
 use berth_apimachinery::Key;
 use berth_apimachinery::selector::Selector;
@@ -8,30 +8,31 @@ use berth_scheduling::{Ix, Reason};
 use crate::code::{self, Code};
 use crate::columns::Columns;
 use crate::detail::Detail;
-use crate::eligibility::{Ineligible, Limits};
-use crate::filters::spread::Emptiest;
+use crate::eligibility::{IneligibilityReason, Limits};
+use crate::filters::spread::EmptiestDomain;
 use crate::fleet::Fleet;
 use crate::policy::{Mode, Policy, Term};
 
-/// The data for sentences about refusals.
-pub(super) struct Words<'a> {
+/// The sentences about refusals of clusters by one policy.
+pub(super) struct RefusalSentences<'a> {
     columns: &'a Columns,
-    /// The namespace of the placement; empty for a cluster-scoped one.
+    /// The namespace of the placement; empty for a cluster-scoped placement.
     namespace: &'a str,
     policy: Option<&'a Policy>,
     limits: Limits,
     skews: &'a [(Ix, u32, u32)],
-    emptiest: &'a [Option<Emptiest>],
+    emptiest: &'a [Option<EmptiestDomain>],
 }
 
-impl<'a> Words<'a> {
-    /// Creates the data for refusals of clusters of `fleet` by `policy`, the policy of `placement`.
+impl<'a> RefusalSentences<'a> {
+    /// Creates the sentences about refusals by `policy`, the policy of `placement`. For `skews` and
+    /// `emptiest`, see [`Detail`].
     pub(super) fn new(
         fleet: &'a Fleet,
         placement: &'a Key,
         policy: Option<&'a Policy>,
         skews: &'a [(Ix, u32, u32)],
-        emptiest: &'a [Option<Emptiest>],
+        emptiest: &'a [Option<EmptiestDomain>],
     ) -> Self {
         Self {
             columns: fleet.columns(),
@@ -43,7 +44,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// The sentence of a refusal.
+    /// The sentence about the refusal of `candidate` for `reason`.
     pub(super) fn refusal(&self, candidate: Ix, reason: Reason) -> String {
         match Code::of_reason(reason) {
             Code::AffinityMismatch => self.mismatch(candidate),
@@ -52,10 +53,10 @@ impl<'a> Words<'a> {
             Code::NamespacesUnknown => "the member agent collects namespaces and reports none".to_owned(),
             Code::Untolerated => self.taint(candidate, reason.detail),
             Code::SkewExceeded => {
-                let place = self
+                let found = self
                     .skews
                     .binary_search_by_key(&candidate, |(candidate, ..)| *candidate);
-                let counts = place.ok().map(|place| (self.skews[place].1, self.skews[place].2));
+                let counts = found.ok().map(|found| (self.skews[found].1, self.skews[found].2));
                 self.skew(candidate, reason.detail, counts)
             }
             Code::NotFound => not_found(&self.columns.row(candidate).name),
@@ -63,15 +64,16 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// The sentence that constraint `number` refuses a cluster. `counts` are the counts of its domain and of
-    /// the emptiest domain.
+    /// The sentence about the refusal of `candidate` by the topology spread constraint with the index
+    /// `number`. `counts` are the numbers of the placement's clusters in the candidate's domain and in the
+    /// emptiest domain.
     pub(super) fn skew(&self, candidate: Ix, number: u32, counts: Option<(u32, u32)>) -> String {
         let constraint = self.policy.and_then(|policy| policy.spread.get(number as usize));
         let Some(constraint) = constraint else {
             return "a topology spread constraint is violated".to_owned();
         };
         let rule = format!(
-            "one more would exceed maxSkew {} over {}",
+            "one more cluster would exceed maxSkew {} over {}",
             constraint.max_skew, constraint.key
         );
         let Some((own, least)) = counts else {
@@ -81,21 +83,21 @@ impl<'a> Words<'a> {
         let domain = domain.unwrap_or_default();
         let emptiest = self.emptiest.get(number as usize).and_then(Option::as_ref);
         let emptiest = match emptiest {
-            Some(Emptiest { value, others: 0, .. }) => format!("the emptiest domain {value} has {least}"),
-            Some(Emptiest { value, others, .. }) => {
-                format!("the emptiest domains, {value} and {others} more, have {least}")
+            Some(EmptiestDomain { value, tied: 0, .. }) => format!("the emptiest domain {value} has {least}"),
+            Some(EmptiestDomain { value, tied, .. }) => {
+                format!("the emptiest domains, {value} and {tied} more, have {least}")
             }
             None => format!("the emptiest domain has {least}"),
         };
         format!("{rule}: its domain {domain} has {own}, {emptiest}")
     }
 
-    fn ineligible(&self, candidate: Ix, why: Ineligible) -> String {
-        why.sentence(&self.columns.row(candidate).standing, self.limits)
+    fn ineligible(&self, candidate: Ix, reason: IneligibilityReason) -> String {
+        reason.sentence(&self.columns.row(candidate).eligibility, self.limits)
     }
 
-    fn taint(&self, candidate: Ix, place: u32) -> String {
-        let taint = self.columns.row(candidate).taints.get(place as usize);
+    fn taint(&self, candidate: Ix, index: u32) -> String {
+        let taint = self.columns.row(candidate).taints.get(index as usize);
         taints::untolerated(taint.map(Taint::from))
     }
 
@@ -107,14 +109,14 @@ impl<'a> Words<'a> {
         let parts = terms.iter().enumerate().map(|(index, term)| {
             format!(
                 "clusterSelectorTerms[{index}] asks for {}",
-                self.missing(term, candidate)
+                self.unmet_requirement(term, candidate)
             )
         });
         parts.collect::<Vec<_>>().join("; ")
     }
 
-    /// The first part of `term` that does not match, in words.
-    fn missing(&self, term: &Term, candidate: Ix) -> String {
+    /// The first requirement of `term` that `candidate` does not meet, in words.
+    fn unmet_requirement(&self, term: &Term, candidate: Ix) -> String {
         let row = self.columns.row(candidate);
         let unmet = term
             .labels
@@ -147,14 +149,14 @@ impl<'a> Words<'a> {
     }
 }
 
-/// The sentence of a refusal.
+/// The sentence about the refusal of `candidate` in `decision` for `reason`.
 pub(crate) fn refusal(fleet: &Fleet, decision: &Decision, candidate: Ix, reason: Reason) -> String {
     let record = fleet.placements.get(&decision.demand);
     let policy = record.and_then(|record| record.policy.as_ref().as_ref().ok());
     let detail = decision.detail::<Detail>();
     let skews = detail.map(|detail| detail.skews.as_slice());
     let emptiest = detail.map(|detail| detail.emptiest.as_slice());
-    let words = Words::new(
+    let words = RefusalSentences::new(
         fleet,
         &decision.demand,
         policy,
@@ -164,8 +166,8 @@ pub(crate) fn refusal(fleet: &Fleet, decision: &Decision, candidate: Ix, reason:
     words.refusal(candidate, reason)
 }
 
-/// The label selector of the only required term of `decision`, if there is only one and it tests nothing
-/// else.
+/// The label selector of the only required term of the policy; `None` if there are several terms, or if the
+/// term also has requirements on properties.
 pub(crate) fn asked_labels<'a>(fleet: &'a Fleet, decision: &Decision) -> Option<&'a Selector> {
     let policy = fleet.placements.get(&decision.demand)?.policy.as_ref();
     match policy.as_ref().ok()?.required.as_slice() {
@@ -174,33 +176,33 @@ pub(crate) fn asked_labels<'a>(fleet: &'a Fleet, decision: &Decision) -> Option<
     }
 }
 
-/// The sentence that no cluster has this name.
+/// The sentence that there is no cluster with the name `name`.
 pub(crate) fn not_found(name: &str) -> String {
     format!("there is no MemberCluster \"{name}\"")
 }
 
-/// The known difference from KubeFleet's scheduler that may affect `decision`, if there is one
+/// The known difference from KubeFleet's scheduler that may affect `decision`; `None` if there is none
 /// (docs/systems/fleet.md, "Differences from upstream").
 pub(crate) fn known_difference(fleet: &Fleet, decision: &Decision) -> Option<&'static str> {
     let policy = fleet.placements.get(&decision.demand)?.policy.as_ref();
     let is_empty_list = matches!(policy, Ok(Policy { mode: Mode::Fixed(names), .. }) if names.is_empty());
     is_empty_list.then_some(
-        "KubeFleet does nothing about PickFixed with an empty list, Berth lets go of what is bound",
+        "for PickFixed with an empty list, KubeFleet changes nothing, and Berth releases all bindings",
     )
 }
 
-/// The token and the sentence for a feasible cluster that is not picked.
+/// The reason, as a token and as a sentence, why a feasible cluster is not picked.
 pub(crate) fn not_picked(fleet: &Fleet, decision: &Decision, rank: Option<usize>) -> (&'static str, String) {
     let picked = decision.solved.picked.len();
     let verb = if picked == 1 { "is" } else { "are" };
     let detail = decision.detail::<Detail>();
     if let Some(detail) = detail.filter(|detail| detail.filled) {
-        let what = match picked {
+        let count = match picked {
             0 => "no cluster is asked for".to_owned(),
             1 => "the 1 cluster asked for is placed already".to_owned(),
-            count => format!("the {count} clusters asked for are placed already"),
+            picked => format!("the {picked} clusters asked for are placed already"),
         };
-        return ("NumberReached", format!("{what}{}", unfit(fleet, detail)));
+        return ("NumberReached", format!("{count}{}", unfit(fleet, detail)));
     }
     let text = match rank {
         Some(rank) => {
@@ -218,7 +220,7 @@ pub(crate) fn not_picked(fleet: &Fleet, decision: &Decision, rank: Option<usize>
     ("NotPickedByScore", text)
 }
 
-/// The clause about clusters that stay although filters refuse them now.
+/// The clause about clusters that are kept although filters refuse them now; empty if there are none.
 fn unfit(fleet: &Fleet, detail: &Detail) -> String {
     if detail.unfit.is_empty() {
         return String::new();
@@ -245,7 +247,7 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
         Outcome::Released => {
             let bound = decision.current.iter().map(|entry| &*entry.cluster_name);
             return format!(
-                "the placement is being deleted and lets go of {}",
+                "the placement is being deleted and releases {}",
                 listing::clusters(bound)
             );
         }
@@ -261,15 +263,15 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
         .picked
         .iter()
         .map(|&candidate| &*columns.row(candidate).name);
-    let satisfied = detail.and_then(|detail| detail.satisfied.as_ref());
+    let fulfilment = detail.and_then(|detail| detail.fulfilment.as_ref());
     let cause = is_short(fleet, decision)
         .then(|| report::cause(fleet, decision))
         .flatten();
     if let (Some(cause), true) = (&cause, decision.solved.picked.is_empty()) {
         return cause.to_string();
     }
-    let fulfilment = satisfied
-        .map(|satisfied| satisfied.message.as_str())
+    let fulfilment = fulfilment
+        .map(|fulfilment| fulfilment.message.as_str())
         .unwrap_or_default();
     let counts = format!(
         "{} of {} clusters feasible",
@@ -280,8 +282,8 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     cause.map_or_else(|| picked.clone(), |cause| format!("{picked}. {cause}"))
 }
 
-/// Whether fewer clusters are placed than requested, so that the reasons against the others matter. False
-/// for PickFixed, where missing clusters are listed by name.
+/// Whether fewer clusters are picked than requested, so that the message states the reasons against the other
+/// clusters. False for PickFixed, for which the message lists the missing clusters.
 fn is_short(fleet: &Fleet, decision: &Decision) -> bool {
     let policy = fleet
         .placements

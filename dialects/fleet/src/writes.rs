@@ -1,10 +1,10 @@
-//! The writes of a decision, in order: every prefix of them leaves a valid state (docs/concepts.md, "Where
-//! objects are").
+//! The writes of a decision, in order: after each of them, the objects are in a valid state
+//! (docs/concepts.md, "Where objects are").
 //!
-//! Snapshots are written first: the old one is unmarked as the latest before the new one is created. Then
-//! bindings are written, new and restored ones before released ones. The result is last: the status of the
-//! snapshot, then the condition of the placement. Edits start from the stored objects, so that unknown
-//! fields survive.
+//! Snapshots are written first: the old snapshot loses the label of the latest snapshot before the new
+//! snapshot is created. Then bindings are written, new and restored bindings before released bindings. The
+//! result is last: the status of the snapshot, then the condition of the placement. Edits start from the
+//! stored objects, so that unknown fields are kept.
 
 pub(crate) mod edit;
 
@@ -20,30 +20,30 @@ use crate::detail::Detail;
 use crate::fleet::Fleet;
 use crate::fleet::record::{BindingRecord, PlacementRecord, SnapshotRecord};
 use crate::form::Form;
+use crate::fulfilment::PolicyFulfilment;
 use crate::hash;
 use crate::kind::{ClusterDecision, State};
 use crate::names::{
     BINDING_FINALIZER, INDEX_LABEL, LATEST_LABEL, PARENT_LABEL, PLACEMENT_API_VERSION, PLACEMENT_FINALIZER,
     PREVIOUS_STATE_ANNOTATION, SCHEDULED,
 };
-use crate::plan::{CurrentSnapshot, Plan, SnapshotPlan, Step};
-use crate::satisfied::PolicyFulfilment;
-use edit::{child, drop_finalizer, set, without_revision};
+use crate::plan::{BindingStep, CurrentSnapshot, Plan, SnapshotPlan};
+use edit::{child, remove_finalizer, set, without_revision};
 
-/// The condition of a decision as the status of the snapshot will list it.
+/// The condition about the result of scheduling, as the status of the snapshot will have it.
 pub(crate) fn conditions(decision: &Decision) -> Vec<Value> {
     let detail = decision.detail::<Detail>();
-    let parts = detail.and_then(|detail| Some((detail.satisfied.as_ref()?, detail.plan.as_ref()?)));
-    let Some((satisfied, plan)) = parts else {
+    let parts = detail.and_then(|detail| Some((detail.fulfilment.as_ref()?, detail.plan.as_ref()?)));
+    let Some((fulfilment, plan)) = parts else {
         return Vec::new();
     };
-    let (known, generation) = observed(&plan.snapshot);
-    let content = ConditionContent::of(SCHEDULED, satisfied);
+    let (known, generation) = conditions_and_generation(&plan.snapshot);
+    let content = ConditionContent::of(SCHEDULED, fulfilment);
     vec![Value::Object(content.fields(known, generation, decision.now))]
 }
 
-/// The stored conditions of the current snapshot, and its generation.
-fn observed(plan: &SnapshotPlan) -> (&[Condition], i64) {
+/// The stored conditions and the generation of the current snapshot.
+fn conditions_and_generation(plan: &SnapshotPlan) -> (&[Condition], i64) {
     match &plan.current {
         CurrentSnapshot::Known(snapshot, _) => {
             (&snapshot.status.conditions, snapshot.object.meta().generation())
@@ -52,31 +52,31 @@ fn observed(plan: &SnapshotPlan) -> (&[Condition], i64) {
     }
 }
 
-/// A condition without its time and generation.
+/// The content of a condition, without time and generation.
 pub(crate) struct ConditionContent<'a> {
-    /// The type.
+    /// The type of the condition.
     pub(crate) r#type: &'static str,
-    /// True or False.
+    /// The status of the condition: True or False.
     pub(crate) status: &'static str,
-    /// The reason.
+    /// The reason of the condition.
     pub(crate) reason: &'static str,
-    /// The sentence.
+    /// The message of the condition.
     pub(crate) message: &'a str,
 }
 
 impl<'a> ConditionContent<'a> {
-    /// The condition of this type about whether the policy is fulfilled.
-    fn of(r#type: &'static str, satisfied: &'a PolicyFulfilment) -> Self {
+    /// The content of the condition of this type about the fulfilment of a policy.
+    fn of(r#type: &'static str, fulfilment: &'a PolicyFulfilment) -> Self {
         Self {
             r#type,
-            status: satisfied.status(),
-            reason: satisfied.reason(),
-            message: &satisfied.message,
+            status: fulfilment.status(),
+            reason: fulfilment.reason(),
+            message: &fulfilment.message,
         }
     }
 
-    /// The fields of the condition, given the `known` conditions. The transition time changes only with the
-    /// status.
+    /// The fields of the condition that replaces the condition of its type among `known`. The transition time
+    /// changes only with the status.
     pub(crate) fn fields(&self, known: &[Condition], generation: i64, now: Timestamp) -> Map<String, Value> {
         let unchanged = condition(known, self.r#type).filter(|known| known.status == self.status);
         let time = unchanged
@@ -101,7 +101,8 @@ impl<'a> ConditionContent<'a> {
     }
 }
 
-/// Sets one condition in `status.conditions`. Unknown fields of an entry with the same type are kept.
+/// Sets the condition with `fields` in `status.conditions`. An existing condition of the type keeps unknown
+/// fields.
 pub(crate) fn put_condition(object: &mut Value, fields: Map<String, Value>) {
     let slot = child(object, "status")
         .entry("conditions")
@@ -135,19 +136,20 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
         list: Vec::new(),
     };
     if let Some(bindings) = &detail.released {
-        writer.release(bindings);
-    } else if let (Some(plan), Some(satisfied)) = (&detail.plan, &detail.satisfied) {
-        writer.plan(plan, satisfied);
+        writer.add_release(bindings);
+    } else if let (Some(plan), Some(fulfilment)) = (&detail.plan, &detail.fulfilment) {
+        writer.add_plan(plan, fulfilment);
     }
     writer.list
 }
 
+/// The list of the writes of a decision on `placement`, to which each step adds.
 struct Writer<'a> {
     fleet: &'a Fleet,
     record: &'a PlacementRecord,
     placement: &'a Key,
     now: Timestamp,
-    /// The names of new bindings.
+    /// The names of the bindings that the list creates.
     names: BTreeSet<String>,
     list: Vec<Write>,
 }
@@ -179,12 +181,12 @@ impl Writer<'_> {
         self.push(Verb::Update, resource, "", object, Some(stored));
     }
 
-    /// Releases a placement that is being deleted: first its bindings, then the scheduler's finalizer on the
-    /// placement.
-    fn release(&mut self, bindings: &[Arc<BindingRecord>]) {
+    /// Adds the release of a placement that is being deleted: first of its bindings, then of the placement
+    /// itself, by removing the scheduler's finalizer.
+    fn add_release(&mut self, bindings: &[Arc<BindingRecord>]) {
         for binding in bindings {
             let mut object = without_revision(&binding.object);
-            let had_finalizer = drop_finalizer(&mut object, BINDING_FINALIZER);
+            let had_finalizer = remove_finalizer(&mut object, BINDING_FINALIZER);
             if had_finalizer {
                 self.update(self.form().bindings, object.clone(), &binding.object);
             }
@@ -194,23 +196,24 @@ impl Writer<'_> {
             }
         }
         let mut object = without_revision(&self.record.object);
-        if drop_finalizer(&mut object, PLACEMENT_FINALIZER) {
+        if remove_finalizer(&mut object, PLACEMENT_FINALIZER) {
             self.update(self.placement.resource, object, &self.record.object);
         }
     }
 
-    fn plan(&mut self, plan: &Plan, satisfied: &PolicyFulfilment) {
-        let mut snapshot = self.snapshots(&plan.snapshot);
+    /// Adds the writes of `plan`.
+    fn add_plan(&mut self, plan: &Plan, fulfilment: &PolicyFulfilment) {
+        let mut snapshot = self.add_snapshots(&plan.snapshot);
         let name = snapshot.object["metadata"]["name"]
             .as_str()
             .unwrap_or_default()
             .to_owned();
         for step in &plan.steps {
-            self.step(step, &name);
+            self.add_step(step, &name);
         }
         if let Some(listed) = &plan.status {
-            let (known, generation) = observed(&plan.snapshot);
-            let fields = ConditionContent::of(SCHEDULED, satisfied).fields(known, generation, self.now);
+            let (known, generation) = conditions_and_generation(&plan.snapshot);
+            let fields = ConditionContent::of(SCHEDULED, fulfilment).fields(known, generation, self.now);
             put_condition(&mut snapshot.object, fields);
             let status = child(&mut snapshot.object, "status");
             status.insert(
@@ -226,23 +229,23 @@ impl Writer<'_> {
                 snapshot.stored.as_ref(),
             );
         }
-        if plan.placement_status {
+        if plan.condition_changes {
             let mut object = without_revision(&self.record.object);
             let generation = self.record.object.meta().generation();
             let known = &self.record.conditions;
-            let content = ConditionContent::of(self.form().scheduled, satisfied);
+            let content = ConditionContent::of(self.form().scheduled_condition, fulfilment);
             put_condition(&mut object, content.fields(known, generation, self.now));
             let stored = Some(&self.record.object);
             self.push(Verb::Update, self.placement.resource, "status", object, stored);
         }
     }
 
-    /// Writes the snapshots; returns the current one.
-    fn snapshots(&mut self, plan: &SnapshotPlan) -> SnapshotWrite {
+    /// Adds the writes of the policy snapshots. Returns the current snapshot.
+    fn add_snapshots(&mut self, plan: &SnapshotPlan) -> CurrentObject {
         for old in &plan.demote {
             self.update(self.form().snapshots, demoted(old), &old.object);
         }
-        for old in &plan.drop {
+        for old in &plan.delete {
             let demoted_before = plan.demote.iter().any(|other| other.name == old.name);
             let object = if demoted_before {
                 demoted(old)
@@ -256,7 +259,7 @@ impl Writer<'_> {
             CurrentSnapshot::Known(record, is_outdated) => {
                 let mut object = without_revision(&record.object);
                 if !is_outdated {
-                    return SnapshotWrite {
+                    return CurrentObject {
                         object,
                         stored: Some(Arc::clone(&record.object)),
                     };
@@ -264,12 +267,12 @@ impl Writer<'_> {
                 set(&mut object, "labels", LATEST_LABEL, Some("true"));
                 self.annotate(&mut object);
                 self.update(self.form().snapshots, object.clone(), &record.object);
-                SnapshotWrite { object, stored: None }
+                CurrentObject { object, stored: None }
             }
             CurrentSnapshot::New(name, index) => {
                 let object = self.new_snapshot(name, *index);
                 self.push(Verb::Create, self.form().snapshots, "", object.clone(), None);
-                SnapshotWrite { object, stored: None }
+                CurrentObject { object, stored: None }
             }
         }
     }
@@ -288,7 +291,7 @@ impl Writer<'_> {
         }
         let mut object = json!({
             "apiVersion": PLACEMENT_API_VERSION,
-            "kind": self.form().snapshot,
+            "kind": self.form().snapshot_kind,
             // A server also starts with generation 1; the status is written with this generation.
             "metadata": {"name": name, "generation": 1, "labels": {
                 PARENT_LABEL: &*self.placement.name, LATEST_LABEL: "true", INDEX_LABEL: index.to_string(),
@@ -307,39 +310,40 @@ impl Writer<'_> {
             object["metadata"]["namespace"] = (&*self.placement.namespace).into();
         }
         let uid = self.record.object.meta().uid();
-        // A placement without a uid, from a file that `simulate` reads, cannot have an owner reference.
+        // An owner reference requires a uid, which a placement in a file for `berth simulate` may not have.
         if !uid.is_empty() {
             object["metadata"]["ownerReferences"] = json!([{
-                "apiVersion": PLACEMENT_API_VERSION, "kind": self.form().placement,
+                "apiVersion": PLACEMENT_API_VERSION, "kind": self.form().placement_kind,
                 "name": &*self.placement.name, "uid": uid, "controller": controller, "blockOwnerDeletion": controller,
             }]);
         }
     }
 
-    fn step(&mut self, step: &Step, snapshot: &str) {
+    /// Adds the write of a step for a binding; `snapshot` is the name of the current policy snapshot.
+    fn add_step(&mut self, step: &BindingStep, snapshot: &str) {
         match step {
-            Step::Release(binding) => {
+            BindingStep::Release(binding) => {
                 let mut object = without_revision(&binding.object);
-                drop_finalizer(&mut object, BINDING_FINALIZER);
+                remove_finalizer(&mut object, BINDING_FINALIZER);
                 self.update(self.form().bindings, object, &binding.object);
             }
-            Step::Create(cluster, cluster_decision) => {
+            BindingStep::Create(cluster, cluster_decision) => {
                 let object = self.new_binding(cluster, cluster_decision, snapshot);
                 self.push(Verb::Create, self.form().bindings, "", object, None);
             }
-            Step::Repoint(binding, cluster_decision) => {
+            BindingStep::Repoint(binding, cluster_decision) => {
                 let mut object = without_revision(&binding.object);
                 record_decision(&mut object, cluster_decision, snapshot);
                 self.update(self.form().bindings, object, &binding.object);
             }
-            Step::Restore(binding, state, cluster_decision) => {
+            BindingStep::Restore(binding, state, cluster_decision) => {
                 let mut object = without_revision(&binding.object);
                 record_decision(&mut object, cluster_decision, snapshot);
                 child(&mut object, "spec").insert("state".to_owned(), state.as_str().into());
                 set(&mut object, "annotations", PREVIOUS_STATE_ANNOTATION, None);
                 self.update(self.form().bindings, object, &binding.object);
             }
-            Step::Unschedule(binding) => {
+            BindingStep::Unschedule(binding) => {
                 let mut object = without_revision(&binding.object);
                 child(&mut object, "spec").insert("state".to_owned(), State::Unscheduled.as_str().into());
                 let previous = Some(binding.state.as_str());
@@ -357,7 +361,7 @@ impl Writer<'_> {
         self.names.insert(name.clone());
         let mut object = json!({
             "apiVersion": PLACEMENT_API_VERSION,
-            "kind": self.form().binding,
+            "kind": self.form().binding_kind,
             "metadata": {"name": name, "labels": {PARENT_LABEL: placement}},
             "spec": {
                 "clusterDecision": decision(cluster_decision),
@@ -372,26 +376,28 @@ impl Writer<'_> {
     }
 }
 
-/// The current snapshot, as the writes so far leave it.
-struct SnapshotWrite {
+/// The current policy snapshot during the writes of a decision.
+struct CurrentObject {
+    /// The snapshot after the writes so far.
     object: Value,
-    /// The stored object from which it was edited; `None` if the list has written it already.
+    /// The stored snapshot, whose revision the next write requires; `None` if an earlier write of the list
+    /// creates or updates the snapshot.
     stored: Option<Arc<Object>>,
 }
 
-/// The edited snapshot, which is no longer marked as the latest.
+/// The snapshot in `record` without the label of the latest snapshot.
 fn demoted(record: &SnapshotRecord) -> Value {
     let mut object = without_revision(&record.object);
     set(&mut object, "labels", LATEST_LABEL, Some("false"));
     object
 }
 
-/// A decision as JSON.
+/// A decision on one cluster as JSON.
 fn decision(cluster_decision: &ClusterDecision) -> Value {
     serde_json::to_value(cluster_decision).unwrap_or_default()
 }
 
-/// Records in a binding the decision, and the policy snapshot that selected its cluster again.
+/// Records in a binding the decision on its cluster, and the current policy snapshot by its name `snapshot`.
 fn record_decision(object: &mut Value, cluster_decision: &ClusterDecision, snapshot: &str) {
     let spec = child(object, "spec");
     spec.insert("schedulingPolicySnapshotName".to_owned(), snapshot.into());

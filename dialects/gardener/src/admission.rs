@@ -1,11 +1,11 @@
-//! The admission rules beyond the kinds' own validation: `spec.seedName` only changes through
-//! `shoots/binding`, a Shoot cannot be deleted while its control plane moves, and a change of a Project's
-//! allowed tolerations needs a separate permission.
+//! The admission rules in addition to the validation of the kinds: `spec.seedName` of a Shoot only changes
+//! through `shoots/binding`, a Shoot cannot be deleted while its control plane moves, and a change of the
+//! tolerations that a Project allows requires a separate permission.
 //!
-//! The kind refuses a change of `spec.seedName`, too (422). [`SeedNameGuard`] runs before the kind, so that
-//! clients get the same 403 as from Gardener. On a hub this plugin is Berth's only check. There Shoots may be
-//! a CRD without the subresource, so that the scheduler's own user may update the field directly
-//! (docs/systems/gardener.md, "Binding").
+//! The kind also refuses a change of `spec.seedName` (422). [`SeedNameGuard`] runs before the kind, so that
+//! clients get a 403 as from Gardener. On a hub, the plugin is Berth's only check of the field. Shoots on a
+//! hub may be a CRD without the subresource, so that the user name of the scheduler may update the field
+//! directly (docs/systems/gardener.md, "Binding").
 
 pub(crate) mod hub_rules;
 
@@ -70,8 +70,8 @@ impl Plugin for SeedNameGuard {
     }
 }
 
-/// Refuses the deletion of a Shoot while its control plane moves to another seed: the state in transit would
-/// be lost.
+/// Refuses the deletion of a Shoot while its control plane moves to another seed: the state of the control
+/// plane, which is in transit, would be lost.
 #[derive(Clone, Copy, Debug)]
 pub struct MoveGuard;
 
@@ -90,19 +90,19 @@ impl Plugin for MoveGuard {
 
     fn validate(&self, request: &Request<'_>, _: Option<&Value>, _: &mut Vec<String>) -> Result<(), Denial> {
         let operation = request.old.and_then(|old| old.pointer("/status/lastOperation"));
-        // An operation that cannot be parsed is no move.
+        // An operation that cannot be parsed does not count as a move.
         let operation = operation.and_then(|operation| LastOperation::deserialize(operation).ok());
         match operation.filter(LastOperation::is_move) {
             None => Ok(()),
             Some(LastOperation { r#type, state, .. }) => Err(Denial::Forbidden(format!(
-                "cannot be deleted during the operation {type} that is in state {state}: wait until the control plane is on \
-                 its other seed"
+                "cannot be deleted during the operation {type} that is in state {state}: wait until the control plane has \
+                 moved to the other seed"
             ))),
         }
     }
 }
 
-/// Requires the permission to change the tolerations that a Project allows.
+/// Requires a separate permission for changes of the tolerations that a Project allows.
 #[derive(Clone, Copy, Debug)]
 pub struct WhitelistGuard;
 
@@ -129,8 +129,8 @@ impl Plugin for WhitelistGuard {
         let namespace = object.and_then(|project| project.pointer("/spec/namespace")?.as_str());
         let own = [json!({"key": PROTECTED_TAINT})];
         if namespace == Some(GARDEN_NAMESPACE) && before.is_empty() && after == own {
-            // The toleration is Gardener's default for this Project: any user who may write the Project may
-            // also set it.
+            // Gardener sets this toleration by default in the Project of the garden, so that every user who
+            // may write the Project may set it, too.
             return Vec::new();
         }
         let right = Right {
@@ -141,7 +141,7 @@ impl Plugin for WhitelistGuard {
             ..Right::default()
         };
         let refusal = format!(
-            "changing spec.tolerations.whitelist takes the verb {WHITELIST_VERB} on projects: leave it to a user who has it"
+            "changing spec.tolerations.whitelist requires the verb {WHITELIST_VERB} on projects: ask a user with this permission"
         );
         vec![RequiredRight::or_forbidden(right, refusal)]
     }
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_allowed_tolerations_takes_a_right_of_its_own() {
+    fn a_change_of_allowed_tolerations_requires_a_separate_right() {
         let user = UserInfo::default();
         let project = |list: Value| json!({"spec": {"tolerations": {"whitelist": list}}});
         let none = json!({"spec": {}});

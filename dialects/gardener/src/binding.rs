@@ -1,4 +1,4 @@
-//! Checks of a manual binding of a shoot to a seed.
+//! The checks of a manual binding of a shoot to a seed through `shoots/binding`.
 
 mod live;
 
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use berth_admission::Denial;
 use berth_apimachinery::FieldError;
-use berth_scheduling::{Filter, Verdict};
+use berth_scheduling::{Filter, Ix, Verdict};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -15,31 +15,32 @@ use crate::decide::fence;
 use crate::domain;
 use crate::fleet::seed::Row;
 use crate::fleet::shoot::Requirements;
-use crate::fleet::{Fleet, Seats};
+use crate::fleet::{Fleet, OccupiedSeeds};
 use crate::kind::shoot::binding::bind;
 use crate::kind::shoot::spec::Shoot;
 use crate::request::Request;
 use crate::words;
-use crate::writes::given;
+use crate::writes::seed_defaults;
 
-/// Validates the shoot `new`, which replaces `old` through `shoots/binding`, by Gardener's own rules. If
-/// `old` has no seed, sets the fields that a first binding sets ([`bind`]). Returns the fences that the write
-/// must pass.
+/// Validates the shoot `new`, which replaces `old` through `shoots/binding`, by Gardener's own rules
+/// (docs/systems/gardener.md, "Binding"). If `old` has no seed, sets the fields that a first binding sets
+/// ([`bind`]). Returns the fences that the write must pass.
 ///
-/// Checked (docs/systems/gardener.md, "Binding"): the seed exists and is not being deleted, its taints are
-/// tolerated, it has room, its labels and provider type are those that the cloud profile requires, its
-/// networks and the shoot's are disjoint, it has zones for the control plane, and it offers the access
-/// restrictions. When a bound shoot moves, both seeds must have a backup and the domains of the shoot, and
-/// must be similar if the shoot moves while it runs. Not checked, so that an operator can bind on purpose:
-/// visibility, readiness, region, distance, DNS, zones of workers, the shoot's own labels and provider
-/// types, and whether its tolerations are allowed. Whether the name of the seed may change at all is a rule
-/// of the kind.
+/// The checks of the seed: it exists and is not being deleted, the shoot tolerates its taints, it has room,
+/// it has the labels and the provider type that the cloud profile requires, its networks do not overlap with
+/// those of the shoot, it has zones for the control plane, and it offers the access restrictions of the
+/// shoot. The checks of a move from another seed: both seeds have a backup and the domains of the shoot, and
+/// a live migration is possible if the shoot requests one.
+///
+/// Not checked are visibility, readiness, region, distance, DNS, zones of workers, labels and provider types
+/// that the shoot itself requires, and whether its tolerations are allowed: an operator may bind a shoot in
+/// spite of them. The kind decides whether the name of the seed may change at all.
 ///
 /// # Errors
-/// [`Denial::Invalid`] with all errors of the binding, at `spec.seedName`; or with the error of a seed
-/// selector that cannot be parsed or of a missing cloud profile alone, at that field.
+/// [`Denial::Invalid`] with all errors of the binding at `spec.seedName`, or with the single error of an
+/// unknown seed, an invalid seed selector or a missing cloud profile.
 pub fn check_binding(fleet: &Fleet, old: &Value, new: &mut Value) -> Result<Vec<Arc<str>>, Denial> {
-    // The kind refuses a body that cannot be parsed or names no seed, with the exact field.
+    // The kind refuses a Shoot that cannot be parsed or names no seed, with the exact field.
     let Ok(shoot) = Shoot::deserialize(&*new) else {
         return Ok(Vec::new());
     };
@@ -60,65 +61,61 @@ pub fn check_binding(fleet: &Fleet, old: &Value, new: &mut Value) -> Result<Vec<
         )]));
     };
     let text = |path: &str| new.pointer(path).and_then(Value::as_str).unwrap_or_default();
-    let wants = Requirements::read((text("/metadata/namespace"), text("/metadata/name")), &shoot)
+    let requirements = Requirements::read((text("/metadata/namespace"), text("/metadata/name")), &shoot)
         .map_err(|problem| refused("spec.seedSelector", name, problem))?;
-    let Some(profile) = fleet.profile_of(&wants) else {
+    let Some(profile) = fleet.profile_of(&requirements) else {
         return Err(Denial::Invalid(vec![FieldError::not_found(
             shoot.spec.profile_path(),
-            wants.profile.1,
+            requirements.profile.1,
         )]));
     };
-    let seats = Seats::of(
+    let occupied = OccupiedSeeds::of(
         current_seed,
         old.pointer("/status/seedName").and_then(Value::as_str),
     );
-    let request = Request::new(fleet, &wants, profile, &seats.0).for_manual_binding();
-    let mut errors = Vec::new();
-    let mut refuse = |sentence: String| errors.push(FieldError::invalid("spec.seedName", name, sentence));
-    if row.facts.deleting {
-        refuse(words::refusal(fleet, row, &wants, None, Code::Deleting.with(0)));
-    }
-    if !request.profile_admits_provider(row) {
-        refuse(words::refusal(
-            fleet,
-            row,
-            &wants,
-            None,
-            Code::ProviderMismatch.with(0),
-        ));
-    }
-    for filter in Plugin::ALL
-        .into_iter()
-        .filter(|filter| applies_to_bindings(*filter))
-    {
-        if let Verdict::Reject(reason) = filter.check(&request, candidate)
-            && Code::of_reason(reason) != Code::ZoneMismatch
-        {
-            refuse(words::refusal(fleet, row, &wants, None, reason));
-        }
-    }
+    let request = Request::new(fleet, &requirements, profile, &occupied.0).for_manual_binding();
+    let mut problems = seed_problems(fleet, &request, candidate, row);
     if let Some(current_seed) = current_seed {
-        backups(fleet, current_seed, row)
-            .into_iter()
-            .for_each(&mut refuse);
-        domains(fleet, current_seed, row, &wants)
-            .into_iter()
-            .for_each(&mut refuse);
+        problems.extend(backup_problems(fleet, current_seed, row));
+        problems.extend(domain_problems(fleet, current_seed, row, &requirements));
         if let Some((_, from)) = fleet.seed(current_seed) {
-            let problems = live::problems(fleet, [from, row], new, &shoot, &wants);
-            problems.into_iter().for_each(refuse);
+            problems.extend(live::problems(fleet, [from, row], new, &shoot, &requirements));
         }
     }
-    if !errors.is_empty() {
-        return Err(Denial::Invalid(errors));
+    if !problems.is_empty() {
+        let errors = problems
+            .into_iter()
+            .map(|problem| FieldError::invalid("spec.seedName", name, problem));
+        return Err(Denial::Invalid(errors.collect()));
     }
     if current_seed.is_none() {
-        bind(new, name, &given(fleet, row, &wants));
+        bind(new, name, &seed_defaults(fleet, row, &requirements));
     }
     Ok(vec![fence(name)])
 }
 
-/// Whether a filter applies to a manual binding.
+/// The sentences against the seed `candidate` in `row`, by the filters that apply to a manual binding.
+fn seed_problems(fleet: &Fleet, request: &Request<'_>, candidate: Ix, row: &Row) -> Vec<String> {
+    let sentence = |reason| words::refusal(fleet, row, request.requirements, None, reason);
+    let mut problems = Vec::new();
+    if row.facts.deleting {
+        problems.push(sentence(Code::Deleting.with(0)));
+    }
+    if !request.profile_admits_provider(row) {
+        problems.push(sentence(Code::ProviderMismatch.with(0)));
+    }
+    let filters = Plugin::ALL.into_iter();
+    for filter in filters.filter(|filter| applies_to_bindings(*filter)) {
+        if let Verdict::Reject(reason) = filter.check(request, candidate)
+            && Code::of_reason(reason) != Code::ZoneMismatch
+        {
+            problems.push(sentence(reason));
+        }
+    }
+    problems
+}
+
+/// Whether `filter` applies to a manual binding.
 const fn applies_to_bindings(filter: Plugin) -> bool {
     match filter {
         Plugin::CloudProfileSelector
@@ -127,8 +124,8 @@ const fn applies_to_bindings(filter: Plugin) -> bool {
         | Plugin::Taints
         | Plugin::Networks
         | Plugin::Capacity => true,
-        // Deletion and the profile's provider types are checked separately; an operator may overrule the
-        // other filters.
+        // `seed_problems` checks deletion and the provider types of the profile itself; an operator may
+        // overrule the other filters.
         Plugin::Usable
         | Plugin::Provider
         | Plugin::ShootSelector
@@ -139,12 +136,14 @@ const fn applies_to_bindings(filter: Plugin) -> bool {
     }
 }
 
+/// The refusal of a binding for the `problem` of the field at `path`.
 fn refused(path: &str, value: &str, problem: String) -> Denial {
     Denial::Invalid(vec![FieldError::invalid(path, value, problem)])
 }
 
-/// Problems of a move without backups: a control plane moves through its backup.
-fn backups(fleet: &Fleet, current_seed: &str, row: &Row) -> Vec<String> {
+/// The problems of a move from `current_seed` to the seed in `row` without backups: a control plane moves
+/// through its backup.
+fn backup_problems(fleet: &Fleet, current_seed: &str, row: &Row) -> Vec<String> {
     let without = |row: &Row| row.record.seed.spec.backup.is_none();
     let mut problems = Vec::new();
     let cannot_leave =
@@ -163,8 +162,9 @@ fn backups(fleet: &Fleet, current_seed: &str, row: &Row) -> Vec<String> {
     problems
 }
 
-/// Problems of a move between seeds with different domains: a control plane keeps its domain names.
-fn domains(fleet: &Fleet, current_seed: &str, row: &Row, wants: &Requirements) -> Vec<String> {
+/// The problems of a move from `current_seed` to the seed in `row` with other domains: a control plane keeps
+/// its domain names.
+fn domain_problems(fleet: &Fleet, current_seed: &str, row: &Row, requirements: &Requirements) -> Vec<String> {
     let Some((_, from)) = fleet.seed(current_seed) else {
         return Vec::new();
     };
@@ -177,12 +177,12 @@ fn domains(fleet: &Fleet, current_seed: &str, row: &Row, wants: &Requirements) -
             row.name
         ));
     }
-    let default =
-        domain::above(from, wants).filter(|default| !row.facts.domains.iter().any(|own| own == default));
+    let default = domain::default_of(from, requirements)
+        .filter(|default| !row.facts.domains.iter().any(|own| own == default));
     if let Some(default) = default {
         problems.push(format!(
-            "the shoot cannot move to seed \"{}\", which does not have the default domain \"{default}\" that the shoot's \
-             own is below (spec.dns.defaults)",
+            "the shoot cannot move to seed \"{}\", which does not have the default domain \"{default}\" of the shoot's \
+             domain (spec.dns.defaults)",
             row.name
         ));
     }

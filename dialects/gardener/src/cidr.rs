@@ -1,27 +1,30 @@
-//! IP ranges: CIDRs of both families, small enough for a column.
+//! IP ranges: CIDRs of IPv4 and IPv6 in one form of fixed size.
 
 use std::net::IpAddr;
 
-/// The family of a range's addresses.
+/// The family of the addresses in a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Family {
+    /// No family: the range is [`Range::NONE`] or [`Range::UNREADABLE`].
     Any,
+    /// IPv4.
     Four,
+    /// IPv6.
     Six,
 }
 
-/// A range, or the absence of one. Ranges of different families never overlap.
+/// An IP range, or the absence of a range. Ranges of IPv4 and IPv6 never overlap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
     family: Family,
-    /// IPv4 addresses are the last 32 bits.
+    /// The first address of the range. An IPv4 address is in the last 32 bits.
     base: u128,
     /// The length of the prefix in the 128 bits of `base`; more than 128 in [`Range::NONE`].
     bits: u8,
 }
 
 impl Range {
-    /// No range, which overlaps with nothing.
+    /// The absence of a range, which overlaps with no range.
     pub(crate) const NONE: Self = Self {
         family: Family::Any,
         base: 0,
@@ -35,10 +38,10 @@ impl Range {
         bits: 0,
     };
 
-    /// Parses `address/bits`. Bits of the address beyond the prefix are ignored.
+    /// Parses the CIDR `text`, such as `10.9.8.0/24`. Bits of the address beyond the prefix are ignored.
     ///
     /// # Errors
-    /// A sentence about the form of a CIDR.
+    /// A sentence about the valid form of a CIDR.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let error = || "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)".to_owned();
         let (address, length) = text.split_once('/').ok_or_else(error)?;
@@ -63,6 +66,7 @@ impl Range {
         })
     }
 
+    /// The IPv4 range with this `address` and prefix `length`.
     const fn four(address: [u8; 4], length: u8) -> Self {
         Self {
             family: Family::Four,
@@ -71,11 +75,12 @@ impl Range {
         }
     }
 
-    /// The first reserved range with which this range overlaps, with its purpose.
+    /// The first reserved range with which the range overlaps, in words, with the purpose of the reserved
+    /// range.
     #[must_use]
     pub(crate) fn reserved_for(self) -> Option<&'static str> {
-        // A range that could not be parsed only overlaps with the ranges of the other side, not with
-        // reserved ones.
+        // A range that could not be parsed only counts as an overlap between a seed and a shoot, not with a
+        // reserved range.
         let is_parsed = !matches!(self.family, Family::Any);
         let reserved = RESERVED
             .iter()
@@ -83,31 +88,31 @@ impl Range {
         reserved.map(|(_, purpose)| *purpose)
     }
 
-    /// Whether the range is of IPv4.
+    /// Whether the range is an IPv4 range.
     #[must_use]
     pub(crate) const fn is_four(self) -> bool {
         matches!(self.family, Family::Four)
     }
 
-    /// The range of an optional CIDR; [`Range::UNREADABLE`] if it cannot be parsed.
+    /// The range of a CIDR; [`Range::NONE`] without a CIDR, [`Range::UNREADABLE`] if it cannot be parsed.
     #[must_use]
     pub(crate) fn of(text: Option<&str>) -> Self {
         text.map_or(Self::NONE, |text| Self::parse(text).unwrap_or(Self::UNREADABLE))
     }
 
-    /// Whether this is [`Range::NONE`].
+    /// Whether the range is [`Range::NONE`].
     #[must_use]
     pub(crate) const fn is_none(self) -> bool {
         self.bits > 128
     }
 
-    /// This range, or `other` if this is [`Range::NONE`].
+    /// The range itself, or `other` if the range is [`Range::NONE`].
     #[must_use]
     pub(crate) const fn or(self, other: Self) -> Self {
         if self.is_none() { other } else { self }
     }
 
-    /// Whether two ranges overlap: one prefix then contains the other.
+    /// Whether the range and `other` overlap, so that one of them contains the other.
     #[must_use]
     pub(crate) const fn overlaps(self, other: Self) -> bool {
         if self.is_none() || other.is_none() {
@@ -128,8 +133,8 @@ impl Range {
     }
 }
 
-/// The ranges that Gardener reserves for the mapping inside its tunnels, each with its purpose. No other
-/// range may overlap with them.
+/// The ranges that Gardener reserves for address mapping inside its VPN tunnels, each with a text about its
+/// purpose. No range of a seed or shoot may overlap with a reserved range.
 const RESERVED: [(Range, &str); 6] = [
     (
         Range::four([240, 0, 0, 0], 8),
@@ -161,7 +166,7 @@ const RESERVED: [(Range, &str); 6] = [
     ),
 ];
 
-/// The names of the families, as `ipFamilies` has them.
+/// The names of the IP families in the field `ipFamilies`.
 pub(crate) const FAMILIES: [&str; 2] = ["IPv4", "IPv6"];
 
 /// The IP families of a cluster.
@@ -172,7 +177,7 @@ pub(crate) struct Families {
 }
 
 impl Families {
-    /// The families in `ipFamilies`; IPv4 if it is empty.
+    /// The families with these `names` from the field `ipFamilies`; IPv4 if there are no names.
     #[must_use]
     pub(crate) fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut families = Self {
@@ -189,13 +194,13 @@ impl Families {
         families
     }
 
-    /// Whether the cluster has IPv4 addresses, and thus ranges for them.
+    /// Whether the cluster has IPv4 addresses, and thus IPv4 ranges.
     #[must_use]
     pub(crate) const fn has_four(self) -> bool {
         self.four
     }
 
-    /// Whether `range` is of one of these families. A range without a family is admitted.
+    /// Whether `range` belongs to one of the families. A range without a family is admitted.
     #[must_use]
     pub(crate) const fn admit(self, range: Range) -> bool {
         match range.family {
@@ -216,6 +221,7 @@ impl Families {
     }
 }
 
+/// The mask of the first `bits` of 128 bits.
 const fn mask(bits: u8) -> u128 {
     if bits == 0 {
         0
@@ -275,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_that_gardener_keeps_for_itself_are_known() {
+    fn overlaps_with_reserved_ranges_are_found() {
         for text in [
             "240.0.0.0/8",
             "241.1.0.0/16",
@@ -300,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_cidr_is_refused() {
+    fn invalid_cidrs_are_refused() {
         let bad = [
             "",
             "10.0.0.0",

@@ -2,17 +2,17 @@
 //! "Filters").
 
 berth_scheduling::filters! {
-    /// The seed is ready and visible to the scheduler, and not being deleted. By the current rules, it has
-    /// also been reconciled.
+    /// The seed is ready, visible to the scheduler, and not being deleted. By the current rules, the seed has
+    /// also been reconciled at least once.
     Usable = "Usable" {
         Deleting = "Deleting",
         NotReady = "NotReady",
         NeverReconciled = "NeverReconciled",
         Invisible = "Invisible",
     }
-    /// The seed is of a provider type that the selectors of the shoot and of its profile admit, or of the
-    /// shoot's own type if neither selector names any. By the current rules, the shoot's selector does not
-    /// count.
+    /// The seed has a provider type that the selectors of the shoot and of its profile admit, or the provider
+    /// type of the shoot if neither selector names any. By the current rules, the selector of the shoot does
+    /// not count.
     Provider = "Provider" {
         ProviderMismatch = "ProviderMismatch",
     }
@@ -24,8 +24,8 @@ berth_scheduling::filters! {
     ShootSelector = "ShootSelector" {
         ShootMismatch = "SelectorMismatch",
     }
-    /// The seed has zones for the control plane, and for the workers. Seeds' preferences are judged
-    /// afterwards, among the remaining seeds.
+    /// The seed has the zones that the control plane and the workers require. Seeds that prefer shoots in
+    /// their zones are judged after this filter, among the remaining seeds.
     Zones = "Zones" {
         TooFewZones = "TooFewZones",
         ZonesMissing = "ZonesMissing",
@@ -36,8 +36,8 @@ berth_scheduling::filters! {
     AccessRestrictions = "AccessRestrictions" {
         AccessRestricted = "AccessRestricted",
     }
-    /// The seed has the default domain of the shoot's own domain. This filter is judged afterwards, among
-    /// the remaining seeds.
+    /// The seed has the default domain with which the shoot's own domain ends. The filter only judges
+    /// seeds that all filters before it admit.
     DefaultDomain = "DefaultDomain" {
         DomainUnsupported = "DomainUnsupported",
     }
@@ -53,8 +53,8 @@ berth_scheduling::filters! {
     Dns = "DNS" {
         DnsDisabled = "DNSDisabled",
     }
-    /// The networks of the seed are disjoint from the shoot's: all nine pairs, or only the pairs of IPv6 by
-    /// the current rules.
+    /// The ranges of nodes, pods and services of the seed do not overlap with those of the shoot: all nine
+    /// pairs, or only the pairs of IPv6 ranges by the current rules.
     Networks = "Networks" {
         NetworksOverlap = "NetworksOverlap",
         RangeMissing = "RangeMissing",
@@ -64,8 +64,8 @@ berth_scheduling::filters! {
     Capacity = "Capacity" {
         Full = "Full",
     }
-    /// The seed has the region and the provider that the strategy or the purpose requires. The smallest
-    /// distance is judged afterwards, among the remaining seeds.
+    /// The seed has the region and the provider type that the strategy or the purpose of the shoot requires.
+    /// The smallest distance is judged after all filters, among the remaining seeds.
     Strategy = "Strategy" {
         NotSameRegion = "NotSameRegion",
         NotSameProvider = "NotSameProvider",

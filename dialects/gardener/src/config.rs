@@ -1,7 +1,5 @@
-//! The scheduler's configuration, in Gardener's own form: `scheduler.config.gardener.cloud/v1alpha1`,
-//! SchedulerConfiguration (docs/systems/gardener.md, "Configuration"), under `spec.gardener`.
-//!
-//! The schema parses the file, and Gardener's own defaults apply on read.
+//! The configuration of the scheduler under `spec.gardener`, in the form of Gardener's own
+//! SchedulerConfiguration (docs/systems/gardener.md, "Configuration"). Gardener's own defaults apply.
 
 mod form;
 
@@ -15,21 +13,21 @@ use serde_json::Value;
 
 use crate::kind::project::ProjectTolerations;
 pub(crate) use form::API_VERSION;
-use form::Form;
+use form::SchedulerConfiguration;
 
-/// Strategy of finding candidates.
+/// The strategy of finding candidate seeds for a shoot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Strategy {
-    /// Seeds of the shoot's own provider type and region.
+    /// Only seeds with the provider type and the region of the shoot.
     #[default]
     #[serde(alias = "")]
     SameRegion,
-    /// The seeds nearest to the shoot's region.
+    /// The seeds with the smallest distance to the region of the shoot.
     MinimalDistance,
 }
 
 impl Strategy {
-    /// The token.
+    /// The name of the strategy in the configuration.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -39,18 +37,17 @@ impl Strategy {
     }
 }
 
-/// Settings of the scheduler.
+/// The settings of the scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// `schedulers.shoot.candidateDeterminationStrategy`.
+    /// `schedulers.shoot.candidateDeterminationStrategy`: the strategy of finding candidate seeds.
     pub strategy: Strategy,
     /// `schedulers.shoot.retrySyncPeriod`, in nanoseconds: the delay before the first retry of a shoot that
-    /// found no seed. Each further delay is twice as long, up to 12 hours.
+    /// found no seed. Each further delay is twice as long as the delay before it, up to 12 hours.
     pub retry_sync_period: i128,
     /// `schedulers.shoot.concurrentSyncs`: the number of shoots that are decided at the same time.
     pub concurrent_syncs: i64,
-    /// `shootTolerationRestriction`: the default and the allowed tolerations of the shoots of every
-    /// project.
+    /// `shootTolerationRestriction`: the default and the allowed tolerations of the shoots of all projects.
     pub tolerations: ProjectTolerations,
 }
 
@@ -65,19 +62,19 @@ impl Default for Config {
     }
 }
 
-/// The schema of the settings.
-pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::part::<Form>);
+/// The schema of the configuration under `spec.gardener`.
+pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::part::<SchedulerConfiguration>);
 
 const RETRY_SYNC_PERIOD: &str = "schedulers.shoot.retrySyncPeriod";
 
 impl Config {
-    /// Reads `spec`, which is at `path`, such as `spec.gardener`. If it is absent or null, all defaults
-    /// apply.
+    /// Reads the configuration `spec` at `path`, such as `spec.gardener`. If `spec` is absent or null, all
+    /// defaults apply.
     ///
     /// # Errors
     /// All errors in `spec`.
     pub fn read(spec: Option<&Value>, path: &str) -> Result<Self, Vec<FieldError>> {
-        let mut form = SCHEMA.read::<Form>(spec.unwrap_or(&Value::Null), path);
+        let mut form = SCHEMA.read::<SchedulerConfiguration>(spec.unwrap_or(&Value::Null), path);
         let schedulers = form.value.schedulers.clone();
         form.duration(
             "schedulers.backupBucket.retrySyncPeriod",
@@ -93,8 +90,8 @@ impl Config {
         form.finish(|_| config)
     }
 
-    /// Warnings about values that are valid but surely not intended: sentences that name the field below
-    /// `path`.
+    /// Warnings about values that are valid, but probably not intended. `path` is the path of the
+    /// configuration, such as `spec.gardener`.
     #[must_use]
     pub fn warnings(&self, path: &str) -> Vec<String> {
         if self.retry_sync_period > 0 {
@@ -136,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retry_without_a_pause_is_warned_of() {
+    fn a_retry_without_a_pause_has_a_warning() {
         let warnings = |period: &str| {
             let spec = json!({"schedulers": {"shoot": {"retrySyncPeriod": period}}});
             read(&spec).unwrap().warnings("spec.gardener")
@@ -192,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mistake_is_told_with_its_path() {
+    fn every_error_has_its_path() {
         let spec = json!({
             "kind": "Other", "logLevel": 1, "server": [], "extra": true,
             "schedulers": {"shoot": {

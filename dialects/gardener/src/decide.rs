@@ -1,50 +1,57 @@
-//! Decisions on a shoot.
+//! The decisions of the dialect: a seed for a shoot.
 
 use std::sync::Arc;
 
 use berth_apimachinery::FieldError;
-use berth_dialect_contract::{Action, Ask, BindingChange, ChoiceRefusal, Current, Decision, Outcome};
+use berth_dialect_contract::{Action, Ask, BindingChange, ChoiceRefusal, CurrentPlace, Decision, Outcome};
 use berth_scheduling::{Ix, PipelineOutcome};
 
 use crate::code::Code;
 use crate::detail::Detail;
 use crate::fleet::Fleet;
-use crate::fleet::shoot::Record;
-use crate::request::{Request, Rule};
+use crate::fleet::shoot::ShootRecord;
+use crate::request::{EffectiveStrategy, Request};
 use crate::solve::{Solution, solve};
 use crate::words;
 
 impl Fleet {
-    /// Decides the shoot in `ask`.
+    /// Decides the shoot in `ask`; `None` if there is no such shoot that can be parsed.
     pub(crate) fn decide_shoot(&self, ask: &Ask<'_>) -> Option<Result<Decision, ChoiceRefusal>> {
         let shoot = Arc::clone(self.shoot(ask.demand)?);
         Some(self.judge(&shoot, ask))
     }
 
-    fn judge(&self, shoot: &Record, ask: &Ask<'_>) -> Result<Decision, ChoiceRefusal> {
+    /// Decides `shoot`: the first case that applies determines the outcome.
+    fn judge(&self, shoot: &ShootRecord, ask: &Ask<'_>) -> Result<Decision, ChoiceRefusal> {
         let base = DecisionBase { shoot, ask };
         if shoot.deleting {
-            let mut decision = base.without_a_run(Outcome::Released, "Released");
+            let mut decision = base.without_solution(Outcome::Released, "Released");
             decision.changes = base.changes(Action::Unbind);
             return Ok(decision);
         }
-        if !shoot.wants.is_ours() {
-            return Ok(base.without_a_run(Outcome::Ignored, "Ignored"));
+        if !shoot.requirements.is_ours() {
+            return Ok(base.without_solution(Outcome::Ignored, "Ignored"));
         }
         if let Some(seed) = &shoot.seed {
             return self.keep(&base, seed);
         }
         if self.config_problem.is_some() {
-            return Ok(base.without_a_run(Outcome::Invalid, "ConfigInvalid"));
+            return Ok(base.without_solution(Outcome::Invalid, "ConfigInvalid"));
         }
-        let Some(profile) = self.profile_of(&shoot.wants) else {
-            return Ok(base.without_a_run(Outcome::Invalid, "CloudProfileNotFound"));
+        let Some(profile) = self.profile_of(&shoot.requirements) else {
+            return Ok(base.without_solution(Outcome::Invalid, "CloudProfileNotFound"));
         };
-        let is_measured = Rule::of(self.config.strategy, &shoot.wants) == Rule::MinimalDistance;
-        if is_measured && self.distances_problem(&shoot.wants).is_some() {
-            return Ok(base.without_a_run(Outcome::Invalid, "RegionConfigInvalid"));
+        let needs_distances = EffectiveStrategy::of(self.config.strategy, &shoot.requirements)
+            == EffectiveStrategy::MinimalDistance;
+        if needs_distances && self.distances_problem(&shoot.requirements).is_some() {
+            return Ok(base.without_solution(Outcome::Invalid, "RegionConfigInvalid"));
         }
-        let solution = solve(&Request::new(self, &shoot.wants, profile, &shoot.seats.0));
+        let solution = solve(&Request::new(
+            self,
+            &shoot.requirements,
+            profile,
+            &shoot.occupied.0,
+        ));
         let picked = match ask.chosen {
             Some(names) => Some(self.choose(shoot, &solution, names)?),
             None => solution.solved.ranked.first().copied(),
@@ -52,11 +59,12 @@ impl Fleet {
         Ok(self.scheduled(&base, solution, picked))
     }
 
+    /// The decision after a run of the pipeline, with the `picked` seed, if any.
     fn scheduled(&self, base: &DecisionBase<'_>, solution: Solution, picked: Option<Ix>) -> Decision {
         let Some(candidate) = picked else {
-            return base.after_a_run(Outcome::Unschedulable, "NoSuitableSeed", self, solution);
+            return base.with_solution(Outcome::Unschedulable, "NoSuitableSeed", self, solution);
         };
-        let mut decision = base.after_a_run(Outcome::Scheduled, "Picked", self, solution);
+        let mut decision = base.with_solution(Outcome::Scheduled, "Picked", self, solution);
         let cluster_name = Arc::clone(&self.row(candidate).name);
         decision.fences = vec![fence(&cluster_name)];
         decision.changes = vec![BindingChange {
@@ -71,18 +79,23 @@ impl Fleet {
         decision
     }
 
-    /// The decision on a bound shoot, which stays on `seed`: the pipeline only runs for the explanation.
+    /// The decision on a bound shoot, which stays on `seed`. The pipeline only runs to explain the decision.
     fn keep(&self, base: &DecisionBase<'_>, seed: &Arc<str>) -> Result<Decision, ChoiceRefusal> {
         if let Some(names) = base.ask.chosen {
-            self.must_be_kept(names, seed)?;
+            self.refuse_other_seeds(names, seed)?;
         }
         let shoot = base.shoot;
-        let mut decision = match self.profile_of(&shoot.wants) {
+        let mut decision = match self.profile_of(&shoot.requirements) {
             Some(profile) => {
-                let solution = solve(&Request::new(self, &shoot.wants, profile, &shoot.seats.0));
-                base.after_a_run(Outcome::Unchanged, "Kept", self, solution)
+                let solution = solve(&Request::new(
+                    self,
+                    &shoot.requirements,
+                    profile,
+                    &shoot.occupied.0,
+                ));
+                base.with_solution(Outcome::Unchanged, "Kept", self, solution)
             }
-            None => base.without_a_run(Outcome::Unchanged, "Kept"),
+            None => base.without_solution(Outcome::Unchanged, "Kept"),
         };
         decision.solved.picked = self
             .seed(seed)
@@ -93,9 +106,13 @@ impl Fleet {
         Ok(decision)
     }
 
-    /// Refuses the choice of another seed for a bound shoot: this is a control plane migration, which
-    /// Gardener only accepts through its own subresource.
-    fn must_be_kept(&self, names: &[String], seed: &str) -> Result<(), ChoiceRefusal> {
+    /// Refuses `names`, the choice of the caller, if they are not only `seed`, to which the shoot is bound. A
+    /// move to another seed is a control plane migration, which Gardener only accepts through
+    /// `shoots/binding`.
+    ///
+    /// # Errors
+    /// An error for every other name, and for a choice of several seeds.
+    fn refuse_other_seeds(&self, names: &[String], seed: &str) -> Result<(), ChoiceRefusal> {
         let mut errors = too_many(names);
         for (index, name) in names.iter().enumerate().filter(|(_, name)| name.as_str() != seed) {
             let path = format!("spec.targets[{index}]");
@@ -103,8 +120,8 @@ impl Fleet {
                 format!("there is no seed \"{name}\"; the shoot is bound to seed \"{seed}\"")
             } else {
                 format!(
-                    "the shoot is bound to seed \"{seed}\"; moving it is a control plane migration, which is written \
-                     through shoots/binding"
+                    "the shoot is bound to seed \"{seed}\"; a move is a control plane migration: use the subresource \
+                     shoots/binding"
                 )
             };
             errors.push(FieldError::invalid(path, name.as_str(), detail));
@@ -116,8 +133,17 @@ impl Fleet {
         }
     }
 
-    /// The seed that the caller chose, if no filter refuses it.
-    fn choose(&self, shoot: &Record, solution: &Solution, names: &[String]) -> Result<Ix, ChoiceRefusal> {
+    /// The seed that the caller chose by `names`.
+    ///
+    /// # Errors
+    /// An error for each name that is no seed, and for each seed that a filter refuses; one error if there is
+    /// no name, or several.
+    fn choose(
+        &self,
+        shoot: &ShootRecord,
+        solution: &Solution,
+        names: &[String],
+    ) -> Result<Ix, ChoiceRefusal> {
         let mut errors = too_many(names);
         let mut chosen = None;
         for (index, name) in names.iter().enumerate() {
@@ -139,7 +165,7 @@ impl Fleet {
             let reasons: Vec<String> = refusals
                 .iter()
                 .map(|refusal| {
-                    let sentence = words::refusal(self, row, &shoot.wants, minimum, refusal.reason);
+                    let sentence = words::refusal(self, row, &shoot.requirements, minimum, refusal.reason);
                     format!("{}: {sentence}", Code::of_reason(refusal.reason).name())
                 })
                 .collect();
@@ -158,6 +184,7 @@ impl Fleet {
     }
 }
 
+/// The error of a choice of several seeds.
 fn too_many(names: &[String]) -> Vec<FieldError> {
     if names.len() > 1 {
         vec![FieldError::too_many("spec.targets", names.len(), 1)]
@@ -166,22 +193,23 @@ fn too_many(names: &[String]) -> Vec<FieldError> {
     }
 }
 
-/// Name of the fence of a seed. Every write that depends on the number of the seed's shoots passes this
+/// The name of the fence of `seed`. Every write that depends on the number of shoots on the seed passes this
 /// fence.
 pub(crate) fn fence(seed: &str) -> Arc<str> {
     format!("gardener/seeds/{seed}").into()
 }
 
-/// The parts of a decision that do not depend on its outcome.
+/// The inputs of a decision, from which the parts are built that do not depend on the outcome.
 struct DecisionBase<'a> {
-    shoot: &'a Record,
+    shoot: &'a ShootRecord,
     ask: &'a Ask<'a>,
 }
 
 impl DecisionBase<'_> {
-    fn without_a_run(&self, outcome: Outcome, reason: &'static str) -> Decision {
+    /// A decision without a run of the pipeline.
+    fn without_solution(&self, outcome: Outcome, reason: &'static str) -> Decision {
         let detail = Detail {
-            rule: None,
+            strategy: None,
             minimum: None,
             chosen: self.ask.chosen.is_some(),
         };
@@ -203,16 +231,20 @@ impl DecisionBase<'_> {
         }
     }
 
-    fn after_a_run(
+    /// A decision with the result of the pipeline.
+    fn with_solution(
         &self,
         outcome: Outcome,
         reason: &'static str,
         fleet: &Fleet,
         solution: Solution,
     ) -> Decision {
-        let rule = Some(Rule::of(fleet.config.strategy, &self.shoot.wants));
+        let strategy = Some(EffectiveStrategy::of(
+            fleet.config.strategy,
+            &self.shoot.requirements,
+        ));
         let detail = Detail {
-            rule,
+            strategy,
             minimum: solution.minimum,
             chosen: self.ask.chosen.is_some(),
         };
@@ -221,13 +253,14 @@ impl DecisionBase<'_> {
             amounts: Vec::new(),
             scorers: solution.scorers,
             detail: Box::new(detail),
-            ..self.without_a_run(outcome, reason)
+            ..self.without_solution(outcome, reason)
         }
     }
 
-    fn current(&self) -> Vec<Current> {
+    /// The seed to which the shoot is bound.
+    fn current(&self) -> Vec<CurrentPlace> {
         let seed = self.shoot.seed.iter();
-        seed.map(|name| Current {
+        seed.map(|name| CurrentPlace {
             cluster_name: Arc::clone(name),
             state: "",
             amount: None,
@@ -235,6 +268,7 @@ impl DecisionBase<'_> {
         .collect()
     }
 
+    /// The change of the present binding by `action`; empty without a binding.
     fn changes(&self, action: Action) -> Vec<BindingChange> {
         let seed = self.shoot.seed.iter();
         seed.map(|name| BindingChange {

@@ -1,4 +1,4 @@
-//! Gardener as one of the dialects.
+//! The implementation of [`Dialect`] for Gardener.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use crate::{kind, uses};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Gardener;
 
-/// The field with the place of a shoot (docs/systems/gardener.md, "Binding").
+/// The field of a Shoot with the name of its seed (docs/systems/gardener.md, "Binding").
 const SEED_NAME: OwnPlace = OwnPlace {
     resource: SHOOTS,
     place: ["spec", "seedName"],
@@ -45,20 +45,20 @@ const DEMANDS: &[DemandKind] = &[DemandKind {
 const PROTECTED: &[ProtectedResource] = &[
     ProtectedResource {
         resource: SEEDS,
-        by: SHOOTS,
+        used_by: SHOOTS,
     },
     ProtectedResource {
         resource: CLOUD_PROFILES,
-        by: SHOOTS,
+        used_by: SHOOTS,
     },
     ProtectedResource {
         resource: NAMESPACED_CLOUD_PROFILES,
-        by: SHOOTS,
+        used_by: SHOOTS,
     },
 ];
 
-/// User names of gardener-scheduler and gardener-controller-manager, as the operator and the charts
-/// authorize them, and of every gardenlet, of Seeds and of self-hosted Shoots.
+/// The user names of gardener-scheduler and gardener-controller-manager in installations by gardener-operator
+/// and by charts, and of the gardenlets of Seeds and of self-hosted Shoots.
 const USERS: &[&str] = &[
     "system:serviceaccount:kube-system:gardener-scheduler",
     "system:serviceaccount:garden:gardener-scheduler",
@@ -68,8 +68,8 @@ const USERS: &[&str] = &[
     "gardener.cloud:system:shoot:*",
 ];
 
-/// Name of the scheduler's Lease. gardener-operator sets another namespace for the Lease than the default of
-/// Gardener's configuration file.
+/// The name of the Lease of gardener-scheduler. gardener-operator sets another namespace for the Lease than
+/// the default of Gardener's configuration file, so that two namespaces are possible.
 const LOCK: &str = "gardener-scheduler-leader-election";
 
 const SCHEDULER: OwnScheduler = OwnScheduler {
@@ -85,15 +85,15 @@ const SCHEDULER: OwnScheduler = OwnScheduler {
         },
     ],
     stop: &[
-        "kubectl -n garden scale deployment gardener-operator --replicas=0 # on the runtime cluster, where there is one: it would start it again",
+        "kubectl -n garden scale deployment gardener-operator --replicas=0 # on the runtime cluster, if gardener-operator runs there: it would scale gardener-scheduler up again",
         "kubectl -n garden scale deployment gardener-scheduler --replicas=0 # on the runtime cluster",
     ],
     start: &[
-        "kubectl -n garden scale deployment gardener-scheduler --replicas=1 # on the runtime cluster, with as many as it had",
-        "kubectl -n garden scale deployment gardener-operator --replicas=1 # on the runtime cluster, where there is one",
+        "kubectl -n garden scale deployment gardener-scheduler --replicas=1 # on the runtime cluster, or as many as it had before",
+        "kubectl -n garden scale deployment gardener-operator --replicas=1 # on the runtime cluster, if it was stopped",
     ],
-    leaves_out: None,
-    is_part_of: None,
+    exclusion: None,
+    stop_consequence: None,
 };
 
 impl Dialect for Gardener {
@@ -125,20 +125,19 @@ impl Dialect for Gardener {
 
     fn reach(&self, resource: GroupResource) -> Reach {
         match resource {
-            CLOUD_PROFILES => Reach::everywhere("no Seed is known to fit a Shoot's CloudProfile"),
+            CLOUD_PROFILES => Reach::everywhere("Shoots of CloudProfiles cannot be decided"),
             SEEDS => Reach::everywhere("no Seed can be chosen"),
             // Shoots in other namespaces use the Seeds, too.
             SHOOTS => Reach::everywhere("Seeds look emptier than they are"),
-            PROJECTS => Reach::everywhere("tolerations are not checked against those that Projects allow"),
+            PROJECTS => Reach::everywhere("the tolerations that Projects allow are not checked"),
             EXPOSURE_CLASSES => {
-                Reach::everywhere("Shoots that were never stored lack what their ExposureClass asks for")
+                Reach::everywhere("new Shoots do not get the requirements of their ExposureClasses")
             }
-            MANAGED_SEEDS => {
-                Reach::everywhere("Seeds that are Shoots themselves have the labels that Gardener gave them")
-            }
-            CONFIG_MAPS => {
-                Reach::everywhere("distances are those of the regions' names").labelled(DISTANCES_SELECTOR)
-            }
+            MANAGED_SEEDS => Reach::everywhere(
+                "Seeds that are Shoots themselves have only the labels that are stored in them",
+            ),
+            CONFIG_MAPS => Reach::everywhere("distances are computed from the names of regions")
+                .labelled(DISTANCES_SELECTOR),
             NAMESPACED_CLOUD_PROFILES => Reach::within("Shoots of these profiles cannot be decided"),
             _ => Reach::default(),
         }
@@ -175,7 +174,7 @@ impl Dialect for Gardener {
     fn guarded(&self) -> GuardedResources {
         GuardedResources {
             protects: PROTECTED,
-            uses: uses::of,
+            uses: uses::used_objects,
             judges: &[SHOOTS, PROJECTS, SEEDS],
             completes: &[SHOOTS],
             ..GuardedResources::default()
@@ -200,7 +199,8 @@ impl Dialect for Gardener {
     }
 }
 
-/// The test for objects of `resource`: of ConfigMaps, only those with distances concern this dialect.
+/// The test whether an object of `resource` concerns the dialect: of ConfigMaps, only ConfigMaps with
+/// distances do. `None` if all objects of the resource do.
 fn concern(resource: GroupResource) -> Option<Concern> {
     (resource == CONFIG_MAPS).then_some(has_distances as Concern)
 }

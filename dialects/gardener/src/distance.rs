@@ -1,26 +1,25 @@
-//! The distance between the regions of a seed and a shoot, by their names alone (docs/systems/gardener.md,
-//! "Distance").
+//! The distance between the regions of a seed and a shoot, computed from the names of the regions
+//! (docs/systems/gardener.md, "Distance").
 //!
-//! A region is split into a base and an orientation. The distance is twice the Levenshtein distance of the
-//! bases, plus 1 when exactly one region has an orientation and 2 when both have different ones, plus 2 when
-//! the provider types differ.
+//! The name of a region is split into a base and an orientation. The distance is twice the Levenshtein
+//! distance of the bases, plus 1 if only one region has an orientation, or 2 if the regions have different
+//! orientations, plus 2 if the provider types differ.
 
-/// The orientations, in the order in which they are searched, which is independent of their position in the
-/// name.
+/// The orientations, in the order of precedence: if a name contains several of them, the first in this list
+/// counts.
 const ORIENTATIONS: [&str; 5] = ["north", "south", "east", "west", "central"];
 
-/// A region's name, split into its parts.
+/// The name of a region, split into base and orientation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Region {
     /// The name with the orientation replaced by `:`, as Unicode scalars.
     base: Vec<char>,
-    /// The index of the orientation.
+    /// The index of the orientation in [`ORIENTATIONS`], if the name contains one.
     orientation: Option<usize>,
 }
 
 impl Region {
-    /// Splits `name` into its parts. Case matters. The orientation is the first one of the list that occurs
-    /// anywhere in the name.
+    /// Splits `name` into base and orientation. The orientation may be anywhere in the name, in lower case.
     #[must_use]
     pub(crate) fn of(name: &str) -> Self {
         match ORIENTATIONS.iter().position(|word| name.contains(word)) {
@@ -38,7 +37,7 @@ impl Region {
         }
     }
 
-    /// The distance to `other`, which is symmetric. `row` is scratch space.
+    /// The distance to `other`. It is equal in both directions. `row` is a buffer that calls reuse.
     #[must_use]
     pub(crate) fn distance(&self, other: &Self, same_provider: bool, row: &mut Vec<u32>) -> u32 {
         let orientation_part = match (self.orientation, other.orientation) {

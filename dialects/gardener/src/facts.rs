@@ -1,9 +1,10 @@
-//! Facts that a Seed reports.
+//! Facts about a Seed for the view of its Target.
 
 use berth_dialect_contract::Facts;
 use serde_json::Value;
 
-/// The facts of `target`, a Seed. A Seed does not have the address of its API server.
+/// The facts of `target`, a Seed: the version of Kubernetes and the zones. A Seed has no address of its API
+/// server.
 pub(crate) fn facts(target: &Value) -> Facts {
     let version = target["status"]["kubernetesVersion"].as_str();
     let zones = target["spec"]["provider"]["zones"].as_array();
@@ -27,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn version_and_zones_are_told() {
+    fn version_and_zones_are_facts() {
         let result = facts(&json!({
             "spec": {"provider": {"zones": ["a", "b"]}},
             "status": {"kubernetesVersion": "1.34.1"},

@@ -1,5 +1,5 @@
-//! The filters, in the order of docs/systems/gardener.md, "Filters". Each judges every seed, so that every
-//! refusal is known.
+//! The filters of the pipeline, in the order of docs/systems/gardener.md, "Filters". Each filter judges every
+//! seed, so that all refusals of a seed are known.
 
 pub(crate) mod networks;
 pub(crate) mod zones;
@@ -10,9 +10,10 @@ use berth_scheduling::{Filter, Ix, Verdict};
 use crate::code::{Code, Plugin};
 use crate::fleet::seed::Row;
 use crate::fleet::shoot::Requirements;
-use crate::request::{Request, Rule};
+use crate::request::{EffectiveStrategy, Request};
 
-/// The detail of [`Code::Untolerated`] when there are more taints than tolerations.
+/// The detail of [`Code::Untolerated`] if all taints are tolerated, but there are more taints than
+/// tolerations.
 pub(crate) const TOO_FEW_TOLERATIONS: u32 = u32::MAX;
 
 impl Filter<Request<'_>> for Plugin {
@@ -22,7 +23,7 @@ impl Filter<Request<'_>> for Plugin {
 
     fn check(&self, request: &Request<'_>, candidate: Ix) -> Verdict {
         let row = request.row(candidate);
-        let (facts, wants) = (&row.facts, request.wants);
+        let (facts, requirements) = (&row.facts, request.requirements);
         match self {
             Self::Usable => usable(row, request.rules),
             Self::Provider => Code::ProviderMismatch.unless(request.admits_provider(row)),
@@ -30,9 +31,9 @@ impl Filter<Request<'_>> for Plugin {
                 Code::ProfileMismatch.unless(request.profile_labels.matches(&facts.labels))
             }
             Self::ShootSelector => Code::ShootMismatch.unless(request.shoot_labels.matches(&facts.labels)),
-            Self::Zones => zones::check(facts, wants),
-            Self::AccessRestrictions => Code::AccessRestricted.unless(offers(row, wants)),
-            // This filter compares seeds with one another: see `relative`.
+            Self::Zones => zones::check(facts, requirements),
+            Self::AccessRestrictions => Code::AccessRestricted.unless(offers(row, requirements)),
+            // This filter compares seeds with each other, in `crate::comparison`.
             Self::DefaultDomain => Verdict::Pass,
             Self::EmergencyStop => Code::ReconciliationsStopped.unless(!facts.stopped),
             Self::Taints => match untolerated(request, row) {
@@ -40,16 +41,17 @@ impl Filter<Request<'_>> for Plugin {
                 None => Verdict::Pass,
             },
             Self::Dns => {
-                let is_needed = wants.dns && request.rules == Rules::Documented;
+                let is_needed = requirements.dns && request.rules == Rules::Documented;
                 Code::DnsDisabled.unless(facts.dns || !is_needed)
             }
-            Self::Networks => networks::check(row, wants, request.rules),
-            Self::Capacity => Code::Full.unless(row.has_room(request.own_seats(candidate))),
+            Self::Networks => networks::check(row, requirements, request.rules),
+            Self::Capacity => Code::Full.unless(row.has_room(request.own_count(candidate))),
             Self::Strategy => strategy(request, row),
         }
     }
 }
 
+/// The verdict of the filter Usable.
 fn usable(row: &Row, rules: Rules) -> Verdict {
     let facts = &row.facts;
     if facts.deleting {
@@ -63,10 +65,15 @@ fn usable(row: &Row, rules: Rules) -> Verdict {
     }
 }
 
-/// Whether the seed offers every access restriction of the shoot. Options of restrictions do not matter.
-fn offers(row: &Row, wants: &Requirements) -> bool {
+/// Whether the seed in `row` offers every access restriction of the shoot. Options of restrictions do not
+/// matter.
+fn offers(row: &Row, requirements: &Requirements) -> bool {
     let offered = &row.facts.restrictions;
-    offered.len() >= wants.restrictions.len() && wants.restrictions.iter().all(|name| offered.contains(name))
+    offered.len() >= requirements.restrictions.len()
+        && requirements
+            .restrictions
+            .iter()
+            .all(|name| offered.contains(name))
 }
 
 /// The index of the first taint that is not tolerated; [`TOO_FEW_TOLERATIONS`] if all taints are tolerated,
@@ -86,13 +93,15 @@ fn untolerated(request: &Request<'_>, row: &Row) -> Option<u32> {
     }
 }
 
+/// The verdict of the filter Strategy.
 fn strategy(request: &Request<'_>, row: &Row) -> Verdict {
-    if request.rule == Rule::MinimalDistance {
+    if request.strategy == EffectiveStrategy::MinimalDistance {
         Verdict::Pass
     } else if !request.same_provider(row) {
         Code::NotSameProvider.refuse()
     } else {
-        Code::NotSameRegion.unless(request.rule != Rule::SameRegion || request.same_region(row))
+        Code::NotSameRegion
+            .unless(request.strategy != EffectiveStrategy::SameRegion || request.same_region(row))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The fleet as an [`Inventory`].
+//! The implementation of [`Inventory`] for Gardener.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use berth_apimachinery::selector::Selector;
 use berth_apimachinery::{Change, FieldError, GroupResource, Key, Object, Timestamp};
 use berth_dialect_contract::control::{Control, Note, Pace};
 use berth_dialect_contract::decision::{ChoiceRefusal, Decision};
-use berth_dialect_contract::rules::{InForce, Rules};
+use berth_dialect_contract::rules::{EffectiveRules, Rules};
 use berth_dialect_contract::view::{
-    DemandView, Phase, PlacedCluster, Quantities, Taint, TargetView, Unusable,
+    DemandView, Phase, PlacedCluster, Quantities, Taint, TargetView, UnusableObject,
 };
 use berth_dialect_contract::{
     Advisor, Ask, Consequences, Edit, Guards, Inventory, Remedy, Targets, Words, Write,
@@ -24,7 +24,7 @@ use crate::fleet::seed::{Row, unready};
 use crate::fleet::{exposure, project};
 use crate::kind::common::condition;
 use crate::names::{PROJECTS, SEEDS, SHOOTS};
-use crate::{agreement, binding, notes, remedies, words, writes};
+use crate::{binding, cross_checks, notes, remedies, words, writes};
 
 impl Inventory for Fleet {
     fn fork(&self) -> Arc<dyn Inventory> {
@@ -39,7 +39,7 @@ impl Inventory for Fleet {
         self.apply_change(change)
     }
 
-    fn unusable(&self) -> Vec<Unusable> {
+    fn unusable(&self) -> Vec<UnusableObject> {
         self.unusable.list()
     }
 
@@ -48,10 +48,7 @@ impl Inventory for Fleet {
     }
 
     fn demands(&self) -> Vec<Key> {
-        let readable = self
-            .shoots
-            .iter()
-            .filter(|(_, resident)| resident.record.is_some());
+        let readable = self.shoots.iter().filter(|(_, entry)| entry.record.is_some());
         readable.map(|(key, _)| key.clone()).collect()
     }
 
@@ -64,7 +61,7 @@ impl Inventory for Fleet {
         let phase = match (&shoot.seed, shoot.deleting) {
             (Some(_), true) => Phase::Releasing,
             (Some(_), false) => Phase::Bound,
-            (None, false) if shoot.wants.is_ours() => Phase::Pending,
+            (None, false) if shoot.requirements.is_ours() => Phase::Pending,
             // The Shoot is for another scheduler, or is being deleted without a Seed.
             (None, _) => Phase::Ignored,
         };
@@ -137,7 +134,7 @@ impl Words for Fleet {
     fn sentence(&self, decision: &Decision, candidate: Ix, _plugin: u16, reason: Reason) -> String {
         let minimum = decision.detail::<Detail>().and_then(|detail| detail.minimum);
         match self.shoot(&decision.demand) {
-            Some(shoot) => words::refusal(self, self.row(candidate), &shoot.wants, minimum, reason),
+            Some(shoot) => words::refusal(self, self.row(candidate), &shoot.requirements, minimum, reason),
             None => String::new(),
         }
     }
@@ -151,11 +148,11 @@ impl Words for Fleet {
     }
 
     fn asked_labels<'a>(&'a self, decision: &'a Decision, filter: u16) -> Option<&'a Selector> {
-        let wants = &self.shoot(&decision.demand)?.wants;
+        let requirements = &self.shoot(&decision.demand)?.requirements;
         if filter == Plugin::ShootSelector.number() {
-            Some(&wants.selector)
+            Some(&requirements.selector)
         } else if filter == Plugin::CloudProfileSelector.number() {
-            self.profile_of(wants).map(|profile| &profile.selector)
+            self.profile_of(requirements).map(|profile| &profile.selector)
         } else {
             None
         }
@@ -165,7 +162,8 @@ impl Words for Fleet {
         self.row(candidate).record.labels.get(key)
     }
 
-    /// A refusal for the deletion, the region or the provider type of a Seed is final.
+    /// The number of changes that lift a refusal. A refusal for the deletion, the region or the provider type
+    /// of a Seed is final.
     fn steps(&self, reason: Reason) -> usize {
         words::steps(reason)
     }
@@ -174,7 +172,7 @@ impl Words for Fleet {
         words::only_in_region(self, decision, candidate)
     }
 
-    fn rules_in_force(&self) -> Option<InForce> {
+    fn rules_in_force(&self) -> Option<EffectiveRules> {
         Some(self.in_force())
     }
 
@@ -190,8 +188,8 @@ impl Words for Fleet {
         words::message(self, decision)
     }
 
-    /// Empty: Gardener reports scheduling in events and in `status.lastOperation` (docs/systems/gardener.md,
-    /// "Events").
+    /// No conditions: Gardener reports scheduling in events and in `status.lastOperation`
+    /// (docs/systems/gardener.md, "Events").
     fn conditions(&self, _decision: &Decision) -> Vec<Value> {
         Vec::new()
     }
@@ -235,9 +233,9 @@ impl Guards for Fleet {
 
     fn judge(&self, resource: GroupResource, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
         match resource {
-            SHOOTS => agreement::of_shoot(self, old, new),
-            PROJECTS => project::judge(self, old, new),
-            SEEDS => agreement::of_seed(self, old, new),
+            SHOOTS => cross_checks::shoot_errors(self, old, new),
+            PROJECTS => project::namespace_errors(self, old, new),
+            SEEDS => cross_checks::seed_errors(self, old, new),
             _ => Vec::new(),
         }
     }
@@ -251,7 +249,7 @@ impl Guards for Fleet {
 
     fn judge_offline(&self, resource: GroupResource, new: &Value) -> Vec<FieldError> {
         match resource == SHOOTS {
-            true => agreement::of_file(self, new),
+            true => cross_checks::file_errors(self, new),
             false => Vec::new(),
         }
     }
@@ -261,6 +259,7 @@ impl Guards for Fleet {
     }
 }
 
+/// The view of the seed in `row`.
 fn target(row: &Row, rules: Rules) -> TargetView {
     let record = &row.record;
     let provider = &record.seed.spec.provider;
@@ -288,6 +287,7 @@ fn target(row: &Row, rules: Rules) -> TargetView {
     }
 }
 
+/// The status, the reason and the message about the readiness of the seed in `row`.
 fn readiness(row: &Row, rules: Rules) -> (&'static str, &'static str, String) {
     if row.facts.deleting {
         return ("False", "Deleting", "the seed is being deleted".to_owned());

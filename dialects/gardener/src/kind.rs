@@ -1,8 +1,8 @@
 //! The kinds of a garden (docs/systems/gardener.md, "API objects"): one file each, with their types,
-//! defaults, rules and columns. Only the kinds whose objects are stored unchanged share a file, `data`.
+//! defaults, rules and columns. The kinds whose objects are stored unchanged share the file `data`.
 //!
-//! The types are read-only views: fields that matter are typed and documented, all others pass through
-//! untouched.
+//! The types have only the fields that decisions, rules and columns read. All other fields of an object are
+//! stored unchanged.
 
 pub mod cloud_profile;
 pub mod common;
@@ -19,7 +19,7 @@ use berth_apimachinery::{Kind, Schema};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// Every kind that decisions read in any installation, in the order of discovery.
+/// All kinds that decisions read in every installation, in the order of discovery.
 #[must_use]
 pub fn all() -> Vec<Arc<dyn Kind>> {
     vec![
@@ -31,7 +31,7 @@ pub fn all() -> Vec<Arc<dyn Kind>> {
     ]
 }
 
-/// All kinds that are only stored, or are read only where Berth stores them.
+/// All kinds that decisions do not read, or read only where Berth stores the objects itself.
 #[must_use]
 pub fn further() -> Vec<Arc<dyn Kind>> {
     let mut kinds: Vec<Arc<dyn Kind>> = vec![Arc::new(exposure_class::ExposureClassKind)];
@@ -39,8 +39,11 @@ pub fn further() -> Vec<Arc<dyn Kind>> {
     kinds
 }
 
-/// Parses `value`. If its types are wrong, returns `Err`: without errors if the schema reports the problem
-/// already, and with an error if only the parser finds it.
+/// Parses `value`.
+///
+/// # Errors
+/// The error of the parser. The list is empty if `schema` refuses `value`, too, since the schema then reports
+/// the problem.
 fn view<'a, T: Deserialize<'a>>(
     schema: &Schema,
     value: &'a Value,
@@ -58,7 +61,7 @@ fn view<'a, T: Deserialize<'a>>(
     })
 }
 
-/// The map at `name` in `parent`, which is created if it is absent or null. `None` if there is a value of
+/// The map at `name` in `parent`. An absent or null value becomes an empty map. `None` if the value has
 /// another type, which the schema then refuses.
 pub(crate) fn child<'a>(
     parent: &'a mut Map<String, Value>,
@@ -71,7 +74,7 @@ pub(crate) fn child<'a>(
     entry.as_object_mut()
 }
 
-/// Sets `value` at `name` unless there is a value already.
+/// Sets the field `name` of `parent` to `value` if the field is absent or null.
 pub(crate) fn fill(parent: &mut Map<String, Value>, name: &str, value: impl Into<Value>) {
     let entry = parent.entry(name).or_insert(Value::Null);
     if entry.is_null() {

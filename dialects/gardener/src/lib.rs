@@ -1,9 +1,9 @@
 //! Gardener: the control plane of every Shoot is placed on a Seed (docs/systems/gardener.md).
 //!
 //! First, every filter judges every seed. Then zone preferences, default domains and distances reduce the
-//! remaining seeds. Finally, the seed with the fewest shoots is picked, and ties are settled by name. Start
-//! reading at `solve` (the pipeline), `filters` (the rules) and `fleet` (the known objects); [`kind`] has the
-//! API objects.
+//! remaining seeds. Finally, the seed with the fewest shoots is picked; the name decides between equal
+//! numbers. Start reading at `solve` (the pipeline), `filters` (the rules) and `fleet` (the known objects);
+//! [`kind`] has the API objects.
 //!
 //! ```
 //! use berth_dialect_contract::{Ask, Inventory, Targets};
@@ -46,11 +46,12 @@
 //! ```
 
 pub mod admission;
-mod agreement;
 mod binding;
 mod cidr;
 mod code;
+mod comparison;
 pub mod config;
+mod cross_checks;
 mod decide;
 mod detail;
 mod dialect;
@@ -63,7 +64,6 @@ mod inventory;
 pub mod kind;
 pub mod names;
 mod notes;
-mod relative;
 mod remedies;
 mod request;
 mod solve;

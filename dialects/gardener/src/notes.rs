@@ -1,5 +1,5 @@
-//! The events of a decision, with Gardener's own reasons, and the pace of retries (docs/systems/gardener.md,
-//! "Events").
+//! The events of a decision, with Gardener's own reasons, and the pace of decisions
+//! (docs/systems/gardener.md, "Events").
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use crate::config::Config;
 use crate::fleet::Fleet;
 use crate::words;
 
-/// The longest delay between two attempts.
+/// The longest delay between two attempts to schedule a shoot.
 const MAX_DELAY: Duration = Duration::from_hours(12);
 
-/// The pace that the configuration sets: the delay of a retry is `retrySyncPeriod` at first and doubles with
-/// every failure, and `concurrentSyncs` shoots are decided at the same time.
+/// The pace of decisions under `config`: `concurrentSyncs` shoots are decided at the same time. The first
+/// retry is after `retrySyncPeriod`, and the delay doubles with every failure, up to 12 hours.
 pub(crate) fn pace(config: &Config) -> Pace {
     let first = u64::try_from(config.retry_sync_period).map_or(MAX_DELAY, Duration::from_nanos);
     Pace {
@@ -26,7 +26,8 @@ pub(crate) fn pace(config: &Config) -> Pace {
     }
 }
 
-/// The events of `decision`. A failure is reported every time, since a Shoot has no condition for it.
+/// The events of `decision`. A success is only reported if the binding was written (`wrote`). A failure is
+/// reported every time, since a Shoot has no condition for it.
 pub(crate) fn notes(fleet: &Fleet, decision: &Decision, wrote: bool) -> Vec<Note> {
     let (r#type, reason, text) = match (decision.outcome, decision.changes.first()) {
         (Outcome::Scheduled, Some(change)) if wrote => (

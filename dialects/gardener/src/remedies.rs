@@ -1,10 +1,10 @@
-//! Remedies for refusals (docs/adding-a-system.md, "Advice"): edits of the seed, the shoot, its profile, its
-//! project or the configuration.
+//! Remedies for refusals (docs/adding-a-system.md, "Advice"): edits of the seed, of the shoot, of the shoot's
+//! cloud profile and project, or of the configuration.
 
 use berth_apimachinery::{Key, selector::Selector};
 use berth_dialect_contract::remedy::{labels, push};
 use berth_dialect_contract::rules::Rules;
-use berth_dialect_contract::{Decision, Edit, Remedy, Taint, Whose, config, taints};
+use berth_dialect_contract::{ChangeOwner, Decision, Edit, Remedy, Taint, config, taints};
 use berth_scheduling::{Ix, Rejection};
 use serde_json::{Value, json};
 
@@ -12,18 +12,19 @@ use crate::cidr::Range;
 use crate::code::Code;
 use crate::domain;
 use crate::filters::TOO_FEW_TOLERATIONS;
-use crate::filters::networks::{HELD, HELD_PAIRS};
+use crate::filters::networks::{STATUS_PAIR_SHIFT, STATUS_SHIFT};
 use crate::fleet::Fleet;
 use crate::fleet::profile::Profile;
 use crate::fleet::seed::Row;
-use crate::fleet::shoot::Record;
+use crate::fleet::shoot::ShootRecord;
 use crate::kind::shoot::spec::Toleration;
 use crate::names::{
-    CLOUD_PROFILES, DIALECT, EMERGENCY_STOP, PROJECTS, PROVIDER_LABEL, REGION_LABEL, SEEDS, is_special_taint,
+    CLOUD_PROFILES, DIALECT, EMERGENCY_STOP, PROJECTS, PROVIDER_LABEL, REGION_LABEL, SEEDS,
+    needs_no_toleration,
 };
 use crate::request::provider_types;
 
-/// Remedies that lift `refusal`, or that get a feasible seed picked.
+/// Remedies that lift `refusal` of a seed, or that get a feasible seed picked.
 pub(crate) fn remedies(
     fleet: &Fleet,
     decision: &Decision,
@@ -33,7 +34,7 @@ pub(crate) fn remedies(
     let Some(shoot) = fleet.shoot(&decision.demand) else {
         return Vec::new();
     };
-    let pair = SeedPair {
+    let pair = ShootAndSeed {
         fleet,
         decision,
         shoot,
@@ -45,98 +46,110 @@ pub(crate) fn remedies(
     }
 }
 
-/// Removes a field.
+/// Removes `field` from `parent`.
 fn remove(parent: &mut Value, field: &str) {
     if let Some(parent) = parent.as_object_mut() {
         parent.remove(field);
     }
 }
 
-/// The names of a shoot's ranges, in the order of its networks.
+/// The names of a shoot's ranges, by their index.
 const RANGES: [&str; 3] = ["nodes", "pods", "services"];
 
-/// One shoot and one seed, for which remedies are found.
-struct SeedPair<'a> {
+/// A shoot and a seed for which remedies are found.
+struct ShootAndSeed<'a> {
     fleet: &'a Fleet,
     decision: &'a Decision,
-    shoot: &'a Record,
+    shoot: &'a ShootRecord,
     row: &'a Row,
 }
 
-impl SeedPair<'_> {
+impl ShootAndSeed<'_> {
+    /// Remedies that lift a refusal with `code` and `detail`.
     fn lift(&self, code: Code, detail: u32) -> Vec<Remedy> {
         let none = |text: &str| vec![Remedy::none(text)];
-        let seed = format!("Seed {}", self.row.name);
         match code {
             Code::Deleting => none("a seed that is being deleted takes nothing new"),
             Code::NeverReconciled => {
-                none("the seed's own agent reports this, once it has reconciled the seed")
+                none("the gardenlet of the seed reports this, once it has reconciled the seed")
             }
-            Code::NotReady => none("the seed's own agents report this: the seed must be mended"),
-            Code::Invisible => vec![
-                self.of_seed(format!("make {seed} visible to the scheduler"), |seed| {
-                    seed["spec"]["settings"]["scheduling"]["visible"] = true.into();
-                }),
-            ],
-            Code::ProviderMismatch => self.provider(),
-            Code::ProfileMismatch => self.profile_labels(),
-            Code::ShootMismatch => self.shoot_labels(),
-            Code::TooFewZones => vec![self.of_shoot(
-                "let the control plane survive the loss of a node, not of a zone".to_owned(),
-                |shoot| {
-                    shoot["spec"]["controlPlane"]["highAvailability"]["failureTolerance"]["type"] =
-                        "node".into();
-                },
-            )],
-            Code::ZonesMissing => {
-                vec![
-                    self.of_shoot("take spec.controlPlane.zones away".to_owned(), |shoot| {
-                        remove(&mut shoot["spec"]["controlPlane"], "zones");
-                    }),
-                ]
-            }
-            Code::ZoneMismatch | Code::ZoneNotPreferred => {
-                vec![
-                    self.of_seed(format!("take spec.settings.zoneSelection off {seed}"), |seed| {
-                        remove(&mut seed["spec"]["settings"], "zoneSelection");
-                    }),
-                ]
-            }
-            Code::AccessRestricted => vec![self.offer()],
-            Code::DomainUnsupported => self.domain(),
-            Code::ReconciliationsStopped => {
-                vec![self.of_seed(
-                    format!("take the annotation {EMERGENCY_STOP} off {seed}"),
-                    |seed| {
-                        remove(&mut seed["metadata"]["annotations"], EMERGENCY_STOP);
-                    },
-                )]
-            }
-            Code::Untolerated => self.taint(detail),
-            Code::DnsDisabled => vec![self.of_seed(format!("enable DNS for shoots of {seed}"), |seed| {
-                seed["spec"]["settings"]["shootDNS"]["enabled"] = true.into();
-            })],
-            Code::NetworksOverlap => self.overlap(detail),
-            Code::RangeMissing => self.ranges(detail),
-            Code::RangeReserved => self.other_ranges(detail),
+            Code::NotReady => none("the agents of the seed report this: correct the cause on the seed"),
+            Code::Invisible => self.set_visible(),
+            Code::ProviderMismatch => self.admit_provider(),
+            Code::ProfileMismatch => self.match_profile(),
+            Code::ShootMismatch => self.match_shoot(),
+            Code::TooFewZones => self.tolerate_node_loss(),
+            Code::ZonesMissing => self.remove_zones(),
+            Code::ZoneMismatch | Code::ZoneNotPreferred => self.remove_zone_selection(),
+            Code::AccessRestricted => vec![self.offer_access_restrictions()],
+            Code::DomainUnsupported => self.add_default_domain(),
+            Code::ReconciliationsStopped => self.remove_emergency_stop(),
+            Code::Untolerated => self.tolerate_or_remove_taint(detail),
+            Code::DnsDisabled => self.enable_dns(),
+            Code::NetworksOverlap => self.replace_overlapping_ranges(detail),
+            Code::RangeMissing => self.set_free_ranges(detail),
+            Code::RangeReserved => self.replace_ranges(detail),
             Code::Full => none(
                 "the gardenlet reports how many shoots its seed takes (resources.capacity.shoots of its configuration)",
             ),
-            Code::NotSameRegion => vec![self.by_distance()],
-            Code::NotSameProvider if self.shoot.wants.testing => {
-                none("a shoot of purpose testing goes to seeds of its own provider type only")
+            Code::NotSameRegion => vec![self.set_minimal_distance()],
+            Code::NotSameProvider if self.shoot.requirements.testing => {
+                none("a shoot of purpose testing can only be on a seed of its own provider type")
             }
-            Code::NotSameProvider => vec![self.by_distance()],
+            Code::NotSameProvider => vec![self.set_minimal_distance()],
             Code::NotMinimalDistance => none(
-                "nearer seeds are feasible: this seed is the nearest only if the seedSelector excludes them",
+                "nearer seeds are feasible: this seed is only the nearest if the seedSelector excludes them",
             ),
         }
     }
 
+    fn set_visible(&self) -> Vec<Remedy> {
+        let text = format!("make Seed {} visible to the scheduler", self.row.name);
+        vec![self.seed_edit(text, |seed| {
+            seed["spec"]["settings"]["scheduling"]["visible"] = true.into();
+        })]
+    }
+
+    fn tolerate_node_loss(&self) -> Vec<Remedy> {
+        let text = "let the control plane survive the loss of a node, not of a zone";
+        vec![self.shoot_edit(text.to_owned(), |shoot| {
+            shoot["spec"]["controlPlane"]["highAvailability"]["failureTolerance"]["type"] = "node".into();
+        })]
+    }
+
+    fn remove_zones(&self) -> Vec<Remedy> {
+        vec![
+            self.shoot_edit("remove spec.controlPlane.zones".to_owned(), |shoot| {
+                remove(&mut shoot["spec"]["controlPlane"], "zones");
+            }),
+        ]
+    }
+
+    fn remove_zone_selection(&self) -> Vec<Remedy> {
+        let text = format!("take spec.settings.zoneSelection off Seed {}", self.row.name);
+        vec![self.seed_edit(text, |seed| {
+            remove(&mut seed["spec"]["settings"], "zoneSelection");
+        })]
+    }
+
+    fn remove_emergency_stop(&self) -> Vec<Remedy> {
+        let text = format!("take the annotation {EMERGENCY_STOP} off Seed {}", self.row.name);
+        vec![self.seed_edit(text, |seed| {
+            remove(&mut seed["metadata"]["annotations"], EMERGENCY_STOP);
+        })]
+    }
+
+    fn enable_dns(&self) -> Vec<Remedy> {
+        let text = format!("enable DNS for shoots of Seed {}", self.row.name);
+        vec![self.seed_edit(text, |seed| {
+            seed["spec"]["settings"]["shootDNS"]["enabled"] = true.into();
+        })]
+    }
+
     /// A remedy that edits the shoot.
-    fn of_shoot(&self, text: String, change: impl FnOnce(&mut Value)) -> Remedy {
+    fn shoot_edit(&self, text: String, change: impl FnOnce(&mut Value)) -> Remedy {
         let edit = Edit::of(self.decision.demand.clone(), &self.shoot.object, change);
-        Remedy::new(Whose::Request, text, edit)
+        Remedy::new(ChangeOwner::Request, text, edit)
     }
 
     fn seed_key(&self) -> Key {
@@ -144,29 +157,33 @@ impl SeedPair<'_> {
     }
 
     /// A remedy that edits the seed.
-    fn of_seed(&self, text: String, change: impl FnOnce(&mut Value)) -> Remedy {
+    fn seed_edit(&self, text: String, change: impl FnOnce(&mut Value)) -> Remedy {
         let edit = Edit::of(self.seed_key(), &self.row.record.object, change);
-        Remedy::new(Whose::Target, text, edit)
+        Remedy::new(ChangeOwner::Target, text, edit)
     }
 
+    /// The cloud profile of the shoot; `None` if it does not exist.
     fn profile(&self) -> Option<&Profile> {
-        self.fleet.profile_of(&self.shoot.wants).map(|profile| &**profile)
+        self.fleet
+            .profile_of(&self.shoot.requirements)
+            .map(|profile| &**profile)
     }
 
-    /// The name of the CloudProfile of the shoot's profile: of the profile itself or of its parent.
-    fn root(&self) -> Option<&str> {
-        let wants = &self.shoot.wants;
-        self.fleet.root_of(&wants.namespace, &wants.profile)
+    /// The name of the CloudProfile that the shoot uses itself, or that the shoot's NamespacedCloudProfile
+    /// extends.
+    fn cloud_profile_name(&self) -> Option<&str> {
+        let requirements = &self.shoot.requirements;
+        self.fleet.root_of(&requirements.namespace, &requirements.profile)
     }
 
-    /// The remedy that makes the seed offer the access restrictions of the shoot.
-    fn offer(&self) -> Remedy {
-        let required = self.shoot.wants.restrictions.iter();
+    /// The remedy that makes the seed offer all access restrictions of the shoot.
+    fn offer_access_restrictions(&self) -> Remedy {
+        let required = self.shoot.requirements.restrictions.iter();
         let missing: Vec<&String> = required
             .filter(|name| !self.row.facts.restrictions.contains(name))
             .collect();
         let words: Vec<&str> = missing.iter().map(|name| name.as_str()).collect();
-        self.of_seed(
+        self.seed_edit(
             format!(
                 "offer {} on Seed {} (spec.accessRestrictions)",
                 words.join(" and "),
@@ -180,38 +197,42 @@ impl SeedPair<'_> {
         )
     }
 
-    /// The remedy that adds a default domain to the seed: the shoot's domain cannot be changed.
-    fn domain(&self) -> Vec<Remedy> {
-        let wants = &self.shoot.wants;
-        let project = self.fleet.project_name(&wants.namespace);
-        let prefix = domain::of(wants, project, "");
-        match wants.domain.as_deref().and_then(|own| own.strip_prefix(&prefix)) {
-            Some(default) => vec![self.of_seed(
+    /// The remedy that adds a default domain to the seed, since the shoot's domain cannot be changed.
+    fn add_default_domain(&self) -> Vec<Remedy> {
+        let requirements = &self.shoot.requirements;
+        let project = self.fleet.project_name(&requirements.namespace);
+        let prefix = domain::derived(requirements, project, "");
+        match requirements
+            .domain
+            .as_deref()
+            .and_then(|own| own.strip_prefix(&prefix))
+        {
+            Some(default) => vec![self.seed_edit(
                 format!("add {default} to spec.dns.defaults of Seed {}", self.row.name),
                 |seed| push(&mut seed["spec"]["dns"]["defaults"], json!({"domain": default})),
             )],
             None => vec![Remedy::none(format!(
-                "the shoot's domain cannot be changed any more: a shoot made anew with {prefix}<default domain>, or with \
-                 none, would fit"
+                "the shoot's domain cannot be changed any more: a new shoot with the domain {prefix}<default domain>, or \
+                 without a domain, would fit"
             ))],
         }
     }
 
-    /// Remedies that make the selectors of the shoot and of its profile admit the seed's provider type.
-    fn provider(&self) -> Vec<Remedy> {
+    /// Remedies that make the selectors of the shoot and of its profile admit the provider type of the seed.
+    fn admit_provider(&self) -> Vec<Remedy> {
         let r#type = self.row.record.seed.spec.provider.r#type.as_str();
         let admits =
             |types: &[String]| types.is_empty() || types.iter().any(|known| known == "*" || known == r#type);
-        let wants = &self.shoot.wants;
-        let shoot_types = provider_types(wants, self.fleet.rules());
+        let requirements = &self.shoot.requirements;
+        let shoot_types = provider_types(requirements, self.fleet.rules());
         let profile_types = self.profile().map_or(&[][..], |profile| &profile.provider_types);
         let is_current = self.fleet.rules() == Rules::Current;
         if is_current || !admits(profile_types) {
-            let Some(name) = self.root() else {
+            let Some(name) = self.cloud_profile_name() else {
                 return Vec::new();
             };
             // Once the list is not empty, the shoot's own type is no longer included by default.
-            let own = Some(wants.provider.as_str()).filter(|_| is_current && profile_types.is_empty());
+            let own = Some(requirements.provider.as_str()).filter(|_| is_current && profile_types.is_empty());
             let types: Vec<&str> = profile_types
                 .iter()
                 .map(String::as_str)
@@ -226,22 +247,22 @@ impl SeedPair<'_> {
                 "add {} to seedSelector.providerTypes of CloudProfile {name}",
                 r#type
             );
-            let profile = Remedy::new(Whose::Fleet, text, edit);
+            let profile = Remedy::new(ChangeOwner::Fleet, text, edit);
             if admits(shoot_types) {
                 return vec![profile];
             }
-            let mut both = self.add_type(r#type);
+            let mut both = self.add_provider_type(r#type);
             both.text = format!("{} and {}", profile.text, both.text);
-            both.whose = Whose::Fleet;
+            both.owner = ChangeOwner::Fleet;
             both.edits.extend(profile.edits);
             return vec![both];
         }
-        vec![self.add_type(r#type)]
+        vec![self.add_provider_type(r#type)]
     }
 
-    /// The remedy that makes the shoot's selector also admit seeds of this provider type.
-    fn add_type(&self, r#type: &str) -> Remedy {
-        self.of_shoot(
+    /// The remedy that makes the seed selector of the shoot also admit seeds of the provider type `type`.
+    fn add_provider_type(&self, r#type: &str) -> Remedy {
+        self.shoot_edit(
             format!("add {} to spec.seedSelector.providerTypes", r#type),
             |shoot| {
                 push(&mut shoot["spec"]["seedSelector"]["providerTypes"], json!(r#type));
@@ -249,8 +270,9 @@ impl SeedPair<'_> {
         )
     }
 
-    /// The remedy that sets labels on the seed so that `selector` matches. `None` if no change of labels does
-    /// this, or if the label for the provider type or the region would change, which cannot be set.
+    /// The remedy that changes the labels of the seed so that `selector` matches. `None` if no change of
+    /// labels makes the selector match, or if the label for the provider type or the region would have to
+    /// change, which follow from the spec.
     fn set_labels(&self, selector: &Selector) -> Option<Remedy> {
         let changes = labels::to_match(selector, &self.row.record.labels)?;
         if [PROVIDER_LABEL, REGION_LABEL]
@@ -264,38 +286,42 @@ impl SeedPair<'_> {
             key: self.seed_key(),
             patch: labels::patch(&changes),
         };
-        Some(Remedy::new(Whose::Target, text, edit))
+        Some(Remedy::new(ChangeOwner::Target, text, edit))
     }
 
-    fn shoot_labels(&self) -> Vec<Remedy> {
+    /// Remedies that make the labels of the seed and the seed selector of the shoot match.
+    fn match_shoot(&self) -> Vec<Remedy> {
         let mut removed = Vec::new();
-        let mut remedy = self.of_shoot(String::new(), |shoot| {
+        let mut remedy = self.shoot_edit(String::new(), |shoot| {
             removed = labels::relax(&mut shoot["spec"]["seedSelector"], &self.row.record.labels);
         });
         remedy.text = format!("take {} out of spec.seedSelector", removed.join(" and "));
         let remedy = Some(remedy).filter(|_| !removed.is_empty());
         remedy
             .into_iter()
-            .chain(self.set_labels(&self.shoot.wants.selector))
+            .chain(self.set_labels(&self.shoot.requirements.selector))
             .collect()
     }
 
-    fn profile_labels(&self) -> Vec<Remedy> {
+    /// The remedy that makes the labels of the seed match the seed selector of the profile.
+    fn match_profile(&self) -> Vec<Remedy> {
         let selector = self.profile().map(|profile| &profile.selector);
         let remedy = selector.and_then(|selector| self.set_labels(selector));
         match remedy {
             Some(remedy) => vec![remedy],
             None => vec![Remedy::none(format!(
-                "the seedSelector of CloudProfile {} cannot be matched by setting labels on the seed",
-                self.shoot.wants.profile.1
+                "the seedSelector of {} {} cannot be matched by setting labels on the seed",
+                self.shoot.requirements.profile.0, self.shoot.requirements.profile.1
             ))],
         }
     }
 
-    fn taint(&self, detail: u32) -> Vec<Remedy> {
+    /// Remedies for a taint that the shoot does not tolerate. `detail` is the index of the taint, or
+    /// [`TOO_FEW_TOLERATIONS`].
+    fn tolerate_or_remove_taint(&self, detail: u32) -> Vec<Remedy> {
         if detail == TOO_FEW_TOLERATIONS {
             return vec![Remedy::none(
-                "Gardener counts: the shoot needs as many tolerations as the seed has taints",
+                "add tolerations: Gardener requires at least as many tolerations as the seed has taints",
             )];
         }
         let place = detail as usize;
@@ -303,99 +329,105 @@ impl SeedPair<'_> {
         let Some(taint) = self.row.facts.taints.under(rules).get(place).map(Taint::from) else {
             return Vec::new();
         };
-        // By the documented rules, the row's taints do not include the special taints.
+        // By the documented rules, the row does not include the taints that need no toleration.
         let counts = |taint: &Value| {
-            rules == Rules::Current || !is_special_taint(taint["key"].as_str().unwrap_or_default())
+            rules == Rules::Current || !needs_no_toleration(taint["key"].as_str().unwrap_or_default())
         };
         let target = ("Seed", self.seed_key(), &*self.row.record.object);
         let untaint = taints::removal(&taint, target, place, counts);
         vec![self.tolerate(&taint), untaint]
     }
 
-    /// The remedy that adds a toleration to the shoot and, if necessary, to the tolerations that its project
-    /// allows.
+    /// The remedy that adds a toleration to the shoot and, if necessary, to the allowed tolerations of the
+    /// project.
     fn tolerate(&self, taint: &Taint) -> Remedy {
-        let wants = &self.shoot.wants;
+        let requirements = &self.shoot.requirements;
         let toleration = &Toleration {
             key: taint.key.clone(),
             value: Some(taint.value.clone()).filter(|value| !value.is_empty()),
         };
-        let tolerate = self.of_shoot(taints::tolerate(taint), |shoot| {
+        let tolerate = self.shoot_edit(taints::tolerate(taint), |shoot| {
             let list = &mut shoot["spec"]["tolerations"];
-            // The last toleration of a key counts, and no toleration may follow a toleration of its key
-            // without a value. So the tolerations of this key are replaced.
+            // Of several tolerations with equal keys, the last counts, and none may follow a toleration
+            // without a value. So the tolerations with this key are replaced.
             if let Some(known) = list.as_array_mut() {
                 known.retain(|known| known["key"] != toleration.key.as_str());
             }
             push(list, json!(toleration));
         });
-        if self.fleet.may_tolerate(&wants.namespace, toleration) {
+        if self.fleet.may_tolerate(&requirements.namespace, toleration) {
             return tolerate;
         }
-        let Some(project) = self.fleet.project_of(&wants.namespace) else {
+        let Some(project) = self.fleet.project_of(&requirements.namespace) else {
             return Remedy::none(format!(
                 "namespace {} has no Project that could allow the toleration {toleration}",
-                wants.namespace
+                requirements.namespace
             ));
         };
         let name = &project.name;
         if !project.is_readable {
-            return Remedy::none(format!("Project {name} cannot be read: mend it first"));
+            return Remedy::none(format!("Project {name} cannot be read: correct it first"));
         }
         let allow = Edit::of(Key::new(PROJECTS, "", name), &project.object, |project| {
             let list = &mut project["spec"]["tolerations"]["whitelist"];
             push(list, json!(toleration));
         });
         let mut both = Remedy::new(
-            Whose::Fleet,
+            ChangeOwner::Fleet,
             format!("add {toleration} to spec.tolerations.whitelist of Project {name}"),
             allow,
         );
-        if !wants.tolerations.contains(toleration) {
+        if !requirements.tolerations.contains(toleration) {
             both.text = format!("{} and {}", both.text, tolerate.text);
             both.edits.extend(tolerate.edits);
         }
         both
     }
 
-    /// Remedies that replace the shoot's ranges in `pairs`, which overlap with ranges of the seed.
-    fn overlap(&self, pairs: u32) -> Vec<Remedy> {
-        if pairs >> HELD_PAIRS != 0 {
-            return self.held();
+    /// Remedies that replace the ranges of the shoot that overlap with ranges of the seed. `pairs` has a bit
+    /// for each pair of ranges that overlap.
+    fn replace_overlapping_ranges(&self, pairs: u32) -> Vec<Remedy> {
+        if pairs >> STATUS_PAIR_SHIFT != 0 {
+            return self.fixed_status();
         }
-        let meets = |shoot: usize| pairs >> (3 * shoot) & 0b111 != 0;
-        self.other_ranges((0..3).filter(|&range| meets(range)).map(|range| 1 << range).sum())
+        let overlaps = |shoot: usize| pairs >> (3 * shoot) & 0b111 != 0;
+        self.replace_ranges(
+            (0..3)
+                .filter(|&range| overlaps(range))
+                .map(|range| 1 << range)
+                .sum(),
+        )
     }
 
-    /// Remedies that replace the shoot's ranges in `bits`. Of the ranges that are set in the shoot, only the
-    /// range for nodes may change.
-    fn other_ranges(&self, bits: u32) -> Vec<Remedy> {
-        if bits >> HELD != 0 {
-            return self.held();
+    /// Remedies that replace the ranges of the shoot whose bits are set in `bits`. Of the ranges in the spec
+    /// of the shoot, only the range for nodes can be changed.
+    fn replace_ranges(&self, bits: u32) -> Vec<Remedy> {
+        if bits >> STATUS_SHIFT != 0 {
+            return self.fixed_status();
         }
         let fixed: Vec<&str> = (1..3)
-            .filter(|&range| bits >> range & 1 == 1 && self.shoot.wants.ranges[range].is_some())
+            .filter(|&range| bits >> range & 1 == 1 && self.shoot.requirements.ranges[range].is_some())
             .map(|range| RANGES[range])
             .collect();
         if fixed.is_empty() {
-            return self.ranges(bits);
+            return self.set_free_ranges(bits);
         }
-        let free = self.free(&[]).unwrap_or_default();
+        let free = self.free_range(&[]).unwrap_or_default();
         vec![Remedy::none(format!(
-            "the shoot's range for {} cannot be changed any more: a shoot made anew with, say, {free} would fit",
+            "the shoot's range for {} cannot be changed any more: a new shoot with another range, such as {free}, would fit",
             fixed.join(" and ")
         ))]
     }
 
-    /// Remedies that set free ranges in place of the ranges in `bits`.
-    fn ranges(&self, bits: u32) -> Vec<Remedy> {
-        if bits >> HELD != 0 {
-            return self.held();
+    /// Remedies that set free ranges instead of the ranges whose bits are set in `bits`.
+    fn set_free_ranges(&self, bits: u32) -> Vec<Remedy> {
+        if bits >> STATUS_SHIFT != 0 {
+            return self.fixed_status();
         }
         let mut used = Vec::new();
         let mut free_ranges = Vec::new();
         for range in (0..3).filter(|range| bits >> range & 1 == 1) {
-            let Some(free) = self.free(&used) else {
+            let Some(free) = self.free_range(&used) else {
                 return vec![Remedy::none(
                     "every range that could be proposed overlaps with a range of the seed or of the shoot",
                 )];
@@ -408,35 +440,35 @@ impl SeedPair<'_> {
             .map(|(name, free)| format!("{name} {free}"))
             .collect();
         let text = format!("give the shoot a range of its own: {}", words.join(", "));
-        vec![self.of_shoot(text, |shoot| {
+        vec![self.shoot_edit(text, |shoot| {
             for (name, free) in free_ranges {
                 shoot["spec"]["networking"][name] = free.into();
             }
         })]
     }
 
-    /// A remedy without an edit: the networks in a shoot's status cannot be changed.
-    fn held(&self) -> Vec<Remedy> {
+    /// The remedy without an edit for ranges in the status of the shoot, which cannot be changed.
+    fn fixed_status(&self) -> Vec<Remedy> {
         vec![Remedy::none(format!(
             "the ranges in status.networking of shoot {} cannot be changed",
-            self.shoot.wants.name
+            self.shoot.requirements.name
         ))]
     }
 
     /// A range of the shoot's families that does not overlap with a range of the seed or of the shoot, nor
     /// with `used`.
-    fn free(&self, used: &[Range]) -> Option<String> {
+    fn free_range(&self, used: &[Range]) -> Option<String> {
         let facts = &self.row.facts;
         let others = facts.networks.iter().chain(&facts.defaults);
         let others: Vec<Range> = others
-            .chain(&self.shoot.wants.networks)
+            .chain(&self.shoot.requirements.networks)
             .chain(used)
             .copied()
             .collect();
         let private_ranges = (0..256).map(|second| format!("10.{second}.0.0/16"));
         let shared_ranges = (64..128).map(|second| format!("100.{second}.0.0/16"));
         let ipv6_ranges = (0..256).map(|third| format!("fd00:{third:x}::/48"));
-        let families = self.shoot.wants.families;
+        let families = self.shoot.requirements.families;
         private_ranges
             .chain(shared_ranges)
             .chain(ipv6_ranges)
@@ -446,8 +478,8 @@ impl SeedPair<'_> {
             })
     }
 
-    /// The remedy that sets the strategy MinimalDistance.
-    fn by_distance(&self) -> Remedy {
+    /// The remedy that sets the strategy MinimalDistance in the configuration.
+    fn set_minimal_distance(&self) -> Remedy {
         let key = config::key(DIALECT);
         let part = json!({DIALECT: {"schedulers": {"shoot": {
             "candidateDeterminationStrategy": "MinimalDistance"
@@ -467,15 +499,16 @@ impl SeedPair<'_> {
                 key,
             }
         };
-        Remedy::new(Whose::Fleet, text, edit)
+        Remedy::new(ChangeOwner::Fleet, text, edit)
     }
 
+    /// The remedy for a feasible seed that is not picked, since the shoot is bound to another seed.
     fn not_picked(&self) -> Vec<Remedy> {
         if self.shoot.seed.is_none() {
             return Vec::new();
         }
         vec![Remedy::none(
-            "the shoot has its seed: another one is a control plane migration, through shoots/binding",
+            "the shoot is bound to its seed: a control plane migration through shoots/binding moves it to another seed",
         )]
     }
 }

@@ -1,5 +1,5 @@
-//! One request to the fleet: the rows in one list, and the shoot's requirements. Provider types and regions
-//! are the fleet's numbers for their names.
+//! The request of one shoot: the seeds as candidates, and the requirements of the shoot. The fleet's numbers
+//! stand for the names of provider types and regions.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -16,21 +16,22 @@ use crate::fleet::profile::Profile;
 use crate::fleet::seed::Row;
 use crate::fleet::shoot::Requirements;
 
-/// The rule that determines the candidates (docs/systems/gardener.md, "Strategies").
+/// The strategy that determines the candidates for one shoot (docs/systems/gardener.md, "Strategies").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rule {
-    /// Seeds of the shoot's own provider type and region.
+pub(crate) enum EffectiveStrategy {
+    /// Only seeds of the shoot's own provider type and region.
     SameRegion,
-    /// Seeds with the smallest distance among the seeds that the other filters admit.
+    /// Only the seeds at the smallest distance from the shoot, among the seeds that pass the other filters.
     MinimalDistance,
-    /// Seeds of the shoot's own provider type in any region, for the purpose testing.
+    /// Only seeds of the shoot's own provider type, in any region; for the purpose testing.
     SameProvider,
 }
 
-impl Rule {
-    /// The rule for a shoot: its purpose takes precedence over the configured strategy.
-    pub(crate) fn of(strategy: Strategy, wants: &Requirements) -> Self {
-        match (wants.testing, strategy) {
+impl EffectiveStrategy {
+    /// The strategy for a shoot with these `requirements`. The purpose testing takes precedence over the
+    /// configured `strategy`.
+    pub(crate) fn of(strategy: Strategy, requirements: &Requirements) -> Self {
+        match (requirements.testing, strategy) {
             (true, _) => Self::SameProvider,
             (false, Strategy::SameRegion) => Self::SameRegion,
             (false, Strategy::MinimalDistance) => Self::MinimalDistance,
@@ -38,14 +39,29 @@ impl Rule {
     }
 }
 
-/// The provider types that one selector admits.
+/// The provider types that one seed selector admits.
 #[derive(Clone, Debug)]
 enum Providers {
+    /// All provider types.
     Any,
+    /// The provider types with these numbers.
     Only(Vec<u32>),
 }
 
 impl Providers {
+    /// The provider types in the list `types` of a seed selector. An empty list and `*` mean all types.
+    fn of(fleet: &Fleet, types: &[String]) -> Self {
+        if types.is_empty() || types.iter().any(|name| name == "*") {
+            return Self::Any;
+        }
+        Self::Only(
+            types
+                .iter()
+                .filter_map(|name| fleet.interners.providers.find(name))
+                .collect(),
+        )
+    }
+
     fn admit(&self, provider: u32) -> bool {
         match self {
             Self::Any => true,
@@ -54,80 +70,89 @@ impl Providers {
     }
 }
 
-/// The requirements of one shoot, with the fleet's numbers for provider types and regions.
+/// The request of one shoot: the candidates and the requirements. Numbers of the fleet stand for provider
+/// types and regions.
 pub(crate) struct Request<'a> {
     fleet: &'a Fleet,
-    /// The candidates, by index.
+    /// The rows of the candidates, by the number of the candidate.
     pub(crate) rows: Vec<&'a Row>,
-    pub(crate) wants: &'a Requirements,
-    pub(crate) rule: Rule,
+    /// The requirements of the shoot.
+    pub(crate) requirements: &'a Requirements,
+    /// The strategy that determines the candidates.
+    pub(crate) strategy: EffectiveStrategy,
+    /// The rules in force.
     pub(crate) rules: Rules,
     /// The name of the project of the shoot.
     pub(crate) project: &'a str,
+    /// The label selector of the cloud profile.
     pub(crate) profile_labels: LabelTest,
+    /// The label selector of the shoot.
     pub(crate) shoot_labels: LabelTest,
     /// The values of the tolerations that count, by key. If a key has several tolerations, the last counts.
     pub(crate) tolerations: BTreeMap<&'a str, &'a str>,
-    /// Number of tolerations, including tolerations with the same key.
+    /// Number of tolerations that count, including tolerations with equal keys.
     pub(crate) toleration_count: usize,
-    /// The provider types of seeds that the profile and the shoot admit.
+    /// The provider types of seeds that the profile admits, and those that the shoot admits.
     providers: [Providers; 2],
     /// The provider types of seeds that the profile alone admits.
     profile_providers: Providers,
-    /// The shoot's own provider type, if any seed has it.
+    /// The shoot's own provider type; `None` if no seed has this type.
     provider: Option<u32>,
-    /// The shoot's own region, if any seed has it.
+    /// The shoot's own region; `None` if no seed is in this region.
     region: Option<u32>,
-    /// The shoot's own seeds, on which its own seats are not counted as used.
-    own: [Option<Ix>; 2],
+    /// The seeds on which the shoot itself is counted: the seed in the spec, and another seed in the status.
+    own_seeds: [Option<Ix>; 2],
 }
 
 impl<'a> Request<'a> {
-    /// Creates the request of a shoot on the seeds `own`, with the requirements `wants` and the profile
-    /// `profile`.
+    /// Creates the request of a shoot with these `requirements` and this `profile`. `own_seeds` are the seeds on
+    /// which the shoot itself is counted.
     pub(crate) fn new(
         fleet: &'a Fleet,
-        wants: &'a Requirements,
+        requirements: &'a Requirements,
         profile: &Profile,
-        own: &[Option<Arc<str>>; 2],
+        own_seeds: &[Option<Arc<str>>; 2],
     ) -> Self {
-        let provider = fleet.names.providers.find(&wants.provider);
+        let provider = fleet.interners.providers.find(&requirements.provider);
         let rules = fleet.rules();
-        let shoot_types = provider_types(wants, rules);
+        let shoot_types = provider_types(requirements, rules);
         let providers = if profile.provider_types.is_empty() && shoot_types.is_empty() {
             [Providers::Only(provider.into_iter().collect()), Providers::Any]
         } else {
-            [&profile.provider_types, shoot_types].map(|types| admitted(fleet, types))
+            [&profile.provider_types, shoot_types].map(|types| Providers::of(fleet, types))
         };
-        let is_judged = own[0].is_some();
-        let seat = |name: &Option<Arc<str>>| fleet.seed(name.as_deref()?).map(|(place, _)| place);
+        // All tolerations of a bound shoot count, even if the project no longer allows them.
+        let all_count = own_seeds[0].is_some();
+        let candidate_of = |name: &Option<Arc<str>>| fleet.seed(name.as_deref()?).map(|(place, _)| place);
         Self {
             fleet,
             rows: fleet.rows.iter().collect(),
-            wants,
-            rule: Rule::of(fleet.config.strategy, wants),
+            requirements,
+            strategy: EffectiveStrategy::of(fleet.config.strategy, requirements),
             rules,
-            project: fleet.project_name(&wants.namespace),
-            profile_labels: LabelTest::new(&profile.selector, &fleet.names.labels),
-            shoot_labels: LabelTest::new(&wants.selector, &fleet.names.labels),
+            project: fleet.project_name(&requirements.namespace),
+            profile_labels: LabelTest::new(&profile.selector, &fleet.interners.labels),
+            shoot_labels: LabelTest::new(&requirements.selector, &fleet.interners.labels),
             tolerations: BTreeMap::new(),
             toleration_count: 0,
             providers,
-            profile_providers: admitted(fleet, &profile.provider_types),
+            profile_providers: Providers::of(fleet, &profile.provider_types),
             provider,
-            region: fleet.names.regions.find(&wants.region),
-            own: [seat(&own[0]), seat(&own[1])],
+            region: fleet.interners.regions.find(&requirements.region),
+            own_seeds: [candidate_of(&own_seeds[0]), candidate_of(&own_seeds[1])],
         }
-        .tolerating(is_judged)
+        .with_tolerations(all_count)
     }
 
     /// The request for a manual binding by an operator, in which all tolerations of the shoot count.
     pub(crate) fn for_manual_binding(self) -> Self {
-        self.tolerating(true)
+        self.with_tolerations(true)
     }
 
-    fn tolerating(mut self, is_judged: bool) -> Self {
-        let all = self.fleet.tolerations_of(self.wants, is_judged);
+    /// Sets the tolerations that count: all tolerations of the shoot if `all_count`, else the tolerations
+    /// that the project or the configuration allows. Default tolerations always count.
+    fn with_tolerations(mut self, all_count: bool) -> Self {
+        let all = self.fleet.tolerations_of(self.requirements, all_count);
         self.toleration_count = all.len();
         let pairs = all.into_iter();
         self.tolerations = pairs
@@ -146,24 +171,24 @@ impl<'a> Request<'a> {
         self.rows[candidate as usize]
     }
 
-    /// Number of seats of `candidate` that the shoot itself takes.
-    pub(crate) fn own_seats(&self, candidate: Ix) -> i64 {
-        i64::from(self.own.contains(&Some(candidate)))
+    /// Returns 1 if the shoot itself is counted on `candidate`, else 0.
+    pub(crate) fn own_count(&self, candidate: Ix) -> i64 {
+        i64::from(self.own_seeds.contains(&Some(candidate)))
     }
 
     /// Number of other shoots on `candidate`.
-    pub(crate) fn used(&self, candidate: Ix) -> i64 {
-        self.row(candidate).used - self.own_seats(candidate)
+    pub(crate) fn other_shoots(&self, candidate: Ix) -> i64 {
+        self.row(candidate).used - self.own_count(candidate)
     }
 
-    /// Whether the selectors of the shoot and of its profile admit the seed's provider type.
+    /// Whether the selectors of the shoot and of its profile admit the provider type of the seed.
     pub(crate) fn admits_provider(&self, row: &Row) -> bool {
         self.providers
             .iter()
             .all(|providers| providers.admit(row.facts.provider))
     }
 
-    /// Whether the profile alone admits the seed's provider type.
+    /// Whether the selector of the profile alone admits the provider type of the seed.
     pub(crate) fn profile_admits_provider(&self, row: &Row) -> bool {
         self.profile_providers.admit(row.facts.provider)
     }
@@ -178,20 +203,20 @@ impl<'a> Request<'a> {
         Some(row.facts.region) == self.region
     }
 
-    /// The distances of `candidates` by the ConfigMap for the shoot's profile; `None` if there is no such
-    /// ConfigMap, or it has no distance.
+    /// The distances of `candidates` in the ConfigMap for the shoot's profile. `None` if there is no such
+    /// ConfigMap, or it has no distance for the region of the candidate.
     pub(crate) fn known_distances(&self, candidates: &[Ix]) -> Vec<Option<i64>> {
-        let distances = self.fleet.distances_from(self.wants);
+        let distances = self.fleet.distances_from(self.requirements);
         let distance_of =
             |candidate: &Ix| distances?.to(&self.row(*candidate).record.seed.spec.provider.region);
         candidates.iter().map(distance_of).collect()
     }
 
-    /// The distances of `candidates` by the names of regions, with a penalty for another provider type. The
-    /// distance of each region is computed once.
+    /// The distances of `candidates`, computed from the names of regions, with a penalty for another provider
+    /// type. The distance of each region is computed only once.
     pub(crate) fn distances(&self, candidates: &[Ix]) -> Vec<u32> {
-        let shoot_region = Region::of(&self.wants.region);
-        let mut computed = vec![u32::MAX; self.fleet.names.regions.count() as usize];
+        let shoot_region = Region::of(&self.requirements.region);
+        let mut computed = vec![u32::MAX; self.fleet.interners.regions.count() as usize];
         let scratch = RefCell::new(Vec::new());
         let measure = |candidate: &Ix| {
             let row = self.row(*candidate);
@@ -211,23 +236,11 @@ impl<'a> Request<'a> {
     }
 }
 
-/// The provider types in the shoot's selector; empty by the current rules, under which only the provider
-/// types of the profile count.
-pub(crate) fn provider_types(wants: &Requirements, rules: Rules) -> &[String] {
+/// The provider types in the seed selector of a shoot that count under `rules`. By the current rules, only
+/// the provider types of the profile count, so the result is empty.
+pub(crate) fn provider_types(requirements: &Requirements, rules: Rules) -> &[String] {
     match rules {
-        Rules::Documented => &wants.provider_types,
+        Rules::Documented => &requirements.provider_types,
         Rules::Current => &[],
     }
-}
-
-fn admitted(fleet: &Fleet, types: &[String]) -> Providers {
-    if types.is_empty() || types.iter().any(|name| name == "*") {
-        return Providers::Any;
-    }
-    Providers::Only(
-        types
-            .iter()
-            .filter_map(|name| fleet.names.providers.find(name))
-            .collect(),
-    )
 }

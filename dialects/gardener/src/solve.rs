@@ -6,29 +6,30 @@ use std::sync::Arc;
 use berth_scheduling::{Ix, PipelineOutcome, Rejection, ScoreColumn, filter};
 
 use crate::code::{Code, Plugin};
-use crate::detail::Minimum;
-use crate::relative;
-use crate::request::{Request, Rule};
+use crate::comparison;
+use crate::detail::MinimumDistance;
+use crate::request::{EffectiveStrategy, Request};
 
-/// The largest distance that counts as near.
-pub(crate) const FARTHEST: u32 = 1000;
+/// The largest distance, computed from the names of regions, at which a seed is feasible.
+pub(crate) const MAX_DISTANCE: u32 = 1000;
 
 /// The result of a run of the pipeline, in which no seed is picked yet.
 #[derive(Debug)]
 pub(crate) struct Solution {
+    /// The refusals, the feasible seeds, and their scores and ranks.
     pub(crate) solved: PipelineOutcome,
     /// The names of the score columns.
     pub(crate) scorers: Vec<Arc<str>>,
-    /// The smallest distance; `None` for other rules than [`Rule::MinimalDistance`].
-    pub(crate) minimum: Option<Minimum>,
+    /// The smallest distance; `None` for other strategies than [`EffectiveStrategy::MinimalDistance`].
+    pub(crate) minimum: Option<MinimumDistance>,
 }
 
-/// Judges every seed, and scores and ranks the feasible seeds.
+/// Judges all seeds, and scores and ranks the feasible seeds.
 pub(crate) fn solve(request: &Request<'_>) -> Solution {
     let count = Ix::try_from(request.rows.len()).unwrap_or(Ix::MAX);
     let (mut feasible, refused) = filter(request, count, &Plugin::ALL.each_ref());
     let mut rejections = refused.into();
-    if relative::refuse(request, &mut rejections) {
+    if comparison::refuse(request, &mut rejections) {
         feasible.retain(|candidate| {
             rejections
                 .binary_search_by_key(candidate, |rejection| rejection.candidate)
@@ -36,12 +37,12 @@ pub(crate) fn solve(request: &Request<'_>) -> Solution {
         });
     }
     let mut minimum = None;
-    if request.rule == Rule::MinimalDistance {
+    if request.strategy == EffectiveStrategy::MinimalDistance {
         let (least, distances) = measure_distances(request, &feasible);
         feasible = nearest(&feasible, &distances, least.value(), &mut rejections);
         minimum = Some(least);
     }
-    let (scores, scorers) = columns(request, &feasible, minimum.and_then(Minimum::value));
+    let (scores, scorers) = score_columns(request, &feasible, minimum.and_then(MinimumDistance::value));
     let ranked = rank(request, &feasible);
     let solved = PipelineOutcome {
         rejections: rejections.into(),
@@ -58,19 +59,22 @@ pub(crate) fn solve(request: &Request<'_>) -> Solution {
     }
 }
 
-/// The smallest distance, and the distance of each feasible seed. If a ConfigMap has any of the seeds'
-/// regions, distances come from the ConfigMap, and other regions have no distance. Else distances are
-/// computed from the names of regions.
-fn measure_distances(request: &Request<'_>, feasible: &[Ix]) -> (Minimum, Vec<Option<i64>>) {
+/// The smallest distance, and the distance of each feasible seed. If the ConfigMap for the shoot's profile
+/// has the region of any feasible seed, all distances come from the ConfigMap, and seeds in other regions
+/// have no distance. Otherwise, distances are computed from the names of regions.
+fn measure_distances(request: &Request<'_>, feasible: &[Ix]) -> (MinimumDistance, Vec<Option<i64>>) {
     let mapped = request.known_distances(feasible);
     if let Some(&least) = mapped.iter().flatten().min() {
-        return (Minimum::Mapped(least), mapped);
+        return (MinimumDistance::ByConfigMap(least), mapped);
     }
     let by_name = request.distances(feasible);
-    let near = by_name.iter().copied().filter(|distance| *distance <= FARTHEST);
+    let near = by_name
+        .iter()
+        .copied()
+        .filter(|distance| *distance <= MAX_DISTANCE);
     let least = near.min();
     (
-        Minimum::Named(least),
+        MinimumDistance::ByName(least),
         by_name
             .into_iter()
             .map(|distance| Some(i64::from(distance)))
@@ -78,7 +82,7 @@ fn measure_distances(request: &Request<'_>, feasible: &[Ix]) -> (Minimum, Vec<Op
     )
 }
 
-/// The seeds at the smallest distance; the others are refused.
+/// The seeds at the distance `minimum`. All other feasible seeds are refused.
 fn nearest(
     feasible: &[Ix],
     distances: &[Option<i64>],
@@ -92,7 +96,7 @@ fn nearest(
             near.push(candidate);
         } else {
             let code = Code::NotMinimalDistance;
-            // A distance from a ConfigMap is looked up again for the report.
+            // A distance from a ConfigMap may not fit into the detail: the report looks it up again.
             let detail = distance.and_then(|distance| u32::try_from(distance).ok());
             rejections.push(Rejection {
                 candidate,
@@ -108,9 +112,10 @@ fn nearest(
     near
 }
 
-/// Ranks seeds by the fewest shoots, then by name: candidates are numbered in name order.
+/// Ranks seeds by the number of shoots, the fewest first, then by name: candidates are numbered in the order
+/// of names.
 fn rank(request: &Request<'_>, feasible: &[Ix]) -> Vec<Ix> {
-    let load = |candidate| u32::try_from(request.used(candidate)).unwrap_or(u32::MAX);
+    let load = |candidate| u32::try_from(request.other_shoots(candidate)).unwrap_or(u32::MAX);
     let mut keys: Vec<u64> = feasible
         .iter()
         .map(|&candidate| u64::from(load(candidate)) << 32 | u64::from(candidate))
@@ -120,16 +125,16 @@ fn rank(request: &Request<'_>, feasible: &[Ix]) -> Vec<Ix> {
     keys.into_iter().map(|key| key as Ix).collect()
 }
 
-/// The score columns of the ranking, for information only. Gardener does not add up scores, so each weight is
-/// 0.
-fn columns(
+/// The score columns, which only inform the reader, and their names. Gardener does not add up scores, so each
+/// weight is 0.
+fn score_columns(
     request: &Request<'_>,
     feasible: &[Ix],
     minimum: Option<i64>,
 ) -> (Vec<ScoreColumn>, Vec<Arc<str>>) {
     let used = feasible
         .iter()
-        .map(|&candidate| Some(request.used(candidate)))
+        .map(|&candidate| Some(request.other_shoots(candidate)))
         .collect();
     let mut columns = vec![ScoreColumn {
         plugin: 0,

@@ -29,7 +29,7 @@ pub(crate) fn seed(name: &str, provider: &str, region: &str) -> Value {
     })
 }
 
-/// A shoot of profile `aws` in namespace `garden-dev` with one pool of machines, without a seed.
+/// A shoot of profile `aws` in namespace `garden-dev` with one worker pool, without a seed.
 pub(crate) fn shoot(name: &str, region: &str) -> Value {
     json!({
         "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Shoot",
@@ -67,7 +67,7 @@ pub(crate) fn own_profile(name: &str, parent: &str) -> Value {
     })
 }
 
-/// The configuration object with this strategy.
+/// The configuration object with the strategy `strategy`.
 pub(crate) fn configuration(strategy: &str) -> Value {
     configured(&json!({"schedulers": {"shoot": {"candidateDeterminationStrategy": strategy}}}))
 }
@@ -77,7 +77,7 @@ pub(crate) fn configured(part: &Value) -> Value {
     configured_with(&json!({DIALECT: part}))
 }
 
-/// The configuration object with this spec.
+/// The configuration object with the spec `spec`.
 pub(crate) fn configured_with(spec: &Value) -> Value {
     json!({
         "apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration", "metadata": {"name": DIALECT},
@@ -95,6 +95,7 @@ pub(crate) fn with(mut value: Value, pointer: &str, new: Value) -> Value {
     value
 }
 
+/// The resource of an object, by its kind; by default, the resource of configurations.
 fn resource(value: &Value) -> GroupResource {
     match value["kind"].as_str() {
         Some("Seed") => SEEDS,

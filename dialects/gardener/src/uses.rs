@@ -1,28 +1,28 @@
-//! Seeds and cloud profiles that shoots use, and that cannot be deleted while they are used
+//! The seeds and cloud profiles that shoots use. They cannot be deleted while a shoot uses them
 //! (docs/systems/gardener.md, "What is guarded").
 
 use berth_apimachinery::{GroupResource, Key};
 use serde_json::Value;
 
 use crate::fleet::shoot::Requirements;
-use crate::fleet::{Fleet, Seats};
+use crate::fleet::{Fleet, OccupiedSeeds};
 use crate::kind::shoot::spec::{CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE};
 use crate::names::{CLOUD_PROFILES, NAMESPACED_CLOUD_PROFILES, SEEDS, SHOOTS};
 
-/// The protected objects that `object`, which is of `resource`, uses.
-pub(crate) fn of(resource: GroupResource, object: &Value) -> Vec<Key> {
+/// The seeds and cloud profiles that `object`, which is of `resource`, uses. Only Shoots use any.
+pub(crate) fn used_objects(resource: GroupResource, object: &Value) -> Vec<Key> {
     if resource == SHOOTS {
-        of_shoot(object)
+        objects_used_by_shoot(object)
     } else {
         Vec::new()
     }
 }
 
-/// Objects that a raw Shoot uses: the seeds of its spec and its status, and its cloud profile.
-fn of_shoot(shoot: &Value) -> Vec<Key> {
+/// The objects that a raw Shoot uses: the seeds in its spec and status, and its cloud profile.
+fn objects_used_by_shoot(shoot: &Value) -> Vec<Key> {
     let text = |path: &str| shoot.pointer(path).and_then(Value::as_str);
-    let seats = Seats::of(text("/spec/seedName"), text("/status/seedName"));
-    let mut keys: Vec<Key> = seats.names().map(|name| Key::new(SEEDS, "", name)).collect();
+    let occupied = OccupiedSeeds::of(text("/spec/seedName"), text("/status/seedName"));
+    let mut keys: Vec<Key> = occupied.names().map(|name| Key::new(SEEDS, "", name)).collect();
     let (resource, profile) = match shoot.pointer("/spec/cloudProfile") {
         Some(Value::Object(reference)) => {
             let field_text = |field| reference.get(field).and_then(Value::as_str);
@@ -44,24 +44,27 @@ fn of_shoot(shoot: &Value) -> Vec<Key> {
 }
 
 impl Fleet {
-    /// The shoots that use the seed or the profile at `key`: the first `most`, and the number of all.
+    /// The shoots that use the seed or the profile at `key`: the keys of the first `most`, and the number of
+    /// all.
     pub(crate) fn users_of(&self, key: &Key, most: usize) -> (Vec<Key>, usize) {
         if key.resource == SEEDS {
             let count = usize::try_from(self.shoots_on(&key.name)).unwrap_or_default();
-            // The count is stored, so that the search can end after the first `most`.
+            // The number is known, so the search can end after the first `most`.
             let first = self.keys_on(&key.name).take(most.min(count));
             return (first.cloned().collect(), count);
         }
         if key.resource != CLOUD_PROFILES && key.resource != NAMESPACED_CLOUD_PROFILES {
             return (Vec::new(), 0);
         }
-        let uses = |wants: &Requirements| {
+        let uses = |requirements: &Requirements| {
             if key.resource == CLOUD_PROFILES {
-                // The shoot uses the profile itself, or a profile derived from it.
-                return self.root_of(&wants.namespace, &wants.profile) == Some(&*key.name);
+                // The shoot uses the profile itself, or a profile that extends it.
+                return self.root_of(&requirements.namespace, &requirements.profile) == Some(&*key.name);
             }
-            let (kind, name) = &wants.profile;
-            kind == NAMESPACED_CLOUD_PROFILE && **name == *key.name && *wants.namespace == *key.namespace
+            let (kind, name) = &requirements.profile;
+            kind == NAMESPACED_CLOUD_PROFILE
+                && **name == *key.name
+                && *requirements.namespace == *key.namespace
         };
         let mut first = Vec::new();
         let mut count = 0;

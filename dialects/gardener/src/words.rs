@@ -1,4 +1,4 @@
-//! Sentences for codes, and other texts about a decision.
+//! Sentences for refusals, and other texts about a decision.
 
 mod networks;
 mod places;
@@ -11,18 +11,18 @@ use berth_dialect_contract::{Decision, Outcome, Taint, report};
 use berth_scheduling::{Ix, Reason, Rejection};
 
 use crate::code::Code;
-use crate::detail::{Detail, Minimum};
+use crate::comparison;
+use crate::detail::{Detail, MinimumDistance};
 use crate::filters::TOO_FEW_TOLERATIONS;
 use crate::fleet::Fleet;
 use crate::fleet::seed::{Row, unready};
 use crate::fleet::shoot::Requirements;
 use crate::kind::shoot::spec::CLOUD_PROFILE;
 use crate::names::EMERGENCY_STOP;
-use crate::relative;
-use crate::request::Rule;
-use crate::solve::FARTHEST;
+use crate::request::EffectiveStrategy;
+use crate::solve::MAX_DISTANCE;
 
-/// Whether the sentence of a refusal is the same for all seeds.
+/// Whether the sentence of a refusal with `reason` is equal for all seeds.
 pub(crate) fn is_alike(reason: Reason) -> bool {
     match Code::of_reason(reason) {
         Code::Deleting
@@ -51,12 +51,13 @@ pub(crate) fn is_alike(reason: Reason) -> bool {
     }
 }
 
-/// The sentence of one refusal. `minimum` is the smallest distance, if the decision compared distances.
+/// The sentence of a refusal of the seed in `row`. `minimum` is the smallest distance, if the decision
+/// compared distances.
 pub(crate) fn refusal(
     fleet: &Fleet,
     row: &Row,
-    wants: &Requirements,
-    minimum: Option<Minimum>,
+    requirements: &Requirements,
+    minimum: Option<MinimumDistance>,
     reason: Reason,
 ) -> String {
     let provider = &row.record.seed.spec.provider;
@@ -70,93 +71,112 @@ pub(crate) fn refusal(
         Code::Invisible => {
             "the seed is not visible to the scheduler (spec.settings.scheduling.visible)".to_owned()
         }
-        Code::ProviderMismatch => {
-            let allowed_by = match fleet.rules() {
-                Rules::Documented => "the cloud profile and the shoot allow",
-                Rules::Current => "the cloud profile allows",
-            };
-            format!(
-                "provider type \"{}\" is not among those {allowed_by} (the shoot's own is \"{}\")",
-                provider.r#type, wants.provider
-            )
-        }
-        Code::ProfileMismatch => {
-            let profile = fleet.profile_of(wants).map(|profile| &profile.selector);
-            format!(
-                "the labels do not match the seedSelector of cloud profile \"{}\"{}",
-                wants.profile.1,
-                profile.map_or_else(String::new, |selector| differing_labels(selector, row))
-            )
-        }
+        Code::ProviderMismatch => provider_mismatch(fleet, row, requirements),
+        Code::ProfileMismatch => profile_mismatch(fleet, row, requirements),
         Code::ShootMismatch => format!(
             "the labels do not match the shoot's seedSelector ({}){}",
-            wants.selector,
-            differing_labels(&wants.selector, row)
+            requirements.selector,
+            differing_labels(&requirements.selector, row)
         ),
         Code::TooFewZones
         | Code::ZonesMissing
         | Code::ZoneMismatch
         | Code::ZoneNotPreferred
         | Code::AccessRestricted
-        | Code::DomainUnsupported => places::sentence(fleet, row, wants, reason),
+        | Code::DomainUnsupported => places::sentence(fleet, row, requirements, reason),
         Code::ReconciliationsStopped => {
             format!("reconciling shoots is stopped on the seed (annotation {EMERGENCY_STOP})")
         }
-        Code::Untolerated => untolerated(fleet, detail, row, wants),
+        Code::Untolerated => untolerated(fleet, detail, row, requirements),
         Code::DnsDisabled => "DNS is disabled for shoots of this seed, and the shoot needs it".to_owned(),
-        Code::NetworksOverlap => networks::overlaps(detail, row, wants),
-        Code::RangeMissing => networks::missing(detail, row, wants),
-        Code::RangeReserved => networks::reserved(detail, row, wants),
+        Code::NetworksOverlap => networks::overlapping_ranges(detail, row, requirements),
+        Code::RangeMissing => networks::missing_ranges(detail, row, requirements),
+        Code::RangeReserved => networks::reserved_ranges(detail, row, requirements),
         Code::Full => {
             let limit = row.facts.limit.unwrap_or_default();
             let are = if row.used == 1 { "is" } else { "are" };
-            format!("{} {are} on the seed, which takes {limit}", shoots(row.used))
+            format!("{} {are} on the seed, which takes {limit}", shoot_count(row.used))
         }
         Code::NotSameRegion => {
             format!(
                 "the seed's region is \"{}\", the shoot's is \"{}\"",
-                provider.region, wants.region
+                provider.region, requirements.region
             )
         }
         Code::NotSameProvider => {
             format!(
                 "the seed's provider type is \"{}\", the shoot's is \"{}\"",
-                provider.r#type, wants.provider
+                provider.r#type, requirements.provider
             )
         }
-        Code::NotMinimalDistance => {
-            let (from, to) = (&provider.region, &wants.region);
-            let map = fleet
-                .region_map(wants)
-                .map(|(name, _)| &**name)
-                .unwrap_or_default();
-            match minimum {
-                Some(Minimum::Mapped(least)) => {
-                    match fleet
-                        .distances_from(wants)
-                        .and_then(|distances| distances.to(from))
-                    {
-                        Some(distance) => format!(
-                            "the distance from \"{to}\" to \"{from}\" is {distance} by ConfigMap garden/{map}, the smallest is {least}"
-                        ),
-                        None => format!(
-                            "ConfigMap garden/{map} has no distance from \"{to}\" to \"{from}\", and one of {least} to another seed"
-                        ),
-                    }
-                }
-                Some(Minimum::Named(Some(least))) => {
-                    format!("the distance from \"{from}\" to \"{to}\" is {detail}, the smallest is {least}")
-                }
-                Some(Minimum::Named(None)) | None => {
-                    format!(
-                        "the distance from \"{from}\" to \"{to}\" is {detail}, more than {FARTHEST} is too far"
-                    )
-                }
-            }
-        }
+        Code::NotMinimalDistance => not_nearest(fleet, row, requirements, minimum, detail),
     }
 }
 
+/// The sentence for a provider type that the seed selectors do not admit.
+fn provider_mismatch(fleet: &Fleet, row: &Row, requirements: &Requirements) -> String {
+    let allowed_by = match fleet.rules() {
+        Rules::Documented => "the cloud profile and the shoot allow",
+        Rules::Current => "the cloud profile allows",
+    };
+    format!(
+        "provider type \"{}\" is not among those {allowed_by} (the shoot's own is \"{}\")",
+        row.record.seed.spec.provider.r#type, requirements.provider
+    )
+}
+
+/// The sentence for labels that the seed selector of the cloud profile does not match.
+fn profile_mismatch(fleet: &Fleet, row: &Row, requirements: &Requirements) -> String {
+    let profile = fleet.profile_of(requirements).map(|profile| &profile.selector);
+    format!(
+        "the labels do not match the seedSelector of cloud profile \"{}\"{}",
+        requirements.profile.1,
+        profile.map_or_else(String::new, |selector| differing_labels(selector, row))
+    )
+}
+
+/// The sentence for a seed that is not at the smallest distance. `computed` is the distance by the names of
+/// regions.
+fn not_nearest(
+    fleet: &Fleet,
+    row: &Row,
+    requirements: &Requirements,
+    minimum: Option<MinimumDistance>,
+    computed: u32,
+) -> String {
+    let (from, to) = (&row.record.seed.spec.provider.region, &requirements.region);
+    let least = match minimum {
+        Some(MinimumDistance::ByConfigMap(least)) => least,
+        Some(MinimumDistance::ByName(Some(least))) => {
+            return format!(
+                "the distance from \"{from}\" to \"{to}\" is {computed}, the smallest is {least}"
+            );
+        }
+        Some(MinimumDistance::ByName(None)) | None => {
+            return format!(
+                "the distance from \"{from}\" to \"{to}\" is {computed}, more than {MAX_DISTANCE} is too far"
+            );
+        }
+    };
+    let map = fleet
+        .region_map(requirements)
+        .map(|(name, _)| &**name)
+        .unwrap_or_default();
+    let distance = fleet
+        .distances_from(requirements)
+        .and_then(|distances| distances.to(from));
+    match distance {
+        Some(distance) => format!(
+            "the distance from \"{to}\" to \"{from}\" is {distance} by ConfigMap garden/{map}, the smallest is {least}"
+        ),
+        None => format!(
+            "ConfigMap garden/{map} has no distance from \"{to}\" to \"{from}\", but the distance {least} to the region of \
+             another seed"
+        ),
+    }
+}
+
+/// The sentence for the first condition that keeps the seed from being ready.
 fn not_ready(row: &Row, rules: Rules) -> String {
     match unready(&row.record.seed, rules) {
         Some((name, "")) => format!("condition {name} is missing"),
@@ -165,7 +185,7 @@ fn not_ready(row: &Row, rules: Rules) -> String {
     }
 }
 
-/// A clause with the seed's values of the labels that do not match `selector`; empty if all match.
+/// A clause with the seed's values of the labels that do not match `selector`; empty if all labels match.
 fn differing_labels(selector: &Selector, row: &Row) -> String {
     let mut parts: Vec<String> = Vec::new();
     for requirement in &selector.requirements {
@@ -187,7 +207,9 @@ fn differing_labels(selector: &Selector, row: &Row) -> String {
     format!(": the seed has {}", parts.join(", "))
 }
 
-fn untolerated(fleet: &Fleet, detail: u32, row: &Row, wants: &Requirements) -> String {
+/// The sentence for a taint that the shoot does not tolerate. `detail` is the index of the taint, or
+/// [`TOO_FEW_TOLERATIONS`].
+fn untolerated(fleet: &Fleet, detail: u32, row: &Row, requirements: &Requirements) -> String {
     let taints = row.facts.taints.under(fleet.rules());
     let Some(taint) = taints
         .get(detail as usize)
@@ -199,13 +221,13 @@ fn untolerated(fleet: &Fleet, detail: u32, row: &Row, wants: &Requirements) -> S
         );
     };
     let taint_text = Taint::from(taint);
-    let own_toleration = wants
+    let own_toleration = requirements
         .tolerations
         .iter()
         .rfind(|own_toleration| own_toleration.key == taint.key);
-    let forbidden =
-        own_toleration.is_some_and(|own_toleration| !fleet.may_tolerate(&wants.namespace, own_toleration));
-    match fleet.project_of(&wants.namespace).filter(|_| forbidden) {
+    let forbidden = own_toleration
+        .is_some_and(|own_toleration| !fleet.may_tolerate(&requirements.namespace, own_toleration));
+    match fleet.project_of(&requirements.namespace).filter(|_| forbidden) {
         None => format!("the shoot does not tolerate the taint {taint_text}"),
         Some(project) => format!(
             "the shoot's toleration of the taint {taint_text} does not count, since Project \"{}\" does not allow it \
@@ -215,11 +237,12 @@ fn untolerated(fleet: &Fleet, detail: u32, row: &Row, wants: &Requirements) -> S
     }
 }
 
-fn shoots(count: i64) -> String {
+/// The number of shoots in words, such as `2 shoots`.
+fn shoot_count(count: i64) -> String {
     format!("{count} shoot{}", if count == 1 { "" } else { "s" })
 }
 
-/// Reason why a feasible seed was not picked.
+/// The token and the sentence for a feasible seed that is not picked.
 pub(crate) fn not_picked(fleet: &Fleet, decision: &Decision, candidate: Ix) -> (&'static str, String) {
     const TOKEN: &str = "Utilization";
     let chosen = decision.detail::<Detail>().is_some_and(|detail| detail.chosen);
@@ -242,7 +265,12 @@ pub(crate) fn not_picked(fleet: &Fleet, decision: &Decision, candidate: Ix) -> (
                     row.used, best.name
                 )
             } else {
-                format!("{}, seed \"{}\" has {}", shoots(row.used), best.name, best.used)
+                format!(
+                    "{}, seed \"{}\" has {}",
+                    shoot_count(row.used),
+                    best.name,
+                    best.used
+                )
             }
         }
         (_, None) => "no seed was picked".to_owned(),
@@ -261,15 +289,17 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
             None => "the shoot is being deleted".to_owned(),
         },
         Outcome::Ignored => {
-            let wants = fleet.shoot(&decision.demand).map(|shoot| &shoot.wants);
-            if wants.is_some_and(|wants| wants.self_hosted) {
-                "the shoot hosts itself (spec.provider.workers[].controlPlane) and needs no seed".to_owned()
+            let requirements = fleet.shoot(&decision.demand).map(|shoot| &shoot.requirements);
+            if requirements.is_some_and(|requirements| requirements.self_hosted) {
+                "the shoot is self-hosted (spec.provider.workers[].controlPlane) and needs no seed".to_owned()
             } else {
-                let scheduler = wants.map(|wants| wants.scheduler.as_str()).unwrap_or_default();
+                let scheduler = requirements
+                    .map(|requirements| requirements.scheduler.as_str())
+                    .unwrap_or_default();
                 format!("the shoot belongs to the scheduler \"{scheduler}\"")
             }
         }
-        Outcome::Invalid => invalid(fleet, decision),
+        Outcome::Invalid => invalid_message(fleet, decision),
         Outcome::Unchanged => {
             let seed = current_seed.unwrap_or_default();
             let note = if fleet.seed(seed).is_none() {
@@ -282,7 +312,12 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
         _ => match solved.picked.first() {
             Some(&picked) => {
                 let row = fleet.row(picked);
-                format!("{}; picked {}{}", feasible(), row.name, far(fleet, decision, row))
+                format!(
+                    "{}; picked {}{}",
+                    feasible(),
+                    row.name,
+                    region_note(fleet, decision, row)
+                )
             }
             None if fleet.seeds() == 0 => "there are no seeds".to_owned(),
             None => report::cause(fleet, decision).map_or_else(feasible, |cause| cause.to_string()),
@@ -290,8 +325,8 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     }
 }
 
-/// Number of changes that lift a refusal for `reason`; [`FINAL`] if the refusal is for the seed's deletion,
-/// region or provider type.
+/// Number of changes that lift a refusal with `reason`; [`FINAL`] if the refusal is for the deletion, the
+/// region or the provider type of the seed.
 pub(crate) fn steps(reason: Reason) -> usize {
     match Code::of_reason(reason) {
         Code::Deleting
@@ -320,22 +355,23 @@ pub(crate) fn steps(reason: Reason) -> usize {
     }
 }
 
-/// The region of the shoot, if `candidate` is the only seed in it.
+/// The region of the shoot, if `candidate` is the only seed in this region.
 pub(crate) fn only_in_region<'a>(fleet: &'a Fleet, decision: &Decision, candidate: Ix) -> Option<&'a str> {
-    let region = fleet.shoot(&decision.demand)?.wants.region.as_str();
+    let region = fleet.shoot(&decision.demand)?.requirements.region.as_str();
     let is_in_region = |candidate: &Ix| fleet.row(*candidate).record.seed.spec.provider.region == region;
     let mut in_region = (0..fleet.seeds()).filter(is_in_region);
     (in_region.next() == Some(candidate) && in_region.next().is_none()).then_some(region)
 }
 
-/// Warnings for the reader: seeds that would fit an unplaced shoot if Gardener's steps had another order.
+/// Warnings about an unscheduled shoot: the seeds that would fit if Gardener compared seeds after all
+/// filters.
 pub(crate) fn warnings(fleet: &Fleet, decision: &Decision) -> Vec<String> {
     if decision.outcome != Outcome::Unschedulable {
         return Vec::new();
     }
     let of_one_seed = |one: &Rejection, next: &Rejection| one.candidate == next.candidate;
     let refused = decision.solved.rejections.chunk_by(of_one_seed);
-    let would_fit = refused.filter(|refusals| refusals.iter().all(relative::is_relative));
+    let would_fit = refused.filter(|refusals| refusals.iter().all(comparison::is_by_comparison));
     let names: Vec<String> = would_fit
         .filter_map(|refusals| Some(format!("\"{}\"", fleet.row(refusals.first()?.candidate).name)))
         .collect();
@@ -347,7 +383,7 @@ pub(crate) fn warnings(fleet: &Fleet, decision: &Decision) -> Vec<String> {
         more => format!(" and {more} more"),
     };
     vec![format!(
-        "{}{more} would fit, {ORDER}",
+        "{}{more} would fit, {REASON_BY_ORDER}",
         names[..names.len().min(MAX_NAMED)].join(", ")
     )]
 }
@@ -355,16 +391,17 @@ pub(crate) fn warnings(fleet: &Fleet, decision: &Decision) -> Vec<String> {
 /// Maximum number of seeds that a warning names.
 const MAX_NAMED: usize = 5;
 
-/// The clause of the warning with the reason why a seed that would fit is refused.
-const ORDER: &str = "but for other seeds that are preferred for their zones or their default domain, and refused by a later \
-                     step: Gardener takes them out of the running before it judges taints, networks, capacity and distance";
+/// The clause of a warning with the reason why seeds that would fit are refused.
+const REASON_BY_ORDER: &str = "but for other seeds that are preferred for their zones or their default domain, and refused by a later \
+                               step: Gardener compares seeds before it judges taints, networks, capacity and distance";
 
-/// A note that the seed is not in the region of the shoot, if the purpose of the shoot is testing.
-fn far(fleet: &Fleet, decision: &Decision, row: &Row) -> String {
-    let is_testing = decision.detail::<Detail>().and_then(|detail| detail.rule) == Some(Rule::SameProvider);
+/// The note that a seed for a shoot of purpose testing is in another region than the shoot; empty otherwise.
+fn region_note(fleet: &Fleet, decision: &Decision, row: &Row) -> String {
+    let is_testing = decision.detail::<Detail>().and_then(|detail| detail.strategy)
+        == Some(EffectiveStrategy::SameProvider);
     let requested = fleet
         .shoot(&decision.demand)
-        .map(|shoot| shoot.wants.region.as_str());
+        .map(|shoot| shoot.requirements.region.as_str());
     let region = &row.record.seed.spec.provider.region;
     match requested.filter(|requested| is_testing && requested != region) {
         Some(requested) => {
@@ -374,7 +411,8 @@ fn far(fleet: &Fleet, decision: &Decision, row: &Row) -> String {
     }
 }
 
-fn invalid(fleet: &Fleet, decision: &Decision) -> String {
+/// The reason why a decision is invalid, in words.
+fn invalid_message(fleet: &Fleet, decision: &Decision) -> String {
     if decision.reason == "ConfigInvalid" {
         let problem = fleet.config_problem.as_deref().unwrap_or_default();
         return format!("the scheduler's configuration is invalid: {problem}");
@@ -382,14 +420,14 @@ fn invalid(fleet: &Fleet, decision: &Decision) -> String {
     let Some(shoot) = fleet.shoot(&decision.demand) else {
         return String::new();
     };
-    let wants = &shoot.wants;
+    let requirements = &shoot.requirements;
     if decision.reason == "RegionConfigInvalid" {
-        return fleet.distances_problem(wants).unwrap_or_default();
+        return fleet.distances_problem(requirements).unwrap_or_default();
     }
-    let (kind, name) = &wants.profile;
-    match fleet.root_of(&wants.namespace, &wants.profile) {
+    let (kind, name) = &requirements.profile;
+    match fleet.root_of(&requirements.namespace, &requirements.profile) {
         Some(root) if root != name || kind != CLOUD_PROFILE => {
-            format!("{CLOUD_PROFILE} \"{root}\" not found, which {kind} \"{name}\" is made of")
+            format!("{CLOUD_PROFILE} \"{root}\" not found, which {kind} \"{name}\" extends")
         }
         _ => format!("{kind} \"{name}\" not found"),
     }

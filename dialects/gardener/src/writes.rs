@@ -1,4 +1,4 @@
-//! Writes of a decision (docs/concepts.md, "Where objects are").
+//! The writes of a decision (docs/concepts.md, "Where objects are").
 
 use berth_dialect_contract::rules::Rules;
 use berth_dialect_contract::{Action, Decision, Outcome, Verb, Write};
@@ -7,18 +7,18 @@ use serde_json::Value;
 use crate::domain;
 use crate::fleet::Fleet;
 use crate::fleet::seed::Row;
-use crate::fleet::shoot::{Record, Requirements};
+use crate::fleet::shoot::{Requirements, ShootRecord};
 use crate::kind::shoot::BINDING;
 use crate::kind::shoot::binding::{SeedDefaults, bind};
 use crate::kind::{child, fill};
 use crate::words;
 
-/// The update of the shoot: its seed, through `shoots/binding`; or, by the current rules, the reason of a
-/// failure, in its status. Empty if neither changes.
+/// The write of `decision`: the update of the shoot with its seed through `shoots/binding`, or, by the
+/// current rules, the update of the status with the reason of a failure. Empty if there is nothing to write.
 pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     let failed = matches!(decision.outcome, Outcome::Unschedulable | Outcome::Invalid);
     if failed && fleet.rules() == Rules::Current {
-        return pending(fleet, decision).into_iter().collect();
+        return failure_update(fleet, decision).into_iter().collect();
     }
     let binding = decision
         .changes
@@ -31,7 +31,11 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
         return Vec::new();
     };
     let mut object = without_version(shoot);
-    bind(&mut object, &row.name, &given(fleet, row, &shoot.wants));
+    bind(
+        &mut object,
+        &row.name,
+        &seed_defaults(fleet, row, &shoot.requirements),
+    );
     vec![Write {
         verb: Verb::Update,
         key: decision.demand.clone(),
@@ -41,7 +45,8 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     }]
 }
 
-fn without_version(shoot: &Record) -> Value {
+/// The raw shoot without its resourceVersion.
+fn without_version(shoot: &ShootRecord) -> Value {
     let mut object = shoot.object.parse();
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("resourceVersion");
@@ -49,9 +54,9 @@ fn without_version(shoot: &Record) -> Value {
     object
 }
 
-/// The update of `status.lastOperation` with the reason why the shoot is not created yet, which Gardener's
-/// dashboard shows. `None` if the status has this reason already.
-fn pending(fleet: &Fleet, decision: &Decision) -> Option<Write> {
+/// The update of `status.lastOperation` with the reason why the shoot has no seed yet, which Gardener's
+/// dashboard shows. `None` if the status already has this reason.
+fn failure_update(fleet: &Fleet, decision: &Decision) -> Option<Write> {
     let shoot = fleet.shoot(&decision.demand)?;
     let description = format!("Failed to schedule Shoot: {}", words::message(fleet, decision));
     let mut object = without_version(shoot);
@@ -78,25 +83,33 @@ fn pending(fleet: &Fleet, decision: &Decision) -> Option<Write> {
     })
 }
 
-/// The domain that a shoot without a domain gets below the first default domain of its seed, unless its DNS
-/// records are unmanaged.
-fn domain(fleet: &Fleet, row: &Row, wants: &Requirements) -> Option<String> {
+/// The domain that a shoot without a domain gets below the first default domain of its seed. `None` if the
+/// shoot has a domain, its DNS records are unmanaged, or the seed has no default domain.
+fn domain(fleet: &Fleet, row: &Row, requirements: &Requirements) -> Option<String> {
     let default = row
         .facts
         .domains
         .first()
-        .filter(|_| !wants.unmanaged && wants.domain.is_none())?;
-    Some(domain::of(wants, fleet.project_name(&wants.namespace), default))
+        .filter(|_| !requirements.unmanaged && requirements.domain.is_none())?;
+    Some(domain::derived(
+        requirements,
+        fleet.project_name(&requirements.namespace),
+        default,
+    ))
 }
 
-/// Values that a binding to the seed of `row` sets in a shoot with the requirements `wants`, if the shoot
+/// The values that a binding to the seed in `row` sets in a shoot with these `requirements`, if the shoot
 /// does not have them.
-pub(crate) fn given<'a>(fleet: &'a Fleet, row: &'a Row, wants: &Requirements) -> SeedDefaults<'a> {
+pub(crate) fn seed_defaults<'a>(
+    fleet: &'a Fleet,
+    row: &'a Row,
+    requirements: &Requirements,
+) -> SeedDefaults<'a> {
     let defaults = row.record.seed.spec.networks.shoot_defaults.as_ref();
     SeedDefaults {
         pods: defaults.and_then(|defaults| defaults.pods.as_deref()),
         services: defaults.and_then(|defaults| defaults.services.as_deref()),
-        domain: domain(fleet, row, wants),
-        tolerations: fleet.default_tolerations(wants),
+        domain: domain(fleet, row, requirements),
+        tolerations: fleet.default_tolerations(requirements),
     }
 }

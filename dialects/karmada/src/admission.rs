@@ -1,6 +1,6 @@
 //! Guards (docs/systems/karmada.md, "What is guarded"). `spec.clusters`, the applied placement and the
 //! scheduler's status are written only by the scheduler, and by the programs of Karmada that remove clusters.
-//! Objects with the label of [`DeletionProtection`] are not deleted.
+//! Objects that [`DeletionProtection`] protects cannot be deleted.
 
 pub(crate) mod hub_rules;
 mod protection;
@@ -13,17 +13,17 @@ use serde_json::Value;
 use crate::names::{ACTOR, APPLIED_PLACEMENT, BINDINGS, CLUSTER_BINDINGS, SCHEDULED};
 
 /// Fields of the status that only the scheduler writes.
-pub(crate) const REPORTED: [&str; 3] = [
+pub(crate) const SCHEDULER_FIELDS: [&str; 3] = [
     "schedulerObservedGeneration",
     "schedulerObservingAffinityName",
     "lastScheduledTime",
 ];
 
-/// Refuses changes of decisions by users other than the scheduler and `users`. Members of the break-glass
-/// group are exempt.
+/// Refuses changes of decisions by users other than the scheduler and Karmada's own programs. Members of the
+/// break-glass group are exempt.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DecisionGuard {
-    /// Karmada's own programs, which evict, fail over and deschedule.
+    /// The users of Karmada's own programs, which evict, fail over and deschedule.
     users: SystemUsers,
 }
 
@@ -67,7 +67,7 @@ impl Plugin for DecisionGuard {
         }
         // A creation drops the status, so the status is checked only in updates.
         if request.operation == Operation::Update {
-            let fields = REPORTED
+            let fields = SCHEDULER_FIELDS
                 .iter()
                 .filter(|field| old["status"][**field] != new["status"][**field]);
             changed_fields.extend(fields.map(|field| format!("status.{field}")));
@@ -76,8 +76,8 @@ impl Plugin for DecisionGuard {
             }
         }
         let detail = format!(
-            "it holds the scheduler's decision, which only {ACTOR} writes; change the policy or the template instead, or bind it \
-             through its binding subresource"
+            "it holds the scheduler's decision, which only {ACTOR} writes; change the policy or the template instead, or \
+             choose clusters through the subresource binding of the Decision or ClusterDecision"
         );
         match changed_fields.is_empty() {
             true => Ok(()),

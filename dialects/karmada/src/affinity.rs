@@ -6,13 +6,13 @@ use std::collections::BTreeSet;
 use berth_apimachinery::selector::Selector;
 use berth_dialect_columns::Bits;
 
-use crate::cluster::{Cluster, PROVIDER, REGION, in_zone};
+use crate::cluster::{Cluster, PROVIDER, REGION, zone_field};
 use crate::columns::Columns;
 use crate::kind::placement::{ClusterAffinity, FieldRequirement};
 
-/// The part of an affinity that excludes a cluster.
+/// The first part of an affinity that a cluster does not match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Miss {
+pub(crate) enum Mismatch {
     /// The name of the cluster is in `exclude`.
     Excluded,
     /// The labels of the cluster do not match, or the label selector is invalid.
@@ -33,10 +33,11 @@ pub(crate) struct Affinity {
     names: BTreeSet<String>,
 }
 
+/// A compiled expression over provider, region or zone.
 #[derive(Clone, Debug)]
 struct FieldTest {
     field: Field,
-    /// `true` for the operator `In`, `false` for `NotIn`. `None` is an unknown operator, which matches no
+    /// Whether the operator is `In` rather than `NotIn`; `None` for an unknown operator, which matches no
     /// cluster.
     is_in: Option<bool>,
     values: BTreeSet<String>,
@@ -71,13 +72,13 @@ impl Affinity {
 
     /// Whether `cluster` matches.
     pub(crate) fn matches(&self, cluster: &Cluster) -> bool {
-        self.miss(cluster).is_none()
+        self.mismatch(cluster).is_none()
     }
 
-    /// Reason why `cluster` does not match: the first part that excludes it, in Karmada's order.
-    pub(crate) fn miss(&self, cluster: &Cluster) -> Option<Miss> {
+    /// The first part that excludes `cluster`, in Karmada's order; `None` if the cluster matches.
+    pub(crate) fn mismatch(&self, cluster: &Cluster) -> Option<Mismatch> {
         if self.exclude.contains(&*cluster.name) {
-            return Some(Miss::Excluded);
+            return Some(Mismatch::Excluded);
         }
         let labels_match = match &self.labels {
             None => true,
@@ -85,48 +86,48 @@ impl Affinity {
             Some(Err(_)) => false,
         };
         if !labels_match {
-            return Some(Miss::Labels);
+            return Some(Mismatch::Labels);
         }
         // Karmada tests zones before the other fields. The order only affects the reported field, not the
         // verdict.
-        let failing = self.fields.iter().position(|test| !test.holds(cluster));
+        let failing = self.fields.iter().position(|test| !test.matches(cluster));
         if let Some(index) = failing {
-            return Some(Miss::Field(u32::try_from(index).unwrap_or(u32::MAX)));
+            return Some(Mismatch::Field(u32::try_from(index).unwrap_or(u32::MAX)));
         }
         let is_named = self.names.is_empty() || self.names.contains(&*cluster.name);
-        (!is_named).then_some(Miss::Names)
+        (!is_named).then_some(Mismatch::Names)
     }
 
     /// The clusters of `columns` that match.
     pub(crate) fn select(&self, columns: &Columns) -> Bits {
         let mut matching = Bits::all(columns.count());
-        for (_, passing) in self.parts(columns) {
-            matching.intersect(&passing);
+        for (_, matching_part) in self.parts(columns) {
+            matching.intersect(&matching_part);
         }
         matching
     }
 
-    /// Parts that may exclude clusters, in the order of [`Affinity::miss`], each with the clusters of
-    /// `columns` that pass the part.
-    pub(crate) fn parts(&self, columns: &Columns) -> Vec<(Miss, Bits)> {
+    /// The parts of the affinity, in the order of [`Affinity::mismatch`], each with the clusters of `columns`
+    /// that match the part.
+    pub(crate) fn parts(&self, columns: &Columns) -> Vec<(Mismatch, Bits)> {
         let count = columns.count();
         let names = |names: &BTreeSet<String>| columns.named(names.iter().map(String::as_str));
         let mut parts = Vec::new();
         if !self.exclude.is_empty() {
             let mut others = Bits::all(count);
             others.subtract(&names(&self.exclude));
-            parts.push((Miss::Excluded, others));
+            parts.push((Mismatch::Excluded, others));
         }
         match &self.labels {
             None => {}
-            Some(Ok(selector)) => parts.push((Miss::Labels, columns.labels.select(selector, count))),
-            Some(Err(_)) => parts.push((Miss::Labels, Bits::none(count))),
+            Some(Ok(selector)) => parts.push((Mismatch::Labels, columns.labels.select(selector, count))),
+            Some(Err(_)) => parts.push((Mismatch::Labels, Bits::none(count))),
         }
         for (index, test) in (0..).zip(&self.fields) {
-            parts.push((Miss::Field(index), test.select(columns)));
+            parts.push((Mismatch::Field(index), test.select(columns)));
         }
         if !self.names.is_empty() {
-            parts.push((Miss::Names, names(&self.names)));
+            parts.push((Mismatch::Names, names(&self.names)));
         }
         parts
     }
@@ -137,7 +138,7 @@ impl Affinity {
         self.labels.as_ref()?.as_ref().ok().filter(|_| is_alone)
     }
 
-    /// Reason why the label selector is invalid.
+    /// Reason why the label selector is invalid; `None` if it is valid.
     pub(crate) fn problem(&self) -> Option<&str> {
         match &self.labels {
             Some(Err(problem)) => Some(problem),
@@ -174,7 +175,7 @@ impl FieldTest {
             Field::Provider => found = columns.with_field(PROVIDER, Some(&self.values)),
             Field::Region => found = columns.with_field(REGION, Some(&self.values)),
             Field::Zone => {
-                let zones = self.values.iter().map(|zone| in_zone(zone));
+                let zones = self.values.iter().map(|zone| zone_field(zone));
                 zones.for_each(|zone| found.unite(&columns.with_field(&zone, None)));
             }
             Field::Unknown => {}
@@ -187,7 +188,8 @@ impl FieldTest {
         others
     }
 
-    fn holds(&self, cluster: &Cluster) -> bool {
+    /// Whether `cluster` matches this expression.
+    fn matches(&self, cluster: &Cluster) -> bool {
         let Some(is_in) = self.is_in else {
             return false;
         };

@@ -7,58 +7,58 @@ use berth_dialect_columns::Bits;
 use berth_scheduling::{Filter, Ix, Refusals, Rejections};
 
 use crate::code::Plugin;
-use crate::divide::{self, ReplicaDemand, Shares, seats};
+use crate::divide::{self, Division, Shares, seats};
 use crate::failure::Failure;
-use crate::question::{Question, Try};
-use crate::room::{MOST, Measure, Room, RoomLimit};
+use crate::question::{GroupQuestion, Question};
+use crate::room::{MAX_REPLICAS, Measure, Room, RoomLimit};
 use crate::spread::{self, Terms};
 use crate::standing::RankedCluster;
 use crate::strategy::Strategy;
 
-/// The score of a cluster that has the template already.
-const LISTED: i64 = 100;
+/// The score of a cluster that the binding lists already.
+const LISTED_SCORE: i64 = 100;
 
-/// Settings of Karmada's scheduler that change decisions.
+/// Settings of Karmada's scheduler that affect the choice of clusters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Settings {
-    /// `--enable-empty-workload-propagation`: whether selected clusters without replicas are listed, too.
-    pub(crate) lists_empty: bool,
+    /// `--enable-empty-workload-propagation`: whether selected clusters without replicas are listed.
+    pub(crate) lists_clusters_without_replicas: bool,
 }
 
-/// Outcome for one group of clusters, or for the whole placement if there are no groups.
+/// The outcome of a choice in one group of clusters, or of the whole placement if there are no groups.
 #[derive(Debug)]
 pub(crate) struct GroupOutcome {
-    /// Every refusal of every filter.
+    /// All refusals of all filters; empty until [`GroupOutcome::with_refusals`] adds them.
     pub(crate) rejections: Rejections,
     /// The clusters that fit, in the order of names.
     pub(crate) feasible: Vec<Ix>,
     /// The clusters that fit, best first.
     pub(crate) ranked: Vec<RankedCluster>,
-    /// The limit of each cluster's room, aligned with `feasible`.
-    pub(crate) bounds: Vec<RoomLimit>,
+    /// The limits of the room of the `feasible` clusters, in the same order.
+    pub(crate) limits: Vec<RoomLimit>,
     /// The selected clusters, in the order of the division.
     pub(crate) selected: Vec<Ix>,
-    /// Replicas by cluster, or the reason why there are none.
+    /// The replicas of each cluster, or the reason why the replicas are not placed.
     pub(crate) outcome: Result<Shares, Failure>,
 }
 
-/// A group that was tried, with or without success.
+/// A group of clusters that was tried, with or without success.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GroupAttempt {
     /// The index of the group.
     pub(crate) group: usize,
     /// Number of clusters that fit.
     pub(crate) feasible: usize,
-    /// Reason why the template is not scheduled on the group; `None` if it is.
+    /// Reason why the group cannot take the replicas; `None` if it can.
     pub(crate) failure: Option<Failure>,
 }
 
-/// Clusters with their replicas, or the reason why there are none.
+/// The chosen clusters of a binding with their replicas, or the reason why there are none.
 #[derive(Debug)]
 pub(crate) struct Choice {
-    /// Outcome of the group with room for all replicas, or else of the group that was tried first.
+    /// The outcome of the first group that succeeds, or else of the group that was tried first.
     pub(crate) run: GroupOutcome,
-    /// The index of the group of `run`; `None` without groups.
+    /// The index of the group of `run`; `None` if the placement has no groups.
     pub(crate) group: Option<usize>,
     /// The groups that were tried, in order.
     pub(crate) tried: Vec<GroupAttempt>,
@@ -67,8 +67,8 @@ pub(crate) struct Choice {
 /// Chooses clusters for `question`. Groups are tried in order until one succeeds: from the observed group on,
 /// or from the first group if no group is observed or the binding is decided from scratch.
 pub(crate) fn choose(question: &Question<'_>, settings: Settings) -> Choice {
-    let common = Common::of(question);
-    let groups = question.policy.groups();
+    let common = CommonVerdicts::of(question);
+    let groups = question.placement.groups();
     let observed = &question.record.status.scheduler_observed_affinity_name;
     let start = match question.record.is_rescheduled() {
         true => None,
@@ -77,8 +77,8 @@ pub(crate) fn choose(question: &Question<'_>, settings: Settings) -> Choice {
     let mut first = None;
     let mut tried = Vec::new();
     for (place, group) in groups.iter().enumerate().skip(start.unwrap_or(0)) {
-        let attempt = Try::new(question, Some(group));
-        let run = run(&attempt, &common, settings);
+        let group_question = GroupQuestion::new(question, Some(group));
+        let run = run(&group_question, &common, settings);
         tried.push(GroupAttempt {
             group: place,
             feasible: run.feasible.len(),
@@ -86,7 +86,7 @@ pub(crate) fn choose(question: &Question<'_>, settings: Settings) -> Choice {
         });
         if run.outcome.is_ok() {
             return Choice {
-                run: run.with_refusals(&attempt),
+                run: run.with_refusals(&group_question),
                 group: Some(place),
                 tried,
             };
@@ -94,16 +94,16 @@ pub(crate) fn choose(question: &Question<'_>, settings: Settings) -> Choice {
         first.get_or_insert((place, run));
     }
     if let Some((place, run)) = first {
-        let attempt = Try::new(question, groups.get(place));
+        let group_question = GroupQuestion::new(question, groups.get(place));
         return Choice {
-            run: run.with_refusals(&attempt),
+            run: run.with_refusals(&group_question),
             group: Some(place),
             tried,
         };
     }
-    let attempt = Try::new(question, None);
-    let mut all = run(&attempt, &common, settings).with_refusals(&attempt);
-    if question.policy.groups.is_some() {
+    let group_question = GroupQuestion::new(question, None);
+    let mut all = run(&group_question, &common, settings).with_refusals(&group_question);
+    if question.placement.groups.is_some() {
         // With an empty list of groups, the binding is scheduled, but on no cluster.
         (all.selected, all.outcome) = (Vec::new(), Ok(Shares::new()));
     }
@@ -114,29 +114,29 @@ pub(crate) fn choose(question: &Question<'_>, settings: Settings) -> Choice {
     }
 }
 
-/// Verdicts and measures that do not depend on the group.
-struct Common {
-    /// The clusters that pass every filter other than the filter of the group.
+/// Verdicts and measures that are equal for all groups of a placement.
+struct CommonVerdicts {
+    /// The clusters that pass every filter except `ClusterAffinity`.
     passing: Bits,
-    /// The share of a cluster's room that one replica takes, by the shape of the cluster.
+    /// The share of a cluster's room that one replica takes, by the number of the cluster's shape.
     measures: Vec<Measure>,
 }
 
-impl Common {
+impl CommonVerdicts {
     fn of(question: &Question<'_>) -> Self {
         let columns = question.columns;
-        let attempt = Try::new(question, None);
+        let group_question = GroupQuestion::new(question, None);
         let mut passing = Bits::all(columns.count());
         let others = Plugin::ALL
             .iter()
             .filter(|plugin| **plugin != Plugin::ClusterAffinity);
         for plugin in others {
-            match plugin.refuse(&attempt, columns.count()) {
-                Refusals::These(refused) => {
+            match plugin.refuse(&group_question, columns.count()) {
+                Refusals::List(refused) => {
                     let refused = refused.into_iter();
                     refused.for_each(|(candidate, _)| passing.set(candidate, false));
                 }
-                Refusals::AllBut(..) => unreachable!("these filters list what they refuse"),
+                Refusals::AllBut(..) => unreachable!("these filters list the clusters that they refuse"),
             }
         }
         let request = question.record.request.as_ref();
@@ -146,22 +146,23 @@ impl Common {
         }
     }
 
-    /// The room of `candidate`.
+    /// The room of `candidate` for replicas of the binding.
     fn room(&self, question: &Question<'_>, candidate: Ix) -> Room {
         let record = question.record;
         if record.replicas() == 0 && record.spec.components.is_empty() {
             return Room {
-                replicas: MOST,
-                bound: RoomLimit::Nothing,
+                replicas: MAX_REPLICAS,
+                limit: RoomLimit::Nothing,
             };
         }
-        let measure = &self.measures[question.columns.shapes.of(candidate)];
-        let reserve = &question.cluster(candidate).reserve;
-        let mut room = reserve
+        let measure = &self.measures[question.columns.shapes.number_of(candidate)];
+        let free_resources = &question.cluster(candidate).free_resources;
+        let mut room = free_resources
             .room(record.request.as_ref(), measure)
             .without(question.taken_of(candidate));
-        // Unknown room counts as room for the requested number.
-        if room.replicas >= MOST {
+        // As in Karmada, the maximum means that the room is unknown. It then counts as room for the requested
+        // replicas.
+        if room.replicas >= MAX_REPLICAS {
             room.replicas = record.replicas();
         }
         room
@@ -169,25 +170,34 @@ impl Common {
 }
 
 impl GroupOutcome {
-    /// Adds the refusals of every filter.
-    fn with_refusals(self, attempt: &Try<'_>) -> Self {
-        let (feasible, rejections) =
-            berth_scheduling::filter(attempt, attempt.question.columns.count(), &Plugin::ALL.each_ref());
-        debug_assert_eq!(feasible, self.feasible, "filters say the same alone and together");
+    /// Adds the refusals of all filters.
+    fn with_refusals(self, group_question: &GroupQuestion<'_>) -> Self {
+        let (feasible, rejections) = berth_scheduling::filter(
+            group_question,
+            group_question.question.columns.count(),
+            &Plugin::ALL.each_ref(),
+        );
+        debug_assert_eq!(
+            feasible, self.feasible,
+            "the filters pass the same clusters one by one and together"
+        );
         Self { rejections, ..self }
     }
 }
 
-/// Divides the replicas among the `chosen` clusters alone, in the group of `whole`. Spread constraints do
-/// not apply: a caller who names clusters is responsible for their spread.
-pub(crate) fn among(
+/// Divides the replicas among the `chosen` clusters alone, in the group of `whole`, and returns the outcome
+/// with the index of this group. Spread constraints do not apply: a caller who chooses clusters is
+/// responsible for their spread.
+pub(crate) fn divide_among(
     question: &Question<'_>,
     whole: &Choice,
     chosen: &BTreeSet<Ix>,
     settings: Settings,
 ) -> (GroupOutcome, Option<usize>) {
-    let group = whole.group.and_then(|place| question.policy.groups().get(place));
-    let attempt = Try::new(question, group);
+    let group = whole
+        .group
+        .and_then(|place| question.placement.groups().get(place));
+    let group_question = GroupQuestion::new(question, group);
     let ranked = whole.run.ranked.iter();
     let selected: Vec<RankedCluster> = ranked
         .clone()
@@ -198,25 +208,25 @@ pub(crate) fn among(
         rejections: whole.run.rejections.clone(),
         feasible: whole.run.feasible.clone(),
         ranked: ranked.copied().collect(),
-        bounds: whole.run.bounds.clone(),
+        limits: whole.run.limits.clone(),
         selected: selected.iter().map(|cluster| cluster.candidate).collect(),
-        outcome: share(&attempt, &selected, settings),
+        outcome: share(&group_question, &selected, settings),
     };
     (run, whole.group)
 }
 
 /// Tries one group: filters, ranks and selects its clusters, and divides the replicas.
 /// [`GroupOutcome::with_refusals`] adds the refusals.
-fn run(attempt: &Try<'_>, common: &Common, settings: Settings) -> GroupOutcome {
-    let mut feasible = attempt.matching();
+fn run(group_question: &GroupQuestion<'_>, common: &CommonVerdicts, settings: Settings) -> GroupOutcome {
+    let mut feasible = group_question.matching();
     feasible.intersect(&common.passing);
     let feasible: Vec<Ix> = feasible.iter().collect();
-    let (mut ranked, bounds) = rank_candidates(attempt, common, &feasible);
+    let (mut ranked, limits) = rank_candidates(group_question, common, &feasible);
     ranked.sort_by_key(RankedCluster::rank);
     let mut run = GroupOutcome {
         rejections: Rejections::default(),
         feasible,
-        bounds,
+        limits,
         selected: Vec::new(),
         outcome: Err(Failure::NoClusterFit),
         ranked,
@@ -224,67 +234,78 @@ fn run(attempt: &Try<'_>, common: &Common, settings: Settings) -> GroupOutcome {
     if run.feasible.is_empty() {
         return run;
     }
-    match select(attempt, &run.ranked) {
+    match select(group_question, &run.ranked) {
         Err(failure) => run.outcome = Err(failure),
         Ok(selected) => {
             run.selected = selected.iter().map(|cluster| cluster.candidate).collect();
-            run.outcome = share(attempt, &selected, settings);
+            run.outcome = share(group_question, &selected, settings);
         }
     }
     run
 }
 
-/// The `feasible` clusters with the data for their ranking, and the limit of the room of each cluster.
+/// The `feasible` clusters with the data for their ranks, and the limits of their room.
 fn rank_candidates(
-    attempt: &Try<'_>,
-    common: &Common,
+    group_question: &GroupQuestion<'_>,
+    common: &CommonVerdicts,
     feasible: &[Ix],
 ) -> (Vec<RankedCluster>, Vec<RoomLimit>) {
-    let question = attempt.question;
+    let question = group_question.question;
     let mut ranked = Vec::with_capacity(feasible.len());
-    let mut bounds = Vec::with_capacity(feasible.len());
+    let mut limits = Vec::with_capacity(feasible.len());
     for &candidate in feasible {
-        let Room { replicas, bound } = common.room(question, candidate);
+        let Room { replicas, limit } = common.room(question, candidate);
         ranked.push(RankedCluster {
             candidate,
-            tier: attempt.tier(candidate),
-            score: if question.is_listed(candidate) { LISTED } else { 0 },
+            tier: group_question.tier(candidate),
+            score: if question.is_listed(candidate) {
+                LISTED_SCORE
+            } else {
+                0
+            },
             room: replicas,
             held: question.held_by(candidate),
         });
-        bounds.push(bound);
+        limits.push(limit);
     }
-    (ranked, bounds)
+    (ranked, limits)
 }
 
-fn select(attempt: &Try<'_>, ranked: &[RankedCluster]) -> Result<Vec<RankedCluster>, Failure> {
-    let policy = attempt.question.policy;
+fn select(
+    group_question: &GroupQuestion<'_>,
+    ranked: &[RankedCluster],
+) -> Result<Vec<RankedCluster>, Failure> {
+    let placement = group_question.question.placement;
     let terms = Terms {
-        columns: attempt.question.columns,
-        constraints: &policy.raw.spread_constraints,
-        is_ignored: policy.ignores_spread,
-        is_duplicated: matches!(policy.strategy, Strategy::Duplicated),
-        replicas: attempt.question.record.replicas(),
+        columns: group_question.question.columns,
+        constraints: &placement.raw.spread_constraints,
+        is_ignored: placement.ignores_spread,
+        is_duplicated: matches!(placement.strategy, Strategy::Duplicated),
+        replicas: group_question.question.record.replicas(),
     };
     spread::select(ranked.to_vec(), &terms)
 }
 
-fn share(attempt: &Try<'_>, selected: &[RankedCluster], settings: Settings) -> Result<Shares, Failure> {
-    let question = attempt.question;
+fn share(
+    group_question: &GroupQuestion<'_>,
+    selected: &[RankedCluster],
+    settings: Settings,
+) -> Result<Shares, Failure> {
+    let question = group_question.question;
     let without_replicas = || selected.iter().map(|cluster| (cluster.candidate, 0));
     if !question.record.divides() {
         return Ok(without_replicas().collect());
     }
-    let demand = ReplicaDemand {
-        strategy: &question.policy.strategy,
+    let division = Division {
+        strategy: &question.placement.strategy,
         replicas: question.record.replicas(),
         held: &question.held,
-        is_fresh: question.record.is_rescheduled(),
+        is_from_scratch: question.record.is_rescheduled(),
         is_descending: seats::is_descending(&question.record.spec.resource.uid),
     };
-    let has_tiers = attempt.group.is_some_and(|group| group.overflow.is_some());
-    let mut shares = divide::divide(&demand, selected, question.columns, has_tiers)?;
-    if settings.lists_empty {
+    let has_tiers = group_question.group.is_some_and(|group| group.overflow.is_some());
+    let mut shares = divide::divide(&division, selected, question.columns, has_tiers)?;
+    if settings.lists_clusters_without_replicas {
         for (candidate, none) in without_replicas() {
             shares.entry(candidate).or_insert(none);
         }

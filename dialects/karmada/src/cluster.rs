@@ -1,4 +1,4 @@
-//! A cluster, parsed once per change.
+//! A Cluster, parsed once per change.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,24 +7,24 @@ use berth_apimachinery::types::Condition;
 use berth_apimachinery::{Key, Labels, Object};
 
 use crate::kind::cluster::{ApiEnablement, Cluster as View, Taint};
-use crate::room::Reserve;
+use crate::room::FreeResources;
 
 /// The field with the provider of a cluster.
 pub(crate) const PROVIDER: &str = "provider";
 /// The field with the region of a cluster.
 pub(crate) const REGION: &str = "region";
-/// The field of a cluster that is in any zone.
+/// The field of every cluster with a zone; the value is empty.
 pub(crate) const ZONE: &str = "zone";
 
-/// The field of a cluster that is in this zone.
-pub(crate) fn in_zone(zone: &str) -> String {
+/// The field of every cluster in this zone; the value is empty.
+pub(crate) fn zone_field(zone: &str) -> String {
     format!("{ZONE}/{zone}")
 }
 
-/// Taints in their order, without their times.
+/// The taints of a cluster in their order, without the times at which they were added.
 pub(crate) type Taints = Vec<Taint>;
 
-/// The kinds that a cluster serves, by apiVersion.
+/// The kinds that a cluster serves, by their apiVersion.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Apis(BTreeMap<String, Vec<String>>);
 
@@ -38,13 +38,13 @@ impl Apis {
         Self(apis)
     }
 
-    /// Whether `kind` of `api_version` is served.
-    pub(crate) fn serve(&self, api_version: &str, kind: &str) -> bool {
+    /// Whether these APIs include `kind` in `api_version`.
+    pub(crate) fn include(&self, api_version: &str, kind: &str) -> bool {
         let kinds = self.0.get(api_version);
         kinds.is_some_and(|kinds| kinds.iter().any(|known| known == kind))
     }
 
-    /// Whether no apiVersion is reported.
+    /// Whether the cluster reports no apiVersion.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -53,30 +53,30 @@ impl Apis {
 /// The data of a cluster that decisions use.
 #[derive(Clone, Debug)]
 pub(crate) struct Cluster {
-    /// The object.
+    /// The Cluster object.
     pub(crate) object: Arc<Object>,
-    /// The name.
+    /// The name of the cluster.
     pub(crate) name: Arc<str>,
-    /// The provider; empty if there is none.
+    /// The provider of the cluster; empty if there is none.
     pub(crate) provider: String,
-    /// The region; empty if there is none.
+    /// The region of the cluster; empty if there is none.
     pub(crate) region: Arc<str>,
-    /// The zones.
+    /// The zones of the cluster.
     pub(crate) zones: Vec<String>,
-    /// Provider, region and zones, as far as they exist, by the names of fields.
+    /// The provider, the region and the zones that the cluster has, as labels for field selectors.
     pub(crate) fields: Labels,
-    /// The taints of every effect.
+    /// The taints of the cluster, of every effect.
     pub(crate) taints: Arc<Taints>,
     /// The kinds that the cluster serves.
     pub(crate) apis: Arc<Apis>,
-    /// The room that the cluster reports.
-    pub(crate) reserve: Reserve,
-    /// The conditions.
+    /// The free resources that the cluster reports.
+    pub(crate) free_resources: FreeResources,
+    /// The conditions of the cluster.
     pub(crate) conditions: Vec<Condition>,
 }
 
 impl Cluster {
-    /// Parses a cluster.
+    /// Parses the Cluster `object` at `key`.
     ///
     /// # Errors
     /// The reason why the object cannot be parsed.
@@ -84,8 +84,8 @@ impl Cluster {
         let view: View = object
             .view()
             .map_err(|error| format!("{key} is left out: {error}"))?;
-        let reserve =
-            Reserve::read(&view, object).map_err(|problem| format!("{key} is left out: {problem}"))?;
+        let free_resources =
+            FreeResources::read(&view, object).map_err(|problem| format!("{key} is left out: {problem}"))?;
         let View { spec, status } = view;
         let zones = match (spec.zones.is_empty(), spec.zone.is_empty()) {
             (true, false) => vec![spec.zone],
@@ -107,18 +107,18 @@ impl Cluster {
             zones,
             taints: Arc::new(taints),
             apis: Arc::new(Apis::read(status.api_enablements)),
-            reserve,
+            free_resources,
             conditions: status.conditions,
         })
     }
 
-    /// The labels.
+    /// The labels of the cluster.
     pub(crate) fn labels(&self) -> &Labels {
         self.object.meta().labels()
     }
 
     /// Whether the cluster is being deleted.
-    pub(crate) fn is_leaving(&self) -> bool {
+    pub(crate) fn is_deleting(&self) -> bool {
         self.object.meta().deletion_timestamp().is_some()
     }
 }
@@ -129,6 +129,6 @@ fn fields(provider: &str, region: &str, zones: &[String]) -> Labels {
         .filter(|(_, value)| !value.is_empty())
         .map(|(field, value)| (field.to_owned(), value));
     let any = zones.first().map(|_| (ZONE.to_owned(), ""));
-    let each = zones.iter().map(|zone| (in_zone(zone), ""));
+    let each = zones.iter().map(|zone| (zone_field(zone), ""));
     single_fields.chain(any).chain(each).collect()
 }

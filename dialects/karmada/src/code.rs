@@ -5,7 +5,7 @@ berth_scheduling::filters! {
     ClusterDeletion = "ClusterDeletion" {
         Deleting = "Deleting",
     }
-    /// The cluster serves the template's API.
+    /// The cluster serves the API of the template.
     ApiEnablement = "APIEnablement" {
         NotServed = "ApiNotServed",
         /// The cluster has not reported any API.
@@ -15,14 +15,15 @@ berth_scheduling::filters! {
     TaintToleration = "TaintToleration" {
         Untolerated = "Untolerated",
     }
-    /// The cluster is in the group of clusters that is tried.
+    /// The cluster is in the group of clusters that is tried, or matches the affinity of a placement without
+    /// groups.
     ClusterAffinity = "ClusterAffinity" {
         Excluded = "Excluded",
         Labels = "LabelMismatch",
         Field = "FieldMismatch",
         Names = "NotNamed",
     }
-    /// The cluster has the field by which a constraint spreads.
+    /// The cluster has the provider, region or zone by which a constraint spreads.
     SpreadConstraint = "SpreadConstraint" {
         NoProvider = "NoProvider",
         NoRegion = "NoRegion",
@@ -32,13 +33,13 @@ berth_scheduling::filters! {
     ClusterEviction = "ClusterEviction" {
         Evicting = "Evicting",
     }
-    /// Every other placed workload of the group is on the cluster.
+    /// Every other placed workload in the affinity group of the template is on the cluster.
     WorkloadAffinity = "WorkloadAffinity" {
-        Apart = "GroupElsewhere",
+        GroupElsewhere = "GroupElsewhere",
     }
-    /// No other workload of the group is on the cluster.
+    /// No other workload in the anti-affinity group of the template is on the cluster.
     WorkloadAntiAffinity = "WorkloadAntiAffinity" {
-        Together = "GroupHere",
+        GroupHere = "GroupHere",
     }
 }
 

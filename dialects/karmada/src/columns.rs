@@ -3,7 +3,7 @@
 //! Columns are built at the first read after a cluster was added or deleted, and updated when a cluster
 //! changes. Snapshots share unchanged columns.
 
-mod common;
+mod value_column;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,61 +14,61 @@ use berth_scheduling::Ix;
 
 use crate::cluster::{Apis, Cluster, Taints};
 use crate::room::Shape;
-pub(crate) use common::Common;
+pub(crate) use value_column::ValueColumn;
 
 /// All clusters as columns.
 #[derive(Clone, Debug)]
 pub(crate) struct Columns {
     /// The clusters, in the order of names.
     rows: imbl::Vector<Arc<Cluster>>,
-    /// Clusters being deleted.
-    pub(crate) leaving: Bits,
-    /// The labels.
+    /// The clusters that are being deleted.
+    pub(crate) deleting: Bits,
+    /// The labels of the clusters.
     pub(crate) labels: Labels,
-    /// Providers, regions and zones ([`Cluster::fields`]).
+    /// The providers, regions and zones of the clusters ([`Cluster::fields`]).
     fields: Labels,
-    /// The taints.
-    pub(crate) taints: Common<Taints>,
-    /// The kinds that are served.
-    pub(crate) apis: Common<Apis>,
-    /// The resources by which room is counted.
-    pub(crate) shapes: Common<Shape>,
+    /// The taints of the clusters.
+    pub(crate) taints: ValueColumn<Taints>,
+    /// The kinds that the clusters serve.
+    pub(crate) apis: ValueColumn<Apis>,
+    /// The resources and sizes of nodes by which the room of the clusters is counted.
+    pub(crate) shapes: ValueColumn<Shape>,
 }
 
 impl Columns {
     /// Builds the columns of `clusters`, which are in the order of names.
     pub(crate) fn build<'a>(clusters: impl Iterator<Item = &'a Arc<Cluster>>) -> Self {
         let rows: imbl::Vector<Arc<Cluster>> = clusters.cloned().collect();
-        let mut leaving = Bits::none(number(rows.len()));
+        let mut deleting = Bits::none(number(rows.len()));
         for (candidate, row) in (0..).zip(&rows) {
-            leaving.set(candidate, row.is_leaving());
+            deleting.set(candidate, row.is_deleting());
         }
         Self {
-            leaving,
+            deleting,
             labels: Labels::build(rows.iter().map(|row| row.labels())),
             fields: Labels::build(rows.iter().map(|row| &row.fields)),
-            taints: Common::build(rows.iter().map(|row| &row.taints)),
-            apis: Common::build(rows.iter().map(|row| &row.apis)),
-            shapes: Common::build(rows.iter().map(|row| row.reserve.shape())),
+            taints: ValueColumn::build(rows.iter().map(|row| &row.taints)),
+            apis: ValueColumn::build(rows.iter().map(|row| &row.apis)),
+            shapes: ValueColumn::build(rows.iter().map(|row| row.free_resources.shape())),
             rows,
         }
     }
 
-    /// Updates the row of an existing cluster.
+    /// Replaces the row of the cluster with the name of `row`. Nothing changes if there is no such cluster.
     pub(crate) fn replace(&mut self, row: &Arc<Cluster>) {
         let Some(candidate) = self.find(&row.name) else {
             return;
         };
         let old = Arc::clone(&self.rows[candidate as usize]);
-        if old.is_leaving() != row.is_leaving() {
-            self.leaving.set(candidate, row.is_leaving());
+        if old.is_deleting() != row.is_deleting() {
+            self.deleting.set(candidate, row.is_deleting());
         }
         self.labels.change(candidate, old.labels(), row.labels());
         self.fields.change(candidate, &old.fields, &row.fields);
         self.taints.change(candidate, &old.taints, &row.taints);
         self.apis.change(candidate, &old.apis, &row.apis);
         self.shapes
-            .change(candidate, old.reserve.shape(), row.reserve.shape());
+            .change(candidate, old.free_resources.shape(), row.free_resources.shape());
         self.rows.set(candidate as usize, Arc::clone(row));
     }
 
@@ -82,13 +82,13 @@ impl Columns {
         &self.rows[candidate as usize]
     }
 
-    /// The candidate with this name.
+    /// The candidate named `name`.
     pub(crate) fn find(&self, name: &str) -> Option<Ix> {
         let found = self.rows.binary_search_by(|cluster| (*cluster.name).cmp(name));
         found.ok().map(number)
     }
 
-    /// The existing clusters with these names.
+    /// The clusters with these names. Names of unknown clusters are ignored.
     pub(crate) fn named<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Bits {
         let mut named = Bits::none(self.count());
         for candidate in names.into_iter().filter_map(|name| self.find(name)) {

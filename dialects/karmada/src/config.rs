@@ -42,26 +42,26 @@ impl Default for Form {
     }
 }
 
-/// Settings in force.
+/// The options and feature gates of Karmada's scheduler, as they are in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
     /// The schedulerName of the bindings that Berth decides.
     pub(crate) scheduler: String,
-    /// Whether selected clusters without replicas are listed, too.
-    pub(crate) lists_empty: bool,
-    /// Whether workloads have affinities to one another.
+    /// Whether selected clusters without replicas are listed, with 0 replicas.
+    pub(crate) lists_clusters_without_replicas: bool,
+    /// Whether workload affinity and anti-affinity apply.
     pub(crate) workload_affinity: bool,
-    /// Whether quotas of namespaces limit decisions.
+    /// Whether FederatedResourceQuotas limit decisions.
     pub(crate) enforces_quotas: bool,
     /// Whether recently placed workloads are subtracted from the room of clusters.
-    pub(crate) counts_lately: bool,
+    pub(crate) counts_recent_loads: bool,
 }
 
 impl Settings {
     /// The settings for the choice of clusters.
     pub(crate) const fn choice(&self) -> choice::Settings {
         choice::Settings {
-            lists_empty: self.lists_empty,
+            lists_clusters_without_replicas: self.lists_clusters_without_replicas,
         }
     }
 }
@@ -76,21 +76,21 @@ impl From<Form> for Settings {
     fn from(form: Form) -> Self {
         Self {
             scheduler: form.scheduler_name,
-            lists_empty: form.empty_workload_propagation,
+            lists_clusters_without_replicas: form.empty_workload_propagation,
             workload_affinity: form.workload_affinity,
             enforces_quotas: form.federated_quota_enforcement,
-            counts_lately: form.scheduling_overcommit_protection,
+            counts_recent_loads: form.scheduling_overcommit_protection,
         }
     }
 }
 
-/// The schema of the settings.
+/// The schema of Karmada's part of a SchedulerConfiguration.
 pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::part::<Form>);
 
-/// Reads `spec`, which is at `path`; absent fields have their defaults.
+/// Reads the settings in `spec`, which is at `path`. Absent fields have their defaults.
 ///
 /// # Errors
-/// All errors in `spec`, with paths.
+/// All errors in `spec`, with their paths.
 pub(crate) fn read(spec: Option<&Value>, path: &str) -> Result<Settings, Vec<FieldError>> {
     let form = SCHEMA.read::<Form>(spec.unwrap_or(&Value::Null), path);
     let settings = Settings::from(form.value.clone());
@@ -112,7 +112,11 @@ mod tests {
         )
         .unwrap();
         assert_eq!(
-            (set.scheduler.as_str(), set.workload_affinity, set.lists_empty),
+            (
+                set.scheduler.as_str(),
+                set.workload_affinity,
+                set.lists_clusters_without_replicas
+            ),
             ("berth", true, false)
         );
         let errors = read(Some(&json!({"schedulerName": "", "gates": 1})), "spec.karmada").unwrap_err();

@@ -1,23 +1,23 @@
-//! Deciding: a pure function from the binding, the clusters and the instant to a decision.
+//! Decisions on bindings: a pure function of the binding, the clusters and the time.
 //!
-//! Clusters are chosen even if Karmada would not decide now. In this case, the listed clusters stay, and the
-//! choice serves only as an explanation.
+//! Clusters are chosen even if Karmada would not decide the binding now. In this case, the listed clusters
+//! stay, and the choice only explains the decision.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use berth_apimachinery::FieldError;
-use berth_dialect_contract::{Action, Ask, BindingChange, ChoiceRefusal, Current, Decision, Outcome};
+use berth_dialect_contract::{Action, Ask, BindingChange, ChoiceRefusal, CurrentPlace, Decision, Outcome};
 use berth_scheduling::{Ix, PipelineOutcome, ScoreColumn};
 
 use crate::choice::{self, Choice, GroupOutcome};
 use crate::code::Code;
+use crate::compiled_placement::CompiledPlacement;
 use crate::detail::{Detail, ROOM};
 use crate::divide::Shares;
 use crate::failure::Failure;
 use crate::fleet::Fleet;
 use crate::ignored::IgnoreReason;
-use crate::policy::Policy;
 use crate::question::Question;
 use crate::quota::Excess;
 use crate::record::Record;
@@ -29,43 +29,43 @@ use crate::writes;
 /// Decides `record`, the binding of `ask`.
 ///
 /// # Errors
-/// If the caller chose clusters: that none is named, the clusters that do not exist or do not fit, the reason
-/// why the replicas cannot be divided among them, or the quota that would be exceeded.
+/// Only if the caller chose clusters: no cluster is named, a cluster does not exist or does not fit, the
+/// replicas cannot be divided among the clusters, or a quota would be exceeded.
 pub(crate) fn decide(fleet: &Fleet, record: &Record, ask: &Ask<'_>) -> Result<Decision, ChoiceRefusal> {
-    if record.is_leaving() {
+    if record.is_deleting() {
         return Ok(released(record, ask));
     }
     let ignored = IgnoreReason::of(record, &fleet.settings);
-    let (Some(policy), None) = (&record.policy, ignored) else {
+    let (Some(placement), None) = (&record.placement, ignored) else {
         return Ok(ignored_decision(
             record,
             ask,
             ignored.unwrap_or(IgnoreReason::Attached),
         ));
     };
-    let around = fleet.around(ask.demand, record, Some(ask.now));
-    let question = Question::new(fleet.columns(), record, policy, &around);
-    let trigger = Trigger::of(record, &policy.raw, fleet.columns());
-    let facts = BindingFacts {
+    let neighbors = fleet.neighbors(ask.demand, record, Some(ask.now));
+    let question = Question::new(fleet.columns(), record, placement, &neighbors);
+    let trigger = Trigger::of(record, &placement.raw, fleet.columns());
+    let context = BindingContext {
         fleet,
         record,
-        policy,
+        placement,
         ask,
         question: &question,
         trigger,
     };
     match ask.chosen {
-        Some(names) => facts.chosen(names),
-        None => Ok(facts.conclude(choice::choose(&question, facts.settings()))),
+        Some(names) => context.decide_chosen(names),
+        None => Ok(context.decide_choice(choice::choose(&question, context.settings()))),
     }
 }
 
-/// The clusters that a binding lists now. Only divided bindings have amounts.
-pub(crate) fn current(record: &Record) -> Vec<Current> {
+/// The clusters that a binding lists now. Only a binding whose replicas can be divided has amounts.
+pub(crate) fn current(record: &Record) -> Vec<CurrentPlace> {
     let divides = record.divides();
     let targets = record.spec.clusters.iter();
     targets
-        .map(|target| Current {
+        .map(|target| CurrentPlace {
             cluster_name: target.name.as_str().into(),
             state: "",
             amount: divides.then_some(i64::from(target.replicas)),
@@ -73,8 +73,8 @@ pub(crate) fn current(record: &Record) -> Vec<Current> {
         .collect()
 }
 
-/// A decision without a run of the pipeline.
-fn unjudged(record: &Record, ask: &Ask<'_>, outcome: Outcome, reason: &'static str) -> Decision {
+/// The decision on a binding without a run of the pipeline.
+fn without_run(record: &Record, ask: &Ask<'_>, outcome: Outcome, reason: &'static str) -> Decision {
     Decision {
         demand: ask.demand.clone(),
         demand_revision: record.object.revision(),
@@ -99,13 +99,13 @@ fn ignored_decision(record: &Record, ask: &Ask<'_>, reason: IgnoreReason) -> Dec
             ignored: Some(reason),
             ..Detail::default()
         }),
-        ..unjudged(record, ask, Outcome::Ignored, reason.token())
+        ..without_run(record, ask, Outcome::Ignored, reason.token())
     }
 }
 
 /// The decision on a binding that is being deleted: Karmada's own controllers release it.
 fn released(record: &Record, ask: &Ask<'_>) -> Decision {
-    let decision = unjudged(record, ask, Outcome::Released, "Terminating");
+    let decision = without_run(record, ask, Outcome::Released, "Terminating");
     let leaves = decision.current.iter().map(|current| BindingChange {
         action: Action::Unbind,
         cluster_name: Arc::clone(&current.cluster_name),
@@ -120,23 +120,23 @@ fn released(record: &Record, ask: &Ask<'_>) -> Decision {
     }
 }
 
-/// A binding that is being decided.
-struct BindingFacts<'a> {
+/// The inputs of the decision on one binding.
+struct BindingContext<'a> {
     fleet: &'a Fleet,
     record: &'a Record,
-    policy: &'a Policy,
+    placement: &'a CompiledPlacement,
     ask: &'a Ask<'a>,
     question: &'a Question<'a>,
     trigger: Trigger,
 }
 
-impl BindingFacts<'_> {
+impl BindingContext<'_> {
     fn settings(&self) -> choice::Settings {
         self.fleet.settings.choice()
     }
 
     /// The decision that follows from `choice`.
-    fn conclude(&self, choice: Choice) -> Decision {
+    fn decide_choice(&self, choice: Choice) -> Decision {
         let Choice { run, group, tried } = choice;
         let decides = self.trigger != Trigger::Nothing;
         let excess = match &run.outcome {
@@ -162,26 +162,58 @@ impl BindingFacts<'_> {
             shares,
             group,
             tried,
-            selected: in_order(&run.selected),
-            bounds: run.bounds.clone(),
+            selected: sorted(&run.selected),
+            limits: run.limits.clone(),
             is_chosen: false,
         };
         self.decision(run, detail)
     }
 
     /// The decision for the clusters that the caller chose: the replicas are divided among these.
-    fn chosen(&self, names: &[String]) -> Result<Decision, ChoiceRefusal> {
+    fn decide_chosen(&self, names: &[String]) -> Result<Decision, ChoiceRefusal> {
+        let whole = choice::choose(self.question, self.settings());
+        let candidates = self.chosen_candidates(names, &whole.run)?;
+        let refused = |problem: String| ChoiceRefusal {
+            errors: vec![FieldError::invalid("spec.targets", names.join(", "), problem)],
+        };
+        let (run, group) = choice::divide_among(self.question, &whole, &candidates, self.settings());
+        let shares = match &run.outcome {
+            Ok(shares) => shares.clone(),
+            Err(failure) => return Err(refused(crate::words::failure(*failure))),
+        };
+        if let Some(excess) = self.excess(&shares) {
+            return Err(refused(excess.to_string()));
+        }
+        let detail = Detail {
+            ignored: None,
+            trigger: Some(self.trigger),
+            failure: None,
+            excess: None,
+            shares: Some(shares),
+            group,
+            tried: whole.tried,
+            selected: sorted(&run.selected),
+            limits: run.limits.clone(),
+            is_chosen: true,
+        };
+        Ok(self.decision(run, detail))
+    }
+
+    /// The candidates that the caller chose by `names`.
+    ///
+    /// # Errors
+    /// No cluster is named, or a cluster does not exist or is refused in `run`.
+    fn chosen_candidates(&self, names: &[String], run: &GroupOutcome) -> Result<BTreeSet<Ix>, ChoiceRefusal> {
         let columns = self.fleet.columns();
         let mut errors = Vec::new();
         let mut candidates = BTreeSet::new();
-        let whole = choice::choose(self.question, self.settings());
         for (index, name) in names.iter().enumerate() {
             let path = format!("spec.targets[{index}]");
             match columns.find(name) {
                 None => errors.push(FieldError::not_found(path, name.as_str())),
-                Some(candidate) => match refusal(&whole.run, candidate) {
+                Some(candidate) => match first_refusal(run, candidate) {
                     Some(code) => {
-                        let detail = format!("{code} refuses the cluster");
+                        let detail = format!("the cluster is refused: {code}");
                         errors.push(FieldError::invalid(path, name.as_str(), detail));
                     }
                     None => {
@@ -193,49 +225,23 @@ impl BindingFacts<'_> {
         if errors.is_empty() && candidates.is_empty() {
             errors.push(FieldError::required(
                 "spec.targets",
-                "a binding needs at least one cluster",
+                "name at least one cluster, or give no targets to let the scheduler pick",
             ));
         }
-        if !errors.is_empty() {
-            return Err(ChoiceRefusal { errors });
-        }
-        let (run, group) = choice::among(self.question, &whole, &candidates, self.settings());
-        match &run.outcome {
-            Err(failure) => Err(ChoiceRefusal {
-                errors: vec![FieldError::invalid(
-                    "spec.targets",
-                    names.join(", "),
-                    crate::words::failure(*failure),
-                )],
-            }),
-            Ok(shares) => {
-                if let Some(excess) = self.excess(shares) {
-                    let error = FieldError::invalid("spec.targets", names.join(", "), excess.to_string());
-                    return Err(ChoiceRefusal { errors: vec![error] });
-                }
-                let detail = Detail {
-                    ignored: None,
-                    trigger: Some(self.trigger),
-                    failure: None,
-                    excess: None,
-                    shares: Some(shares.clone()),
-                    group,
-                    tried: whole.tried,
-                    selected: in_order(&run.selected),
-                    bounds: run.bounds.clone(),
-                    is_chosen: true,
-                };
-                Ok(self.decision(run, detail))
-            }
+        if errors.is_empty() {
+            Ok(candidates)
+        } else {
+            Err(ChoiceRefusal { errors })
         }
     }
 
-    /// The quota that is exceeded by `shares`.
+    /// The quota that `shares` would exceed.
     fn excess(&self, shares: &Shares) -> Option<Excess> {
         let replicas: i64 = shares.values().sum();
         self.fleet.excess(self.ask.demand, self.record, replicas)
     }
 
+    /// The decision with the outcome in `run` and the results in `detail`.
     fn decision(&self, run: GroupOutcome, detail: Detail) -> Decision {
         let divides = self.record.divides();
         let now: BTreeMap<&str, i64> = self.listed().collect();
@@ -271,7 +277,7 @@ impl BindingFacts<'_> {
             scorers,
             changes,
             fences,
-            ..unjudged(self.record, self.ask, Outcome::Scheduled, "Picked")
+            ..without_run(self.record, self.ask, Outcome::Scheduled, "Picked")
         };
         if let Some(failure) = detail.failure {
             (decision.outcome, decision.reason) = (Outcome::Unschedulable, failure.token());
@@ -284,6 +290,7 @@ impl BindingFacts<'_> {
         decision
     }
 
+    /// The listed clusters with their replicas.
     fn listed(&self) -> impl Iterator<Item = (&str, i64)> {
         let targets = self.record.spec.clusters.iter();
         targets.map(|target| (target.name.as_str(), i64::from(target.replicas)))
@@ -297,9 +304,14 @@ impl BindingFacts<'_> {
             .iter()
             .map(|candidate| ranks[*candidate as usize])
             .collect();
-        let is_measured = |row: usize| run.bounds[row] != RoomLimit::Nothing;
+        let is_measured = |row: usize| run.limits[row] != RoomLimit::Nothing;
         let mut columns: Vec<(&str, Vec<Option<i64>>)> = Vec::new();
-        if self.policy.groups().iter().any(|group| group.overflow.is_some()) {
+        if self
+            .placement
+            .groups()
+            .iter()
+            .any(|group| group.overflow.is_some())
+        {
             let tiers = feasible_ranks
                 .iter()
                 .map(|&rank| Some(i64::from(run.ranked[rank].tier)));
@@ -334,13 +346,14 @@ fn ranks(run: &GroupOutcome, count: Ix) -> Vec<usize> {
     ranks
 }
 
-fn in_order(candidates: &[Ix]) -> Vec<Ix> {
+fn sorted(candidates: &[Ix]) -> Vec<Ix> {
     let mut candidates = candidates.to_vec();
     candidates.sort_unstable();
     candidates
 }
 
-fn refusal(run: &GroupOutcome, candidate: Ix) -> Option<Code> {
+/// The reason of the first refusal of `candidate`; `None` if the candidate fits.
+fn first_refusal(run: &GroupOutcome, candidate: Ix) -> Option<Code> {
     let mut all = run.rejections.iter();
     let found = all.find(|rejection| rejection.candidate == candidate)?;
     Some(Code::of_reason(found.reason))

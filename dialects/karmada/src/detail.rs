@@ -1,4 +1,4 @@
-//! The part of a decision that only this system has.
+//! The part of a decision that only Karmada has.
 
 use berth_scheduling::Ix;
 
@@ -13,28 +13,29 @@ use crate::trigger::Trigger;
 /// The name of the score column for room.
 pub(crate) const ROOM: &str = "Room";
 
-/// The part of a decision that only this system has.
+/// The part of a decision that only Karmada has.
 #[derive(Debug, Default)]
 pub(crate) struct Detail {
-    /// Reason why the binding is ignored; `None` if it is not.
+    /// Reason why the binding is ignored; `None` if it is decided.
     pub(crate) ignored: Option<IgnoreReason>,
-    /// Reason why Karmada would decide now; [`Trigger::Nothing`] if it would not. `None` if the pipeline did
-    /// not run.
+    /// Reason why Karmada would decide the binding now; [`Trigger::Nothing`] if there is no reason. `None` if
+    /// the pipeline did not run.
     pub(crate) trigger: Option<Trigger>,
-    /// Reason why the binding is not scheduled: of the group that was tried first, or the exceeded quota.
+    /// Reason why the binding is not scheduled: the failure of the group that was tried first, or an exceeded
+    /// quota.
     pub(crate) failure: Option<Failure>,
-    /// The quota that would be exceeded, if there is one.
+    /// The quota that the decision would exceed; `None` if it exceeds no quota.
     pub(crate) excess: Option<Excess>,
-    /// Replicas by cluster after the decision; `None` if the listed clusters stay.
+    /// The replicas of each cluster after the decision; `None` if the listed clusters stay.
     pub(crate) shares: Option<Shares>,
-    /// The index of the reported group.
+    /// The index of the group of clusters that the decision reports; `None` if the placement has no groups.
     pub(crate) group: Option<usize>,
-    /// The groups that were tried, in order.
+    /// The groups of clusters that were tried, in order.
     pub(crate) tried: Vec<GroupAttempt>,
     /// The clusters that were selected before replicas were divided, in the order of names.
     pub(crate) selected: Vec<Ix>,
-    /// The limit of each feasible cluster's room, aligned with the feasible clusters.
-    pub(crate) bounds: Vec<RoomLimit>,
+    /// The limits of the room of the feasible clusters, in the order of these clusters.
+    pub(crate) limits: Vec<RoomLimit>,
     /// Whether the caller chose the clusters.
     pub(crate) is_chosen: bool,
 }

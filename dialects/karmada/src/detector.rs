@@ -18,7 +18,7 @@ use berth_apimachinery::write::{Verb, Write};
 use berth_apimachinery::{Change, GroupResource, Key, Object};
 use berth_dialect_contract::{Context, Reconciler, Step};
 
-use self::stored_object::stripped;
+use self::stored_object::without_version;
 use crate::fleet::Fleet;
 use crate::fleet::policies::PolicyRecord;
 use crate::names::{
@@ -34,13 +34,13 @@ const NAME: &str = "karmada-detector";
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Detector;
 
-/// Karmada's fleet. `None` if the inventory is of another dialect, which does not occur.
+/// Karmada's fleet in `context`; `None` if the inventory is of another dialect, which does not occur.
 fn fleet<'a>(context: &Context<'a>) -> Option<&'a Fleet> {
     let any: &dyn Any = context.inventory;
     any.downcast_ref()
 }
 
-/// The key of the binding for the template at `key`; `None` if `key` is not of a kind of templates.
+/// The key of the binding for the template at `key`; `None` if objects of this kind are no templates.
 pub(crate) fn binding_of(key: &Key) -> Option<Key> {
     let kind = TemplateKind::of(key.resource)?;
     Some(kind.binding(&key.namespace, &key.name))
@@ -85,7 +85,7 @@ impl Reconciler for Detector {
     fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key> {
         let key = &change.key;
         match key.resource {
-            PROPAGATION_POLICIES | CLUSTER_PROPAGATION_POLICIES => of_policy(change, context),
+            PROPAGATION_POLICIES | CLUSTER_PROPAGATION_POLICIES => due_by_policy(change, context),
             BINDINGS | CLUSTER_BINDINGS => {
                 let template = change.new.as_ref().or(change.old.as_ref()).and_then(template_of);
                 // A template that cannot be read is not due, even if it exists.
@@ -109,7 +109,7 @@ impl Reconciler for Detector {
             objects.map(|object| key_of(kind.resource, object))
         });
         templates
-            .filter(|key| !waits(key, context) && has_work(key, context))
+            .filter(|key| !waits_for_change(key, context) && has_work(key, context))
             .collect()
     }
 
@@ -126,7 +126,7 @@ fn key_of(resource: GroupResource, object: &Object) -> Key {
     Key::new(resource, meta.namespace(), meta.name())
 }
 
-/// The key of a binding's template, if the kind of the template is known.
+/// The key of the template of `binding`; `None` if the kind of the template is unknown.
 fn template_of(binding: &std::sync::Arc<Object>) -> Option<Key> {
     let resource = &binding.value()["spec"]["resource"];
     let text = |field: &str| resource[field].as_str().unwrap_or_default();
@@ -134,22 +134,23 @@ fn template_of(binding: &std::sync::Arc<Object>) -> Option<Key> {
     Some(Key::new(kind.resource, text("namespace"), text("name")))
 }
 
+/// Whether the template or binding at `key` needs any write.
 fn has_work(key: &Key, context: &Context<'_>) -> bool {
     !writes(key, context).is_empty()
 }
 
-/// Whether the template at `key` waits for its next change: its claiming policy is lazy, and it has a
-/// binding.
-fn waits(key: &Key, context: &Context<'_>) -> bool {
+/// Whether the template at `key` is not due before it changes: the policy that claims the template is lazy,
+/// and the template has a binding.
+fn waits_for_change(key: &Key, context: &Context<'_>) -> bool {
     let parts = fleet(context).zip(context.objects.get(key));
     let policy = parts.and_then(|(fleet, object)| fleet.policies.get(&claim::claimed_by(object)?));
     policy.is_some_and(|policy| policy.is_lazy())
         && binding_of(key).is_some_and(|binding| context.objects.get(&binding).is_some())
 }
 
-/// Keys that a change of a policy makes due: the templates that the policy claims, selects or selected, and
-/// the claimed bindings whose templates cannot be read. A lazy policy makes no key due.
-fn of_policy(change: &Change, context: &Context<'_>) -> Vec<Key> {
+/// Keys that a change of a policy makes due: the templates that the policy claims, selects or selected
+/// before, and the claimed bindings whose templates cannot be read. A lazy policy makes no key due.
+fn due_by_policy(change: &Change, context: &Context<'_>) -> Vec<Key> {
     let read =
         |object: &Option<std::sync::Arc<Object>>| PolicyRecord::read(&change.key, object.as_ref()?).ok();
     let (old, new) = (read(&change.old), read(&change.new));
@@ -186,15 +187,22 @@ fn writes(key: &Key, context: &Context<'_>) -> Vec<Write> {
         return Vec::new();
     };
     match TemplateKind::of(key.resource) {
-        Some(kind) => of_template(fleet, kind, key, context),
-        None => of_binding(fleet, key, context),
+        Some(kind) => template_writes(fleet, kind, key, context),
+        None => binding_writes(fleet, key, context),
     }
 }
 
-fn of_template(fleet: &Fleet, kind: &'static TemplateKind, key: &Key, context: &Context<'_>) -> Vec<Write> {
+/// The writes that claim the template at `key` for its policy, and create or update its binding. A template
+/// that is gone loses its binding, and a template without a policy loses its claim.
+fn template_writes(
+    fleet: &Fleet,
+    kind: &'static TemplateKind,
+    key: &Key,
+    context: &Context<'_>,
+) -> Vec<Write> {
     let binding_key = kind.binding(&key.namespace, &key.name);
     let Some(template) = context.objects.get(key) else {
-        // If a garbage collector runs, it would also delete the binding.
+        // A garbage collector would also delete the binding, but one may not run.
         let binding = context.objects.get(&binding_key);
         let claimed_binding = binding.filter(|binding| claim::claimed_by(binding).is_some());
         return claimed_binding
@@ -216,15 +224,19 @@ fn of_template(fleet: &Fleet, kind: &'static TemplateKind, key: &Key, context: &
     if !overrides_exist(policy, context) {
         return Vec::new();
     }
-    let claim = update(key, template, claim::with_claim(&stripped(template), policy));
+    let claim = update(
+        key,
+        template,
+        claim::with_claim(&without_version(template), policy),
+    );
     let binding = match stored {
         Some(stored) => {
-            let new = binding::of_template(&stripped(stored), kind, template, policy);
+            let new = binding::for_template(&without_version(stored), kind, template, policy);
             update(&binding_key, stored, new)
         }
         None => Some(Write {
             verb: Verb::Create,
-            object: binding::of_template(&binding::empty(&binding_key), kind, template, policy),
+            object: binding::for_template(&binding::empty(&binding_key), kind, template, policy),
             key: binding_key,
             subresource: "",
             base: None,
@@ -234,7 +246,7 @@ fn of_template(fleet: &Fleet, kind: &'static TemplateKind, key: &Key, context: &
 }
 
 /// The writes that adapt the binding at `key` to its policy, if its template cannot be read.
-fn of_binding(fleet: &Fleet, key: &Key, context: &Context<'_>) -> Vec<Write> {
+fn binding_writes(fleet: &Fleet, key: &Key, context: &Context<'_>) -> Vec<Write> {
     let Some(stored) = context.objects.get(key) else {
         return Vec::new();
     };
@@ -243,7 +255,7 @@ fn of_binding(fleet: &Fleet, key: &Key, context: &Context<'_>) -> Vec<Write> {
     };
     let policy = fleet.policies.get(&claimed);
     let new = match policy.filter(|policy| policy.may_select(&stored.value()["spec"]["resource"])) {
-        Some(policy) => Some(binding::of_policy(&stripped(stored), policy)),
+        Some(policy) => Some(binding::with_policy(&without_version(stored), policy)),
         None => claim::without_claim(stored),
     };
     new.and_then(|new| update(key, stored, new)).into_iter().collect()
@@ -262,9 +274,9 @@ fn overrides_exist(policy: &PolicyRecord, context: &Context<'_>) -> bool {
     })
 }
 
-/// The update of `object`, which is at `key`, to `new`; `None` if they are equal.
+/// The update of `object`, which is at `key`, to `new`; `None` if nothing changes.
 fn update(key: &Key, object: &Object, new: serde_json::Value) -> Option<Write> {
-    (stripped(object) != new).then(|| Write {
+    (without_version(object) != new).then(|| Write {
         verb: Verb::Update,
         key: key.clone(),
         subresource: "",
@@ -278,7 +290,7 @@ fn deletion(key: &Key, object: &Object) -> Write {
         verb: Verb::Delete,
         key: key.clone(),
         subresource: "",
-        object: stripped(object),
+        object: without_version(object),
         base: Some(object.revision()),
     }
 }

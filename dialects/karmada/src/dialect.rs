@@ -24,8 +24,8 @@ use crate::{config, detector, kind};
 #[derive(Debug, Default)]
 pub(crate) struct Karmada;
 
-/// User names of the controller manager, which evicts and fails over, and of the descheduler. Karmada's own
-/// components share one user by default.
+/// The users of Karmada's own programs that remove clusters from bindings: the controller manager, which
+/// evicts and fails over, and the descheduler. By default, they share the user `system:admin`.
 const USERS: &[&str] = &[
     "system:admin",
     "system:karmada:controller-manager",
@@ -44,10 +44,11 @@ const SCHEDULER: OwnScheduler = OwnScheduler {
     start: &[
         "kubectl -n karmada-system scale deployment karmada-scheduler --replicas=1 # with as many as it had",
     ],
-    leaves_out: Some(
-        "policies whose schedulerName is another, which the SchedulerConfiguration names: it cannot be changed later",
+    exclusion: Some(
+        "give the policies another schedulerName when they are created, and set it as schedulerName in the \
+         SchedulerConfiguration; the schedulerName of a policy cannot be changed later",
     ),
-    is_part_of: None,
+    stop_consequence: None,
 };
 
 const DEMANDS: &[DemandKind] = &[
@@ -98,12 +99,14 @@ impl Dialect for Karmada {
     fn reach(&self, resource: GroupResource) -> Reach {
         match resource {
             CLUSTERS => Reach::everywhere("no cluster can be chosen"),
-            // Workloads of one group are in one namespace.
+            // All workloads of an affinity group are in one namespace.
             BINDINGS => Reach::within("there is nothing to place"),
             CLUSTER_BINDINGS => Reach::everywhere("there is nothing to place"),
-            PROPAGATION_POLICIES => Reach::within("no change of a policy can be planned"),
+            PROPAGATION_POLICIES => Reach::within("no change of a PropagationPolicy can be planned"),
             QUOTAS => Reach::within("no quota limits decisions"),
-            CLUSTER_PROPAGATION_POLICIES => Reach::everywhere("no change of such a policy can be planned"),
+            CLUSTER_PROPAGATION_POLICIES => {
+                Reach::everywhere("no change of a ClusterPropagationPolicy can be planned")
+            }
             _ => Reach::default(),
         }
     }
@@ -125,7 +128,7 @@ impl Dialect for Karmada {
     }
 
     fn admission(&self) -> Vec<Arc<dyn Plugin>> {
-        rules(&SystemUsers::new(USERS.iter().copied()))
+        plugins(&SystemUsers::new(USERS.iter().copied()))
     }
 
     fn configuration(&self) -> &dyn Configuration {
@@ -173,8 +176,8 @@ impl Controllers for Karmada {
     }
 }
 
-/// The admission rules; `users` are the users of Karmada's own programs.
-fn rules(users: &SystemUsers) -> Vec<Arc<dyn Plugin>> {
+/// The admission plugins. `users` are the users of Karmada's own programs.
+fn plugins(users: &SystemUsers) -> Vec<Arc<dyn Plugin>> {
     vec![
         Arc::new(DecisionGuard::new(users.clone())),
         Arc::new(DeletionProtection),
@@ -183,7 +186,7 @@ fn rules(users: &SystemUsers) -> Vec<Arc<dyn Plugin>> {
 
 impl Configuration for Karmada {
     fn admission_under(&self, _: Option<&Value>, users: &SystemUsers) -> Option<Vec<Arc<dyn Plugin>>> {
-        Some(rules(users))
+        Some(plugins(users))
     }
 
     fn schema(&self) -> &'static Schema {

@@ -1,4 +1,4 @@
-//! Dividing replicas among the selected clusters (docs/systems/karmada.md, "Dividing").
+//! Division of replicas among the selected clusters (docs/systems/karmada.md, "Dividing").
 
 pub(crate) mod seats;
 
@@ -13,83 +13,84 @@ use crate::failure::Failure;
 use crate::standing::{self, RankedCluster};
 use crate::strategy::Strategy;
 
-/// The replicas to be divided, and the strategy.
+/// A number of replicas to divide, and the strategy by which they are divided.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ReplicaDemand<'a> {
+pub(crate) struct Division<'a> {
     /// The strategy of the division.
     pub(crate) strategy: &'a Strategy,
-    /// Number of replicas.
+    /// Number of replicas to divide.
     pub(crate) replicas: i64,
     /// The listed clusters that exist, in order, with their replicas.
     pub(crate) held: &'a [(Ix, i64)],
-    /// Whether the decision is from scratch.
-    pub(crate) is_fresh: bool,
+    /// Whether the present replicas may move, since a decision from scratch was requested.
+    pub(crate) is_from_scratch: bool,
     /// Whether a tie is won by the cluster with the later name.
     pub(crate) is_descending: bool,
 }
 
-/// Replicas by cluster. [`divide`] omits clusters without replicas.
+/// The replicas of each cluster. [`divide`] omits clusters without replicas.
 pub(crate) type Shares = BTreeMap<Ix, i64>;
 
-/// Divides the replicas among the `selected` clusters of `columns`, in their order. With `tiers`, replicas
-/// without room in one tier go to the next.
+/// Divides the replicas among the `selected` clusters of `columns`, in their order. With `tiers`, the
+/// replicas for which one tier has no room go to the next tier.
 ///
 /// # Errors
 /// If there is not enough room, or the strategy is unknown.
 pub(crate) fn divide(
-    demand: &ReplicaDemand<'_>,
+    division: &Division<'_>,
     selected: &[RankedCluster],
     columns: &Columns,
     tiers: bool,
 ) -> Result<Shares, Failure> {
     if !tiers {
-        return within(demand, selected, columns);
+        return divide_tier(division, selected, columns);
     }
     let mut by_tier: BTreeMap<u32, Vec<RankedCluster>> = BTreeMap::new();
     for cluster in selected {
         by_tier.entry(cluster.tier).or_default().push(*cluster);
     }
     let mut shares = Shares::new();
-    let mut remaining = demand.replicas;
+    let mut remaining = division.replicas;
     for clusters in by_tier.values() {
-        let part = ReplicaDemand {
+        let part = Division {
             replicas: remaining.min(standing::available(clusters)),
-            ..*demand
+            ..*division
         };
-        shares.append(&mut within(&part, clusters, columns)?);
+        shares.append(&mut divide_tier(&part, clusters, columns)?);
         remaining -= part.replicas;
         if remaining <= 0 {
             return Ok(shares);
         }
     }
     Err(Failure::NotEnoughRoom {
-        wanted: demand.replicas,
-        available: demand.replicas - remaining,
+        wanted: division.replicas,
+        available: division.replicas - remaining,
     })
 }
 
-fn within(
-    demand: &ReplicaDemand<'_>,
+/// Divides the replicas among the `selected` clusters without regard to tiers.
+fn divide_tier(
+    division: &Division<'_>,
     selected: &[RankedCluster],
     columns: &Columns,
 ) -> Result<Shares, Failure> {
-    let mut shares: Shares = match demand.strategy {
+    let mut shares: Shares = match division.strategy {
         Strategy::Duplicated => selected
             .iter()
-            .map(|cluster| (cluster.candidate, demand.replicas))
+            .map(|cluster| (cluster.candidate, division.replicas))
             .collect(),
-        Strategy::Static(rules) => by_rules(demand, selected, rules, columns),
-        Strategy::Dynamic | Strategy::Aggregated => by_room(demand, selected)?,
+        Strategy::Static(rules) => by_rules(division, selected, rules, columns),
+        Strategy::Dynamic | Strategy::Aggregated => by_room(division, selected)?,
         Strategy::Unknown => return Err(Failure::UnsupportedStrategy),
     };
     shares.retain(|_, share| *share > 0);
     Ok(shares)
 }
 
-/// Divides by static weights, independent of room and of present replicas. The weight of a cluster is the
-/// largest among the matching rules. If no cluster has a weight, all have equal weights.
+/// Divides by static weights, regardless of room and of present replicas. The weight of a cluster is the
+/// largest weight of the rules that match the cluster. If no rule matches any cluster, all weights are equal.
 fn by_rules(
-    demand: &ReplicaDemand<'_>,
+    division: &Division<'_>,
     selected: &[RankedCluster],
     rules: &[(Affinity, i64)],
     columns: &Columns,
@@ -112,47 +113,50 @@ fn by_rules(
     if weights.is_empty() {
         weights = selected.iter().map(|cluster| (cluster.candidate, 1)).collect();
     }
-    divide_by_weights(demand.replicas, &weights, demand.is_descending)
+    divide_by_weights(division.replicas, &weights, division.is_descending)
 }
 
-/// Divides `amount` among candidates with their weights, and omits candidates without a replica.
+/// Divides `amount` replicas among candidates in proportion to `weights`. Omits candidates that get no
+/// replica.
 fn divide_by_weights(amount: i64, weights: &[(Ix, i64)], is_descending: bool) -> Shares {
     let seats = seats::seats(amount, weights, is_descending);
     let all = weights.iter().map(|(candidate, _)| *candidate).zip(seats);
     all.filter(|(_, seats)| *seats > 0).collect()
 }
 
-/// Divides by room: additional replicas go where there is room, excess replicas are removed in proportion,
-/// and an unchanged number stays. A decision from scratch divides all replicas by the room of each cluster,
-/// including the replicas that are there now.
-fn by_room(demand: &ReplicaDemand<'_>, selected: &[RankedCluster]) -> Result<Shares, Failure> {
-    let held: BTreeMap<Ix, i64> = demand.held.iter().copied().collect();
+/// Divides by room. Additional replicas go to the clusters with room, surplus replicas are removed in
+/// proportion to the present replicas, and an unchanged number of replicas stays. A decision from scratch
+/// divides all replicas by the room of the clusters, in which the present replicas count as room.
+fn by_room(division: &Division<'_>, selected: &[RankedCluster]) -> Result<Shares, Failure> {
+    let held: BTreeMap<Ix, i64> = division.held.iter().copied().collect();
     let present: BTreeSet<Ix> = selected
         .iter()
         .map(|cluster| cluster.candidate)
         .filter(|candidate| held.contains_key(candidate))
         .collect();
-    let current = demand.held.iter().copied();
+    let current = division.held.iter().copied();
     let current: Vec<(Ix, i64)> = current
         .filter(|(candidate, _)| present.contains(candidate))
         .collect();
     let present_replicas: i64 = current.iter().map(|(_, replicas)| replicas).sum();
     let current_shares: Shares = current.iter().copied().collect();
     let room = selected.iter().map(|cluster| (cluster.candidate, cluster.room));
-    if demand.is_fresh {
+    if division.is_from_scratch {
         let weights = room.map(|(candidate, room)| {
             let present_replicas = current_shares.get(&candidate).copied().unwrap_or(0);
             (candidate, room.saturating_add(present_replicas))
         });
-        return dispense(demand, demand.replicas, weights.collect(), &Shares::new());
+        return divide_within_room(division, division.replicas, weights.collect(), &Shares::new());
     }
-    match present_replicas.cmp(&demand.replicas) {
+    match present_replicas.cmp(&division.replicas) {
         std::cmp::Ordering::Equal => Ok(current_shares),
-        std::cmp::Ordering::Greater => dispense(demand, demand.replicas, current, &Shares::new()),
+        std::cmp::Ordering::Greater => {
+            divide_within_room(division, division.replicas, current, &Shares::new())
+        }
         std::cmp::Ordering::Less => {
-            let mut shares = dispense(
-                demand,
-                demand.replicas - present_replicas,
+            let mut shares = divide_within_room(
+                division,
+                division.replicas - present_replicas,
                 room.collect(),
                 &current_shares,
             )?;
@@ -164,11 +168,14 @@ fn by_room(demand: &ReplicaDemand<'_>, selected: &[RankedCluster]) -> Result<Sha
     }
 }
 
-/// Divides `amount` by `weights`. For Aggregated, only the first candidates with enough room together are
-/// used: candidates with replicas in `kept` come first, then candidates with larger weights, then candidates
-/// that are earlier in `weights`.
-fn dispense(
-    demand: &ReplicaDemand<'_>,
+/// Divides `amount` replicas by `weights`, each of which is the room of a candidate or its present replicas.
+/// For Aggregated, only as many candidates are used as have enough room together: first candidates with
+/// replicas in `kept`, then candidates with larger weights, then candidates that are earlier in `weights`.
+///
+/// # Errors
+/// The weights together are less than `amount`.
+fn divide_within_room(
+    division: &Division<'_>,
     amount: i64,
     mut weights: Vec<(Ix, i64)>,
     kept: &Shares,
@@ -184,7 +191,7 @@ fn dispense(
             available,
         });
     }
-    if matches!(demand.strategy, Strategy::Aggregated) {
+    if matches!(division.strategy, Strategy::Aggregated) {
         let has_replicas = |candidate: &Ix| kept.get(candidate).is_some_and(|replicas| *replicas > 0);
         weights.sort_by_key(|(candidate, _)| !has_replicas(candidate));
         let mut sum = 0_i64;
@@ -194,5 +201,5 @@ fn dispense(
         });
         weights.truncate(enough.map_or(weights.len(), |last| last + 1));
     }
-    Ok(divide_by_weights(amount, &weights, demand.is_descending))
+    Ok(divide_by_weights(amount, &weights, division.is_descending))
 }

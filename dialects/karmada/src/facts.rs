@@ -1,4 +1,4 @@
-//! Facts that a Cluster reports. `spec.apiEndpoint` is not among them: Karmada reaches clusters with its own
+//! Facts that a Cluster reports. `spec.apiEndpoint` is not a fact: Karmada reaches clusters with its own
 //! credentials or through its `clusters/proxy`, and publishes no ClusterProfiles that would name an access
 //! provider.
 

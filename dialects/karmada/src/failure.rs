@@ -1,9 +1,10 @@
-//! Reasons why a binding is not scheduled. The reasons are about the decision, not about a single cluster.
+//! Reasons why a binding is not scheduled. Each reason is about the whole decision; the filters have the
+//! reasons about single clusters.
 
 /// Reason why a binding is not scheduled, or not on one group of clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// Every cluster is refused, or there are none.
+    /// Every cluster is refused, or there are no clusters.
     NoClusterFit,
     /// The selected clusters have too little room.
     NotEnoughRoom {
@@ -12,39 +13,41 @@ pub(crate) enum Failure {
         /// Number of replicas for which there is room.
         available: i64,
     },
-    /// Fewer clusters fit than the constraint requires.
+    /// Fewer clusters fit than `minGroups` of the spread constraint by cluster requires.
     TooFewClusters {
         /// Number of clusters that fit.
         feasible: usize,
         /// Number of required clusters.
         wanted: i64,
     },
-    /// No choice of this many clusters has enough room.
+    /// No choice of as many clusters as `maxGroups` allows has enough room.
     NoRoomWithin {
-        /// Number of clusters that may be chosen.
+        /// Number of clusters in a choice.
         clusters: usize,
         /// Number of requested replicas.
         wanted: i64,
         /// Room of the best choice, in replicas.
         available: i64,
     },
-    /// The constraint has no maxGroups, which counts as zero.
+    /// The spread constraint by cluster has no `maxGroups`, which counts as zero.
     NoMaxGroups,
-    /// The clusters that fit are in fewer regions than the constraint requires.
+    /// The clusters that fit are in fewer regions than `minGroups` of the spread constraint by region
+    /// requires.
     TooFewRegions {
         /// Number of regions with a cluster that fits.
         feasible: usize,
         /// Number of required regions.
         wanted: i64,
     },
-    /// No choice of regions has enough clusters.
+    /// No choice of regions has as many clusters as the spread constraint by cluster requires.
     NoRegions {
         /// Number of required clusters.
         wanted: i64,
     },
     /// The regions have more combinations than a decision tries.
     TooManyRegions,
-    /// The constraints are by zone or provider alone, or by a label, and select no clusters.
+    /// No spread constraint is by cluster or region. Constraints by zone, provider or label select no
+    /// clusters.
     UnsupportedSpread,
     /// The strategy of the division is unknown.
     UnsupportedStrategy,
@@ -53,8 +56,8 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// The reason of the condition that Karmada writes.
-    pub(crate) const fn condition(self) -> &'static str {
+    /// The reason of the condition Scheduled, as Karmada writes it.
+    pub(crate) const fn condition_reason(self) -> &'static str {
         match self {
             Self::NoClusterFit => "NoClusterFit",
             Self::NotEnoughRoom { .. } => "Unschedulable",
@@ -63,7 +66,7 @@ impl Failure {
         }
     }
 
-    /// The token (docs/reference.md, "Reason tokens").
+    /// The reason token of the failure (docs/reference.md, "Reason tokens").
     pub(crate) const fn token(self) -> &'static str {
         match self {
             Self::NoClusterFit => "NoClusterFit",

@@ -4,61 +4,67 @@
 use berth_dialect_columns::Bits;
 use berth_scheduling::{Filter, Ix, Reason, Refusals, Verdict};
 
-use crate::affinity::Miss;
+use crate::affinity::Mismatch;
 use crate::cluster::{Apis, PROVIDER, REGION, ZONE};
 use crate::code::{Code, Plugin};
 use crate::kind::cluster::Taint;
 use crate::kind::placement::Toleration;
-use crate::question::{Question, Try};
+use crate::question::{GroupQuestion, Question};
 
-/// The taint effects that keep templates away.
-const EFFECTS: [&str; 2] = ["NoSchedule", "NoExecute"];
+/// The taint effects that refuse templates.
+const REFUSING_EFFECTS: [&str; 2] = ["NoSchedule", "NoExecute"];
 
-/// Fields by which spread constraints may spread, each with the refusal of clusters without it.
+/// The fields by which spread constraints may spread, each with the code that refuses clusters without the
+/// field.
 const FIELDS: [(&str, Code); 3] = [
     (PROVIDER, Code::NoProvider),
     (REGION, Code::NoRegion),
     (ZONE, Code::NoZone),
 ];
 
-impl Filter<Try<'_>> for Plugin {
+impl Filter<GroupQuestion<'_>> for Plugin {
     fn plugin(&self) -> u16 {
         self.number()
     }
 
-    fn check(&self, attempt: &Try<'_>, candidate: Ix) -> Verdict {
-        let question = attempt.question;
+    fn check(&self, group_question: &GroupQuestion<'_>, candidate: Ix) -> Verdict {
+        let question = group_question.question;
         let cluster = question.cluster(candidate);
         let is_listed = question.is_listed(candidate);
         let refusal = match self {
-            Self::ClusterDeletion => return Code::Deleting.unless(!cluster.is_leaving()),
+            Self::ClusterDeletion => return Code::Deleting.unless(!cluster.is_deleting()),
             Self::ApiEnablement => api(question, &cluster.apis).filter(|_| !is_listed),
             Self::TaintToleration => taint(question, &cluster.taints).filter(|_| !is_listed),
-            Self::ClusterAffinity => attempt.miss(candidate).map(affinity),
+            Self::ClusterAffinity => group_question.mismatch(candidate).map(mismatch_reason),
             Self::SpreadConstraint => constraint_fields(question)
                 .find(|(field, _)| !cluster.fields.contains_key(field))
                 .map(|(_, code)| code.with(0)),
             Self::ClusterEviction => return Code::Evicting.unless(!question.is_evicting(candidate)),
-            Self::WorkloadAffinity => together(question, candidate),
-            Self::WorkloadAntiAffinity => apart(question, candidate),
+            Self::WorkloadAffinity => workload_affinity(question, candidate),
+            Self::WorkloadAntiAffinity => workload_anti_affinity(question, candidate),
         };
         refusal.map_or(Verdict::Pass, Verdict::Reject)
     }
 
-    fn refuse(&self, attempt: &Try<'_>, count: Ix) -> Refusals<'_> {
-        let question = attempt.question;
+    fn refuse(&self, group_question: &GroupQuestion<'_>, count: Ix) -> Refusals<'_> {
+        let question = group_question.question;
         let columns = question.columns;
         let refused: Vec<(Ix, Reason)> = match self {
-            Self::ClusterDeletion => all(&columns.leaving, Code::Deleting),
-            Self::ApiEnablement => without_listed(question, columns.apis.each(|apis| api(question, apis))),
-            Self::TaintToleration => {
-                without_listed(question, columns.taints.each(|taints| taint(question, taints)))
-            }
+            Self::ClusterDeletion => refuse_all(&columns.deleting, Code::Deleting),
+            Self::ApiEnablement => without_listed(
+                question,
+                columns.apis.judge_candidates(|apis| api(question, apis)),
+            ),
+            Self::TaintToleration => without_listed(
+                question,
+                columns.taints.judge_candidates(|taints| taint(question, taints)),
+            ),
             Self::ClusterAffinity => {
-                let parts = attempt.parts().into_iter();
-                let parts: Vec<(Bits, Reason)> =
-                    parts.map(|(miss, passing)| (passing, affinity(miss))).collect();
-                first(&attempt.matching(), &parts, count)
+                let parts = group_question.parts().into_iter();
+                let parts: Vec<(Bits, Reason)> = parts
+                    .map(|(mismatch, passing)| (passing, mismatch_reason(mismatch)))
+                    .collect();
+                refuse_by_first_part(&group_question.matching(), &parts, count)
             }
             Self::SpreadConstraint => {
                 let parts = constraint_fields(question);
@@ -67,35 +73,39 @@ impl Filter<Try<'_>> for Plugin {
                     .collect();
                 let mut passing = Bits::all(count);
                 parts.iter().for_each(|(part, _)| passing.intersect(part));
-                first(&passing, &parts, count)
+                refuse_by_first_part(&passing, &parts, count)
             }
-            Self::ClusterEviction => all(&columns.named(question.evicting.iter().copied()), Code::Evicting),
-            Self::WorkloadAffinity if question.around.together.is_empty() => Vec::new(),
-            Self::WorkloadAffinity => each(count, |candidate| together(question, candidate)),
-            Self::WorkloadAntiAffinity if question.around.apart.is_empty() => Vec::new(),
-            Self::WorkloadAntiAffinity => each(count, |candidate| apart(question, candidate)),
+            Self::ClusterEviction => {
+                refuse_all(&columns.named(question.evicting.iter().copied()), Code::Evicting)
+            }
+            Self::WorkloadAffinity if question.neighbors.affinity_peers.is_empty() => Vec::new(),
+            Self::WorkloadAffinity => refuse_each(count, |candidate| workload_affinity(question, candidate)),
+            Self::WorkloadAntiAffinity if question.neighbors.anti_affinity_peers.is_empty() => Vec::new(),
+            Self::WorkloadAntiAffinity => {
+                refuse_each(count, |candidate| workload_anti_affinity(question, candidate))
+            }
         };
-        Refusals::These(refused)
+        Refusals::List(refused)
     }
 }
 
 /// Refuses all of `clusters` with `code`.
-fn all(clusters: &Bits, code: Code) -> Vec<(Ix, Reason)> {
+fn refuse_all(clusters: &Bits, code: Code) -> Vec<(Ix, Reason)> {
     clusters
         .iter()
         .map(|candidate| (candidate, code.with(0)))
         .collect()
 }
 
-/// The `refused` clusters, except clusters that have the template already.
+/// The `refused` clusters, except clusters that the binding lists already.
 fn without_listed(question: &Question<'_>, mut refused: Vec<(Ix, Reason)>) -> Vec<(Ix, Reason)> {
     refused.retain(|(candidate, _)| !question.is_listed(*candidate));
     refused
 }
 
-/// Refuses every candidate among `count` that is not `passing`, for the reason of the first part that it
-/// does not pass.
-fn first(passing: &Bits, parts: &[(Bits, Reason)], count: Ix) -> Vec<(Ix, Reason)> {
+/// Refuses every candidate below `count` that is not `passing`, with the reason of the first part that the
+/// candidate does not pass.
+fn refuse_by_first_part(passing: &Bits, parts: &[(Bits, Reason)], count: Ix) -> Vec<(Ix, Reason)> {
     let mut refused = Bits::all(count);
     refused.subtract(passing);
     let reason = |candidate| {
@@ -108,26 +118,26 @@ fn first(passing: &Bits, parts: &[(Bits, Reason)], count: Ix) -> Vec<(Ix, Reason
         .collect()
 }
 
-/// Refuses the candidates among `count` for which `judge` returns a reason.
-fn each(count: Ix, judge: impl Fn(Ix) -> Option<Reason>) -> Vec<(Ix, Reason)> {
+/// Refuses every candidate below `count` for which `judge` returns a reason.
+fn refuse_each(count: Ix, judge: impl Fn(Ix) -> Option<Reason>) -> Vec<(Ix, Reason)> {
     (0..count)
         .filter_map(|candidate| Some((candidate, judge(candidate)?)))
         .collect()
 }
 
-/// Reason why a cluster that serves `apis` cannot have the template.
+/// Reason why a cluster that serves `apis` cannot get the template; `None` if it can.
 fn api(question: &Question<'_>, apis: &Apis) -> Option<Reason> {
     let template = &question.record.spec.resource;
-    match apis.serve(&template.api_version, &template.kind) {
+    match apis.include(&template.api_version, &template.kind) {
         true => None,
         false if apis.is_empty() => Some(Code::NoApis.with(0)),
         false => Some(Code::NotServed.with(0)),
     }
 }
 
-/// The refusal for the first of `taints` that the placement does not tolerate.
+/// The refusal for the first of `taints` that the placement does not tolerate; `None` if all are tolerated.
 fn taint(question: &Question<'_>, taints: &[Taint]) -> Option<Reason> {
-    let tolerations = &question.policy.raw.cluster_tolerations;
+    let tolerations = &question.placement.raw.cluster_tolerations;
     let (place, _) = untolerated(taints, tolerations).next()?;
     Some(Code::Untolerated.with(u32::try_from(place).unwrap_or(u32::MAX)))
 }
@@ -138,7 +148,7 @@ pub(crate) fn untolerated<'a>(
     tolerations: &'a [Toleration],
 ) -> impl Iterator<Item = (usize, &'a Taint)> {
     let all = taints.iter().enumerate();
-    all.filter(|(_, taint)| EFFECTS.contains(&taint.effect.as_str()))
+    all.filter(|(_, taint)| REFUSING_EFFECTS.contains(&taint.effect.as_str()))
         .filter(move |(_, taint)| !tolerations.iter().any(|toleration| tolerates(toleration, taint)))
 }
 
@@ -154,37 +164,41 @@ fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
     matches_effect && matches_key && matches_value
 }
 
-fn affinity(miss: Miss) -> Reason {
-    match miss {
-        Miss::Excluded => Code::Excluded.with(0),
-        Miss::Labels => Code::Labels.with(0),
-        Miss::Field(index) => Code::Field.with(index),
-        Miss::Names => Code::Names.with(0),
+fn mismatch_reason(mismatch: Mismatch) -> Reason {
+    match mismatch {
+        Mismatch::Excluded => Code::Excluded.with(0),
+        Mismatch::Labels => Code::Labels.with(0),
+        Mismatch::Field(index) => Code::Field.with(index),
+        Mismatch::Names => Code::Names.with(0),
     }
 }
 
-/// The fields by which the placement spreads, each with the refusal of clusters without it.
+/// The fields by which the placement spreads, each with the code that refuses clusters without the field.
 fn constraint_fields(question: &Question<'_>) -> impl Iterator<Item = (&'static str, Code)> {
-    let constraints = &question.policy.raw.spread_constraints;
+    let constraints = &question.placement.raw.spread_constraints;
     FIELDS.into_iter().filter(|(field, _)| {
         let mut all = constraints.iter();
         all.any(|constraint| constraint.spread_by_field == *field)
     })
 }
 
-fn together(question: &Question<'_>, candidate: Ix) -> Option<Reason> {
+/// The refusal of a cluster on which a placed workload of the affinity group is missing. A cluster that the
+/// binding lists already passes.
+fn workload_affinity(question: &Question<'_>, candidate: Ix) -> Option<Reason> {
     let name = &question.cluster(candidate).name;
-    let placed = question.around.together.iter();
+    let placed = question.neighbors.affinity_peers.iter();
     let mut placed = placed.filter(|clusters| !clusters.is_empty());
     let passes = placed.all(|clusters| clusters.contains(name)) || question.is_listed(candidate);
-    (!passes).then(|| Code::Apart.with(0))
+    (!passes).then(|| Code::GroupElsewhere.with(0))
 }
 
-fn apart(question: &Question<'_>, candidate: Ix) -> Option<Reason> {
+/// The refusal of a cluster with a workload of the anti-affinity group. A cluster that the binding lists
+/// already passes.
+fn workload_anti_affinity(question: &Question<'_>, candidate: Ix) -> Option<Reason> {
     let name = &question.cluster(candidate).name;
-    let mut placed = question.around.apart.iter();
+    let mut placed = question.neighbors.anti_affinity_peers.iter();
     let passes = !placed.any(|clusters| clusters.contains(name)) || question.is_listed(candidate);
-    (!passes).then(|| Code::Together.with(0))
+    (!passes).then(|| Code::GroupHere.with(0))
 }
 
 #[cfg(test)]

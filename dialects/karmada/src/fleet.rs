@@ -1,5 +1,5 @@
-//! All objects of a control plane that the dialect knows. Records are stored in persistent maps and shared
-//! between snapshots.
+//! All objects of a control plane that decisions read. The parsed objects are stored in persistent maps,
+//! which snapshots share.
 
 mod due;
 pub(crate) mod fold;
@@ -19,27 +19,33 @@ use crate::columns::Columns;
 use crate::config::Settings;
 use crate::fleet::policies::Policies;
 use crate::names::{BINDINGS, CLUSTERS, DIALECT, QUOTAS};
-use crate::question::{Around, Peers};
+use crate::question::{Neighbors, Peers};
 use crate::quota::{self, Excess, Quota, Usage};
 use crate::recent_loads::RecentLoads;
 use crate::record::Record;
 
-/// All objects of a control plane that the dialect knows.
+/// All objects of a control plane that decisions read.
 #[derive(Clone, Default)]
 pub(crate) struct Fleet {
+    /// The clusters, by name.
     pub(crate) clusters: imbl::OrdMap<Arc<str>, Arc<Cluster>>,
+    /// The bindings, by key.
     pub(crate) bindings: imbl::OrdMap<Key, Arc<Record>>,
-    /// The pairs of cluster and binding, one pair for every listed cluster of a binding.
-    pub(crate) on_cluster: imbl::OrdSet<(Arc<str>, Key)>,
+    /// The pairs of cluster and binding, one for every cluster that a binding lists.
+    pub(crate) bindings_by_cluster: imbl::OrdSet<(Arc<str>, Key)>,
+    /// The policies, for the detector.
     pub(crate) policies: Policies,
+    /// The quotas, by key.
     pub(crate) quotas: imbl::OrdMap<Key, Arc<Quota>>,
-    /// Amounts that the bindings of each namespace request.
+    /// The amounts that the bindings of each namespace request on their clusters.
     pub(crate) used: imbl::OrdMap<Arc<str>, Usage>,
-    /// Load that was recently placed on clusters; empty if the settings do not count it.
-    pub(crate) lately: RecentLoads,
+    /// The load that was recently placed on clusters; empty if the settings do not count recent load.
+    pub(crate) recent_loads: RecentLoads,
+    /// The settings in force.
     pub(crate) settings: Settings,
+    /// The objects that cannot be parsed, with the reasons.
     pub(crate) unusable: UnusableObjects,
-    /// The columns; empty if clusters were added or deleted since the last read.
+    /// The clusters as columns; empty if a cluster was added or deleted since the last read.
     columns: OnceLock<Arc<Columns>>,
 }
 
@@ -53,13 +59,13 @@ impl Fleet {
     /// The bindings that list the cluster `name`.
     pub(crate) fn bindings_on<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Key> {
         let first = (Arc::from(name), Key::new(crate::names::CLUSTER_BINDINGS, "", ""));
-        let entries = self.on_cluster.range(first..);
+        let entries = self.bindings_by_cluster.range(first..);
         entries
             .take_while(move |(cluster, _)| **cluster == *name)
             .map(|(_, key)| key)
     }
 
-    /// The quotas of a namespace; none if quotas are not enforced.
+    /// The quotas of `namespace`; empty if quotas are not enforced.
     fn quotas_of<'a>(&'a self, namespace: &'a str) -> impl Iterator<Item = (&'a Key, &'a Quota)> {
         let all = self.quotas.range(Key::new(QUOTAS, namespace, "")..);
         let of_namespace = all.take_while(move |(key, _)| *key.namespace == *namespace);
@@ -68,7 +74,7 @@ impl Fleet {
             .map(|(key, quota)| (key, &**quota))
     }
 
-    /// Fences of the quotas that limit the binding at `key`.
+    /// The fences of the quotas that limit the binding at `key`.
     pub(crate) fn quota_fences(&self, key: &Key) -> Vec<Arc<str>> {
         let quotas = self
             .quotas_of(&key.namespace)
@@ -76,21 +82,21 @@ impl Fleet {
         quotas.map(|(quota, _)| fence(DIALECT, quota)).collect()
     }
 
-    /// Fences of the room of `clusters`, if recently placed load is counted.
+    /// The fences of the room of `clusters`; empty if recent load is not counted.
     pub(crate) fn room_fences<'a>(&self, clusters: impl Iterator<Item = &'a str>) -> Vec<Arc<str>> {
         clusters
-            .filter(|_| self.settings.counts_lately)
+            .filter(|_| self.settings.counts_recent_loads)
             .map(|name| fence(DIALECT, &Key::new(CLUSTERS, "", name)))
             .collect()
     }
 
-    /// The quota that `replicas` of `record`, the binding at `key`, would exceed.
+    /// The quota that would be exceeded if `record`, the binding at `key`, had `replicas` on its clusters.
     pub(crate) fn excess(&self, key: &Key, record: &Record, replicas: i64) -> Option<Excess> {
         if key.resource != BINDINGS {
             return None;
         }
         let usage = |replicas| quota::usage(record.request.as_ref(), replicas);
-        let (before, after) = (usage(quota::listed(&record.spec)), usage(replicas));
+        let (before, after) = (usage(quota::listed_replicas(&record.spec)), usage(replicas));
         let none = Usage::new();
         let used = self.used.get(&key.namespace).unwrap_or(&none);
         let quotas = self.quotas_of(&key.namespace);
@@ -102,29 +108,30 @@ impl Fleet {
         )
     }
 
-    /// The other workloads that matter to `record`, the binding at `key`. The load of recently placed
-    /// workloads is the load at `now`, and is left out if `now` is `None`.
-    pub(crate) fn around(&self, key: &Key, record: &Record, now: Option<Timestamp>) -> Around {
-        let loads = now.map(|now| self.lately.at(now)).unwrap_or_default();
+    /// The other workloads that affect the decision on `record`, the binding at `key`. The load of recently
+    /// placed workloads counts as of `now`; if `now` is `None`, it does not count.
+    pub(crate) fn neighbors(&self, key: &Key, record: &Record, now: Option<Timestamp>) -> Neighbors {
+        let loads = now.map(|now| self.recent_loads.at(now)).unwrap_or_default();
         let request = record.request.as_ref();
-        Around {
+        Neighbors {
             taken: loads
                 .into_iter()
                 .map(|(cluster, load)| (cluster, load.replicas(request)))
                 .collect(),
-            together: self.peers(key, record, |record| {
+            affinity_peers: self.peers(key, record, |record| {
                 let groups = record.spec.workload_affinity_groups.as_ref();
                 groups.map_or("", |groups| groups.affinity_group.as_str())
             }),
-            apart: self.peers(key, record, |record| {
+            anti_affinity_peers: self.peers(key, record, |record| {
                 let groups = record.spec.workload_affinity_groups.as_ref();
                 groups.map_or("", |groups| groups.anti_affinity_group.as_str())
             }),
         }
     }
 
-    /// Places of other workloads in the namespace of `key` that are in the same group as `record`, where
-    /// `group` returns the name of the group. Empty if `record` is in no group, or workload affinity is off.
+    /// The clusters of the other workloads in the namespace of `key` that are in the group of `record`.
+    /// `group` returns the name of a workload's group. Empty if `record` is in no group, or workload affinity
+    /// is off.
     fn peers(&self, key: &Key, record: &Record, group: fn(&Record) -> &str) -> Peers {
         let name = group(record);
         if name.is_empty() || !self.settings.workload_affinity {

@@ -1,4 +1,4 @@
-//! Bindings that are not decided.
+//! Reasons why the scheduler ignores a binding.
 
 use crate::config::Settings;
 use crate::record::Record;
@@ -6,9 +6,9 @@ use crate::record::Record;
 /// Reason why a binding is not decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IgnoreReason {
-    /// The binding has no placement: its place follows from the places of other bindings.
+    /// The binding has no placement, since it is attached to other bindings and goes to their clusters.
     Attached,
-    /// Another scheduler decides the binding.
+    /// The binding is for another scheduler.
     OtherScheduler,
     /// A user has suspended the scheduling of the binding.
     Suspended,
@@ -20,7 +20,7 @@ impl IgnoreReason {
     /// Reason why `record` is not decided under `settings`; `None` if it is decided.
     pub(crate) fn of(record: &Record, settings: &Settings) -> Option<Self> {
         match () {
-            () if record.policy.is_none() => Some(Self::Attached),
+            () if record.placement.is_none() => Some(Self::Attached),
             () if record.scheduler() != settings.scheduler => Some(Self::OtherScheduler),
             () if record.is_suspended() => Some(Self::Suspended),
             () if !record.is_claimed() => Some(Self::Unclaimed),
@@ -28,7 +28,7 @@ impl IgnoreReason {
         }
     }
 
-    /// The token (docs/reference.md, "Reason tokens").
+    /// The reason token (docs/reference.md, "Reason tokens").
     pub(crate) const fn token(self) -> &'static str {
         match self {
             Self::Attached => "NoPlacement",

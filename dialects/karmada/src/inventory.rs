@@ -1,4 +1,4 @@
-//! The fleet as an [`Inventory`].
+//! The fleet of Karmada as an [`Inventory`].
 
 mod view;
 
@@ -10,7 +10,7 @@ use berth_apimachinery::{Change, Key, Object, Timestamp};
 use berth_dialect_contract::words::FINAL;
 use berth_dialect_contract::{
     Advisor, Amount, Ask, Backoff, ChoiceRefusal, Consequences, Control, Decision, DemandView, Edit,
-    Inventory, Note, Pace, Remedy, TargetView, Targets, Unusable, Words, Write,
+    Inventory, Note, Pace, Remedy, TargetView, Targets, UnusableObject, Words, Write,
 };
 use berth_scheduling::{Ix, Reason, Rejection};
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ impl Inventory for Fleet {
         fold::fold(self, change)
     }
 
-    fn unusable(&self) -> Vec<Unusable> {
+    fn unusable(&self) -> Vec<UnusableObject> {
         self.unusable.list()
     }
 
@@ -160,8 +160,8 @@ impl Words for Fleet {
 }
 
 impl Control for Fleet {
-    /// Returns the pace. A binding without room is retried after a time, since freed room makes no binding
-    /// due.
+    /// Returns the pace of decisions. A binding that is not scheduled is retried after 1 second, and then
+    /// after longer delays of up to 5 minutes, since room that becomes free makes no binding due.
     fn pace(&self) -> Pace {
         Pace {
             unplaced: Some(Backoff {
@@ -178,13 +178,14 @@ impl Control for Fleet {
 }
 
 impl Advisor for Fleet {
-    /// Proposes a taint, which refuses new templates. Karmada does not move placed templates for a taint, so
-    /// further edits remove the cluster from the bindings that list it.
+    /// Returns an edit that adds a taint to the cluster, so that the cluster gets no new templates. Since a
+    /// taint does not move placed templates in Karmada, further edits remove the cluster from the bindings
+    /// that list it.
     fn drain(&self, cluster_name: &str, _now: Timestamp) -> Option<Vec<Edit>> {
         let cluster = self.clusters.get(cluster_name)?.object.parse();
         let mut taints = cluster["spec"]["taints"].as_array().cloned().unwrap_or_default();
         taints.push(json!({"key": "cluster.karmada.io/unschedulable", "effect": "NoSchedule"}));
-        let cordon = Edit::Merge {
+        let taint = Edit::Merge {
             key: Key::new(CLUSTERS, "", cluster_name),
             patch: json!({"spec": {"taints": taints}}),
         };
@@ -197,7 +198,7 @@ impl Advisor for Fleet {
                 }
             }))
         });
-        Some(std::iter::once(cordon).chain(removals).collect())
+        Some(std::iter::once(taint).chain(removals).collect())
     }
 
     fn remedies(&self, decision: &Decision, candidate: Ix, refusal: Option<&Rejection>) -> Vec<Remedy> {

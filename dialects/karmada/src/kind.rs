@@ -1,6 +1,6 @@
 //! The kinds of Karmada. Clusters, bindings and policies have Rust types, from which their schemas are
 //! derived. The objects of other kinds are stored unchanged, so that all objects of a control plane can be
-//! read.
+//! stored.
 
 pub(crate) mod binding;
 pub(crate) mod cluster;
@@ -18,12 +18,12 @@ use berth_apimachinery::Kind;
 
 pub(crate) use served::WORK_VERSION;
 
-/// Every kind that decisions read, in the order of discovery.
+/// All kinds that decisions read, in the order of discovery.
 pub(crate) fn all() -> Vec<Arc<dyn Kind>> {
-    served::decided()
+    served::decision_kinds()
 }
 
-/// Every kind that decisions do not read.
+/// All kinds that decisions do not read, in the order of discovery.
 pub(crate) fn further() -> Vec<Arc<dyn Kind>> {
-    served::kept()
+    served::further_kinds()
 }

@@ -1,4 +1,4 @@
-//! Events about a binding, with Karmada's own reasons.
+//! The events of a decision, with Karmada's own reasons.
 
 use berth_dialect_contract::{Decision, Note, NoteType, Outcome};
 
@@ -6,7 +6,8 @@ use crate::detail::Detail;
 use crate::fleet::Fleet;
 use crate::words;
 
-/// Events about `decision`; `wrote` tells whether objects were written.
+/// The events of `decision`. A failure is always reported, and a success only if objects were written
+/// (`wrote`).
 pub(crate) fn notes(fleet: &Fleet, decision: &Decision, wrote: bool) -> Vec<Note> {
     let detail = decision.detail::<Detail>();
     if detail.is_none_or(|detail| detail.trigger.is_none()) {

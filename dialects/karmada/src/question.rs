@@ -1,4 +1,5 @@
-//! One question: the candidates, and the requirements of a binding, as a whole and in one group of clusters.
+//! The question that a decision answers: the candidates and the requirements of a binding, as a whole and in
+//! one group of clusters.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -6,72 +7,73 @@ use std::sync::Arc;
 use berth_dialect_columns::Bits;
 use berth_scheduling::Ix;
 
-use crate::affinity::{Affinity, Miss};
+use crate::affinity::{Affinity, Mismatch};
 use crate::cluster::Cluster;
 use crate::columns::Columns;
-use crate::policy::{Group, Policy};
+use crate::compiled_placement::{CompiledPlacement, Group};
 use crate::record::Record;
 
-/// Clusters of other workloads of the same group, one set for each workload.
+/// The clusters of the other workloads of a group, one set for each workload.
 pub(crate) type Peers = Vec<BTreeSet<Arc<str>>>;
 
-/// Other workloads that matter to a binding.
+/// Other workloads that affect the decision on a binding.
 #[derive(Debug, Default)]
-pub(crate) struct Around {
-    /// Clusters of the workloads in the binding's affinity group.
-    pub(crate) together: Peers,
-    /// Clusters of the workloads in the binding's anti-affinity group.
-    pub(crate) apart: Peers,
-    /// Room that recently placed workloads take, in replicas of this binding, by cluster.
+pub(crate) struct Neighbors {
+    /// The clusters of the other workloads in the affinity group of the binding.
+    pub(crate) affinity_peers: Peers,
+    /// The clusters of the other workloads in the anti-affinity group of the binding.
+    pub(crate) anti_affinity_peers: Peers,
+    /// The room that recently placed workloads take, in replicas of the binding, by the name of the cluster.
     pub(crate) taken: BTreeMap<Arc<str>, i64>,
 }
 
-/// The question of a whole binding, independent of the group that is tried.
+/// The question for a binding, regardless of the group of clusters that is tried.
 #[derive(Debug)]
 pub(crate) struct Question<'a> {
-    /// The candidates.
+    /// The clusters, which are the candidates.
     pub(crate) columns: &'a Columns,
-    /// The binding.
+    /// The binding to decide.
     pub(crate) record: &'a Record,
-    /// The binding's placement.
-    pub(crate) policy: &'a Policy,
+    /// The placement of the binding.
+    pub(crate) placement: &'a CompiledPlacement,
     /// The listed clusters that exist, in order, with their replicas.
     pub(crate) held: Vec<(Ix, i64)>,
     /// The replicas in `held`, by candidate.
     listed: BTreeMap<Ix, i64>,
-    /// Room that recently placed workloads take, in replicas of this binding, by candidate.
+    /// The room that recently placed workloads take, in replicas of the binding, by candidate.
     taken: BTreeMap<Ix, i64>,
     /// The names of clusters from which the template is being evicted.
     pub(crate) evicting: BTreeSet<&'a str>,
-    /// Other workloads that affect the binding.
-    pub(crate) around: &'a Around,
+    /// Other workloads that affect the decision.
+    pub(crate) neighbors: &'a Neighbors,
 }
 
 impl<'a> Question<'a> {
-    /// Creates the question of `record`, with `policy`, over the clusters of `columns`.
+    /// Creates the question for `record`, whose placement is `placement`, with the clusters of `columns` as
+    /// candidates.
     pub(crate) fn new(
         columns: &'a Columns,
         record: &'a Record,
-        policy: &'a Policy,
-        around: &'a Around,
+        placement: &'a CompiledPlacement,
+        neighbors: &'a Neighbors,
     ) -> Self {
         let targets = record.spec.clusters.iter();
         let held: Vec<(Ix, i64)> = targets
             .filter_map(|target| Some((columns.find(&target.name)?, i64::from(target.replicas))))
             .collect();
         let tasks = record.spec.graceful_eviction_tasks.iter();
-        let taken = around.taken.iter();
+        let taken = neighbors.taken.iter();
         Self {
             columns,
             record,
-            policy,
+            placement,
             listed: held.iter().copied().collect(),
             held,
             taken: taken
                 .filter_map(|(name, replicas)| Some((columns.find(name)?, *replicas)))
                 .collect(),
             evicting: tasks.map(|task| task.from_cluster.as_str()).collect(),
-            around,
+            neighbors,
         }
     }
 
@@ -85,12 +87,12 @@ impl<'a> Question<'a> {
         self.listed.contains_key(&candidate)
     }
 
-    /// Number of replicas that a cluster has.
+    /// Number of replicas that a cluster has now.
     pub(crate) fn held_by(&self, candidate: Ix) -> i64 {
         self.listed.get(&candidate).copied().unwrap_or(0)
     }
 
-    /// Room that workloads recently placed on a cluster take, in replicas of this binding.
+    /// The room that recently placed workloads take on a cluster, in replicas of the binding.
     pub(crate) fn taken_of(&self, candidate: Ix) -> i64 {
         self.taken.get(&candidate).copied().unwrap_or(0)
     }
@@ -103,24 +105,24 @@ impl<'a> Question<'a> {
 
 /// The question for one group of clusters, or for the placement's `clusterAffinity` if there are no groups.
 #[derive(Debug)]
-pub(crate) struct Try<'a> {
-    /// Question of the binding.
+pub(crate) struct GroupQuestion<'a> {
+    /// The question for the whole binding.
     pub(crate) question: &'a Question<'a>,
-    /// The group, if there is one.
+    /// The group; `None` if the placement has no groups.
     pub(crate) group: Option<&'a Group>,
-    /// The affinities that count: the affinity of the group or the placement first, then the group's overflow
-    /// affinities, which only count for workloads. Empty if there is no affinity.
+    /// The affinities that apply: first the own affinity of the group or the affinity of the placement, then,
+    /// for workloads, the overflow affinities of the group. Empty if no affinity applies.
     affinities: Vec<&'a Affinity>,
-    /// The clusters that match each affinity.
+    /// The clusters that match each of the `affinities`.
     matching: Vec<Bits>,
 }
 
-impl<'a> Try<'a> {
-    /// Creates the question for `group`.
+impl<'a> GroupQuestion<'a> {
+    /// Creates the question for `group`, or for the whole placement if `group` is `None`.
     pub(crate) fn new(question: &'a Question<'a>, group: Option<&'a Group>) -> Self {
         let record = question.record;
         let overflows = record.is_workload() || !record.spec.components.is_empty();
-        let own = group.map_or(question.policy.affinity.as_ref(), |group| Some(&group.own));
+        let own = group.map_or(question.placement.affinity.as_ref(), |group| Some(&group.own));
         let overflow = group
             .filter(|_| overflows)
             .and_then(|group| group.overflow.as_ref());
@@ -136,7 +138,7 @@ impl<'a> Try<'a> {
         }
     }
 
-    /// The clusters that match any of the affinities; all clusters if there are no affinities.
+    /// The clusters that match any of the affinities that apply; all clusters if no affinity applies.
     pub(crate) fn matching(&self) -> Bits {
         let mut all = self.matching.iter();
         let Some(mut any) = all.next().cloned() else {
@@ -146,27 +148,27 @@ impl<'a> Try<'a> {
         any
     }
 
-    /// Parts of the group's own affinity, in the order of Karmada's tests, each with the clusters that pass
-    /// the part.
-    pub(crate) fn parts(&self) -> Vec<(Miss, Bits)> {
+    /// The parts of the first affinity that applies, in the order of Karmada's tests, each with the clusters
+    /// that match the part.
+    pub(crate) fn parts(&self) -> Vec<(Mismatch, Bits)> {
         let own = self.affinities.first();
         own.map_or_else(Vec::new, |own| own.parts(self.question.columns))
     }
 
-    /// The part of the group's own affinity that excludes `candidate`; `None` if any affinity matches the
-    /// candidate, or there is no affinity.
-    pub(crate) fn miss(&self, candidate: Ix) -> Option<Miss> {
+    /// The part of the first affinity that excludes `candidate`; `None` if the candidate matches any of the
+    /// affinities that apply, or no affinity applies.
+    pub(crate) fn mismatch(&self, candidate: Ix) -> Option<Mismatch> {
         let cluster = self.question.cluster(candidate);
         let mut first = None;
         for affinity in &self.affinities {
-            let miss = affinity.miss(cluster)?;
-            first = first.or(Some(miss));
+            let mismatch = affinity.mismatch(cluster)?;
+            first = first.or(Some(mismatch));
         }
         first
     }
 
-    /// The index of the first affinity that matches `candidate`: 0 for the group's own affinity, then the
-    /// overflow affinities in their order.
+    /// The index of the first affinity that `candidate` matches: 0 is the own affinity of the group, and the
+    /// overflow affinities follow in their order.
     pub(crate) fn tier(&self, candidate: Ix) -> u32 {
         let found = (0..)
             .zip(&self.matching)

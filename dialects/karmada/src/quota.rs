@@ -1,5 +1,5 @@
-//! FederatedResourceQuotas: limits on the sum of the requests of a namespace's bindings on all clusters
-//! (docs/systems/karmada.md, "Quotas"). They are enforced only if the configuration enables them.
+//! FederatedResourceQuotas: limits on the requests of all bindings of a namespace on all clusters together
+//! (docs/systems/karmada.md, "Quotas"). Decisions only respect them if the configuration enables this.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,10 +11,10 @@ use berth_apimachinery::{Key, Object};
 use crate::kind::binding::BindingSpec;
 use crate::room::Request;
 
-/// Amounts by resource.
+/// Amounts of resources, by the name of the resource.
 pub(crate) type Usage = BTreeMap<Arc<str>, i128>;
 
-/// A parsed quota.
+/// A parsed FederatedResourceQuota.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Quota {
     /// The limit of each resource. Keys such as `requests.cpu` have no effect, since no request has such a
@@ -23,10 +23,10 @@ pub(crate) struct Quota {
 }
 
 impl Quota {
-    /// Parses a quota.
+    /// Parses the FederatedResourceQuota `object` at `key`.
     ///
     /// # Errors
-    /// When an amount is not a quantity.
+    /// An amount in `spec.overall` is not a quantity.
     pub(crate) fn read(key: &Key, object: &Object) -> Result<Self, String> {
         let spec = &object.value()["spec"];
         let overall = spec["overall"].as_object().into_iter().flatten();
@@ -47,9 +47,13 @@ impl Quota {
 pub(crate) struct Excess {
     /// The name of the quota.
     quota: Arc<str>,
+    /// The resource of which there would be too much.
     resource: Arc<str>,
+    /// The limit of the resource in the quota.
     limit: i128,
+    /// The amount that the bindings of the namespace request now.
     used: i128,
+    /// The amount that the decision would add.
     growth: i128,
 }
 
@@ -64,7 +68,7 @@ impl fmt::Display for Excess {
     }
 }
 
-/// The sum of the requests of `replicas` replicas.
+/// The resources that `replicas` replicas with `request` use together.
 pub(crate) fn usage(request: Option<&Request>, replicas: i64) -> Usage {
     let amounts = request.map(Request::exact).into_iter().flatten();
     amounts
@@ -77,16 +81,16 @@ pub(crate) fn usage(request: Option<&Request>, replicas: i64) -> Usage {
         .collect()
 }
 
-/// The sum of the replicas on all clusters that `spec` lists.
-pub(crate) fn listed(spec: &BindingSpec) -> i64 {
+/// The number of replicas on all clusters that `spec` lists.
+pub(crate) fn listed_replicas(spec: &BindingSpec) -> i64 {
     spec.clusters
         .iter()
         .map(|cluster| i64::from(cluster.replicas))
         .sum()
 }
 
-/// The first of `quotas` that would be exceeded by `after` in place of `before`, which is included in
-/// `used`. An amount that does not grow always fits.
+/// The first of `quotas` that would be exceeded if a binding used `after` instead of `before`. `used` is the
+/// usage of the namespace, which includes `before`. An amount that does not grow never exceeds a quota.
 pub(crate) fn excess<'a>(
     quotas: impl Iterator<Item = (&'a Arc<str>, &'a Quota)>,
     used: &Usage,
@@ -108,7 +112,7 @@ pub(crate) fn excess<'a>(
     })
 }
 
-/// Adds `more` to `used`, or subtracts it.
+/// Adds `more` to `used` if `is_added`, and subtracts it otherwise.
 pub(crate) fn count(used: &mut Usage, more: &Usage, is_added: bool) {
     for (resource, amount) in more {
         let sum = used.entry(Arc::clone(resource)).or_default();

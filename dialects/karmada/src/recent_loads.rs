@@ -1,5 +1,5 @@
 //! Recently placed workloads, which the reported resources of clusters do not include yet
-//! (docs/systems/karmada.md, "Bursts"). They are counted only if the configuration enables this.
+//! (docs/systems/karmada.md, "Bursts"). Decisions only count them if the configuration enables this.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::room::Request;
 /// Number of seconds for which a placed workload is counted, unless it is reported healthy earlier.
 const COUNTED_SECONDS: i64 = 5 * 60;
 
-/// Pods and resources that workloads use on a cluster.
+/// Pods and resources that recently placed workloads use on a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Load {
     pods: i64,
@@ -21,14 +21,15 @@ pub(crate) struct Load {
 }
 
 impl Load {
+    /// Adds `other` if `is_added`, and subtracts it otherwise.
     fn count(&mut self, other: &Self, is_added: bool) {
         let pods = if is_added { other.pods } else { -other.pods };
         self.pods = self.pods.saturating_add(pods);
         quota::count(&mut self.amounts, &other.amounts, is_added);
     }
 
-    /// Number of replicas with `request` for which this load takes the room: the highest number over pods
-    /// and all requested resources, rounded up.
+    /// Number of replicas with `request` that would take as much room as this load: the highest number over
+    /// pods and all requested resources, rounded up.
     pub(crate) fn replicas(&self, request: Option<&Request>) -> i64 {
         let requests = request.map(Request::exact).into_iter().flatten();
         let replicas_by_resource = requests
@@ -42,12 +43,13 @@ impl Load {
     }
 }
 
-/// The load that is not yet reported healthy, by the second of its decision and by cluster.
+/// The load of workloads that are not reported healthy yet, by the second of the decision and by cluster.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RecentLoads(imbl::OrdMap<(i64, Arc<str>), Load>);
 
 impl RecentLoads {
-    /// Adds the load of `record`, or removes it.
+    /// Adds the load of `record` if `is_added`, and subtracts it otherwise. A workload does not count on
+    /// clusters that report it healthy.
     pub(crate) fn count(&mut self, record: &Record, is_added: bool) {
         let Some(decided) = record.status.last_scheduled_time else {
             return;
@@ -70,7 +72,7 @@ impl RecentLoads {
         }
     }
 
-    /// The load of each cluster that counts at `now`.
+    /// The load that counts at `now`, by cluster.
     pub(crate) fn at(&self, now: Timestamp) -> BTreeMap<Arc<str>, Load> {
         let first = (now.as_second().saturating_sub(COUNTED_SECONDS) + 1, Arc::from(""));
         let mut loads: BTreeMap<Arc<str>, Load> = BTreeMap::new();

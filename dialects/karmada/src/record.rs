@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use berth_apimachinery::{Key, Object};
 
+use crate::compiled_placement::CompiledPlacement;
 use crate::kind::binding::{Binding, BindingSpec, BindingStatus};
 use crate::kind::placement::Placement;
 use crate::names::{APPLIED_PLACEMENT, CLAIMS, DEFAULT_SCHEDULER};
-use crate::policy::Policy;
 use crate::room::Request;
 
 /// The placement of the last decision.
@@ -15,31 +15,31 @@ use crate::room::Request;
 pub(crate) enum AppliedPlacement {
     /// No decision is recorded.
     Never,
-    /// The annotation is not a valid placement.
+    /// The annotation does not have a valid placement.
     Unreadable,
-    /// The placement in the annotation.
+    /// The placement that the annotation has.
     Placement(Box<Placement>),
 }
 
 /// The data of a binding that decisions use.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
-    /// The object.
+    /// The object of the binding.
     pub(crate) object: Arc<Object>,
-    /// The template, its requirements, and its clusters.
+    /// The spec of the binding: the template, its requirements, and its clusters.
     pub(crate) spec: BindingSpec,
-    /// The status, with the reports of the scheduler.
+    /// The status of the binding, with the reports of the scheduler.
     pub(crate) status: BindingStatus,
-    /// The placement; `None` in a binding that is attached to another binding.
-    pub(crate) policy: Option<Arc<Policy>>,
-    /// Request of one replica.
+    /// The compiled placement; `None` in a binding that is attached to other bindings.
+    pub(crate) placement: Option<Arc<CompiledPlacement>>,
+    /// The request of one replica; `None` if the binding has no requirements.
     pub(crate) request: Option<Request>,
     /// The placement of the last decision.
     pub(crate) applied: AppliedPlacement,
 }
 
 impl Record {
-    /// Parses a binding and compiles its placement.
+    /// Parses the binding `object` at `key`, and compiles its placement.
     ///
     /// # Errors
     /// The reason why the object cannot be parsed.
@@ -57,7 +57,10 @@ impl Record {
         };
         Ok(Self {
             object: Arc::clone(object),
-            policy: spec.placement.as_ref().map(|raw| Arc::new(Policy::compile(raw))),
+            placement: spec
+                .placement
+                .as_ref()
+                .map(|raw| Arc::new(CompiledPlacement::compile(raw))),
             request: request.map_err(|problem| format!("{key} is left out: {problem}"))?,
             applied,
             spec,
@@ -70,7 +73,7 @@ impl Record {
         self.spec.replicas > 0 || self.spec.replica_requirements.is_some()
     }
 
-    /// Whether replicas can be divided. The replicas of a workload with several components cannot.
+    /// Whether the replicas can be divided, which is not possible for a workload with several components.
     pub(crate) fn divides(&self) -> bool {
         self.is_workload() && self.spec.components.len() <= 1
     }
@@ -116,7 +119,7 @@ impl Record {
     }
 
     /// Whether the binding is being deleted.
-    pub(crate) fn is_leaving(&self) -> bool {
+    pub(crate) fn is_deleting(&self) -> bool {
         self.object.meta().deletion_timestamp().is_some()
     }
 }

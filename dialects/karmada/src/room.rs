@@ -1,8 +1,8 @@
-//! Room: the number of further replicas that a cluster can run, by its own report (docs/systems/karmada.md,
-//! "Room").
+//! Room: the number of further replicas that a cluster can run, according to its own report
+//! (docs/systems/karmada.md, "Room").
 //!
-//! Implements Karmada's general estimator, over the cluster's own summary or its resource models, and uses
-//! the answers of accurate estimators if any are stored. Each figure comes with its limit.
+//! Implements Karmada's general estimator, which uses the resource summary or the resource models of a
+//! cluster. Stored answers of accurate estimators count, too. Each result names the limit of the room.
 
 mod estimate;
 mod models;
@@ -23,12 +23,12 @@ use crate::kind::cluster::{Cluster, ResourceList, ResourceSummary};
 use models::Grades;
 use shape::Part;
 
-/// The resource that is counted in milli-units.
+/// The name of the resource cpu, which is counted in thousandths.
 const CPU: &str = "cpu";
-/// The resource of pods.
+/// The name of the resource pods.
 const PODS: &str = "pods";
-/// The largest number of replicas in Karmada.
-pub(crate) const MOST: i64 = i32::MAX as i64;
+/// The largest number of replicas that Karmada can represent.
+pub(crate) const MAX_REPLICAS: i64 = i32::MAX as i64;
 
 /// The limit of a cluster's room.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,28 +39,28 @@ pub(crate) enum RoomLimit {
     NoSummary,
     /// The number of pods.
     Pods,
-    /// This resource, as the summary counts it.
+    /// A resource, as the resource summary counts it.
     Resource(Arc<str>),
-    /// This resource, which is not among the allocatable resources of the cluster.
+    /// A requested resource that is not among the allocatable resources of the cluster.
     Missing(Arc<str>),
     /// The sizes of the cluster's nodes.
     Models,
-    /// This resource, which is in none of the cluster's resource models, so every node counts as having none
-    /// of it.
+    /// A requested resource that is in no resource model of the cluster, so that no node counts as having
+    /// any.
     NotModelled(Arc<str>),
     /// The answer of an accurate estimator.
     Estimator(Estimate),
-    /// The contained limit, minus this number of replicas, whose room recently placed workloads take.
+    /// The contained limit, less the room of this number of replicas, which recently placed workloads take.
     RecentLoads(i64, Box<Self>),
 }
 
-/// Number of further replicas that fit, and their limit.
+/// The number of further replicas that fit on a cluster, and the limit of this number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Room {
-    /// Number of replicas.
+    /// Number of further replicas that fit.
     pub(crate) replicas: i64,
     /// The limit of the room.
-    pub(crate) bound: RoomLimit,
+    pub(crate) limit: RoomLimit,
 }
 
 impl Room {
@@ -70,13 +70,13 @@ impl Room {
             0 => self,
             taken => Self {
                 replicas: self.replicas - taken,
-                bound: RoomLimit::RecentLoads(taken, Box::new(self.bound)),
+                limit: RoomLimit::RecentLoads(taken, Box::new(self.limit)),
             },
         }
     }
 }
 
-/// An amount in both units in which amounts are compared.
+/// An amount of a resource, in both units in which amounts are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Amount {
     /// Whole units, rounded up.
@@ -86,6 +86,7 @@ pub(crate) struct Amount {
 }
 
 impl Amount {
+    /// Converts `quantity`.
     pub(crate) fn of(quantity: Quantity) -> Self {
         Self {
             units: quantity.units(),
@@ -104,23 +105,24 @@ impl Amount {
 
 /// The free resources that a cluster reports, parsed for the computation of room.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Reserve {
+pub(crate) struct FreeResources {
+    /// The resources and the sizes of nodes that the cluster reports.
     shape: Arc<Shape>,
     /// Number of pods that can still be created; `None` if the cluster reports no resources.
     pods: Option<i64>,
-    /// Free amounts of the shape's resources, in the order of the shape.
+    /// The free amounts of the resources in `shape`, in the same order.
     free: Vec<Amount>,
-    /// Numbers of nodes of the shape's sizes, in the order of the shape.
+    /// The numbers of nodes of the sizes in `shape`, in the same order.
     nodes: Vec<i64>,
-    /// Answers of accurate estimators.
+    /// The stored answers of accurate estimators.
     estimates: Vec<Estimate>,
 }
 
-impl Reserve {
-    /// Parses the reports of `cluster`, whose object is `object`.
+impl FreeResources {
+    /// Parses the reports in `cluster`, and the answers of estimators in `object`, which is the same Cluster.
     ///
     /// # Errors
-    /// When a figure is not a quantity, or the answers of estimators cannot be parsed.
+    /// An amount is not a quantity, or the answers of estimators cannot be parsed.
     pub(crate) fn read(cluster: &Cluster, object: &Object) -> Result<Self, String> {
         let estimates = estimate::read(object)?;
         let Some(summary) = &cluster.status.resource_summary else {
@@ -135,12 +137,13 @@ impl Reserve {
         let mut free = BTreeMap::new();
         for (name, text) in &summary.allocatable {
             let mut left = text
-                .get()
+                .parse()
                 .map_err(|error| path_error("allocatable", name, error))?
                 .0;
             for (part, list) in used(summary) {
                 if let Some(text) = list.get(name) {
-                    left = left.saturating_sub(text.get().map_err(|error| path_error(part, name, error))?.0);
+                    left =
+                        left.saturating_sub(text.parse().map_err(|error| path_error(part, name, error))?.0);
                 }
             }
             free.insert(name.clone(), Amount::of(Quantity(left)));
@@ -154,34 +157,35 @@ impl Reserve {
         let (grades, nodes) = grades.unzip();
         Ok(Self {
             shape: Arc::new(Shape::of(&free, grades)),
-            pods: Some(pods.clamp(0, MOST)),
+            pods: Some(pods.clamp(0, MAX_REPLICAS)),
             free: free.into_values().collect(),
             nodes: nodes.unwrap_or_default(),
             estimates,
         })
     }
 
-    /// The resources by which the room is counted.
+    /// The resources and the sizes of nodes by which the room is counted.
     pub(crate) const fn shape(&self) -> &Arc<Shape> {
         &self.shape
     }
 
-    /// Room for further replicas of `request`, each of which takes `measure` on clusters of this shape.
+    /// The room for further replicas with `request`, each of which takes `measure` on clusters of this shape.
     pub(crate) fn room(&self, request: Option<&Request>, measure: &Measure) -> Room {
-        let general = self.general(measure);
+        let general = self.general_room(measure);
         let estimated =
-            request.and_then(|request| self.estimates.iter().find(|answer| answer.is_about(request)));
+            request.and_then(|request| self.estimates.iter().find(|answer| answer.is_for(request)));
         match estimated {
             Some(answer) if answer.replicas < general.replicas => Room {
                 replicas: answer.replicas,
-                bound: RoomLimit::Estimator(answer.clone()),
+                limit: RoomLimit::Estimator(answer.clone()),
             },
             _ => general,
         }
     }
 
-    fn general(&self, measure: &Measure) -> Room {
-        let none = |bound| Room { replicas: 0, bound };
+    /// The room according to Karmada's general estimator.
+    fn general_room(&self, measure: &Measure) -> Room {
+        let none = |limit| Room { replicas: 0, limit };
         let pods = match self.pods {
             None => return none(RoomLimit::NoSummary),
             Some(0) => return none(RoomLimit::Pods),
@@ -189,11 +193,11 @@ impl Reserve {
         };
         let by_pods = Room {
             replicas: pods,
-            bound: RoomLimit::Pods,
+            limit: RoomLimit::Pods,
         };
         let by_resources = match measure {
             Measure::Pod => return by_pods,
-            Measure::None(bound) => return none(bound.clone()),
+            Measure::NoRoom(limit) => return none(limit.clone()),
             Measure::Resources(parts) => self.by_summary(parts),
             Measure::PerNode(replicas) => Some(self.by_nodes(replicas)),
         };
@@ -203,7 +207,7 @@ impl Reserve {
         }
     }
 
-    /// The room by the free resources of the whole cluster; `None` without requests.
+    /// The room according to the free resources of the whole cluster; `None` if `parts` is empty.
     fn by_summary(&self, parts: &[Part]) -> Option<Room> {
         let fits = |part: &Part| {
             let free = self.free[part.place];
@@ -219,24 +223,24 @@ impl Reserve {
             .min_by_key(|(replicas, _)| *replicas)?;
         Some(Room {
             replicas,
-            bound: RoomLimit::Resource(Arc::clone(&part.name)),
+            limit: RoomLimit::Resource(Arc::clone(&part.name)),
         })
     }
 
-    /// The room on all nodes; `replicas` has the number that one node takes, by its size.
+    /// The room on all nodes. `replicas` has the number of replicas that one node of each size takes.
     fn by_nodes(&self, replicas: &[i64]) -> Room {
         let sizes = self.nodes.iter().zip(replicas);
         let room = sizes.fold(0_i64, |sum, (nodes, replicas)| {
             sum.saturating_add(nodes.saturating_mul(*replicas))
         });
         Room {
-            replicas: room.min(MOST),
-            bound: RoomLimit::Models,
+            replicas: room.min(MAX_REPLICAS),
+            limit: RoomLimit::Models,
         }
     }
 }
 
-/// Amounts in use, by the name of the field.
+/// The amounts in use, with the names of their fields.
 fn used(summary: &ResourceSummary) -> [(&'static str, &ResourceList); 2] {
     [
         ("allocated", &summary.allocated),
@@ -246,7 +250,7 @@ fn used(summary: &ResourceSummary) -> [(&'static str, &ResourceList); 2] {
 
 fn units(list: &ResourceList, name: &str) -> Result<i64, QuantityError> {
     list.get(name)
-        .map_or(Ok(0), |text| text.get().map(Quantity::units))
+        .map_or(Ok(0), |text| text.parse().map(Quantity::units))
 }
 
 #[cfg(test)]

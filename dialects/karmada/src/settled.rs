@@ -7,30 +7,35 @@ use crate::columns::Columns;
 use crate::config::Settings;
 use crate::failure::Failure;
 use crate::ignored::IgnoreReason;
-use crate::question::{Around, Question};
+use crate::question::{Neighbors, Question};
 use crate::record::Record;
 use crate::trigger::Trigger;
 
 /// Whether deciding `record` over the clusters of `columns` would leave its clusters unchanged.
-pub(crate) fn is_settled(columns: &Columns, around: &Around, record: &Record, settings: &Settings) -> bool {
-    let (Some(policy), None) = (&record.policy, IgnoreReason::of(record, settings)) else {
+pub(crate) fn is_settled(
+    columns: &Columns,
+    neighbors: &Neighbors,
+    record: &Record,
+    settings: &Settings,
+) -> bool {
+    let (Some(placement), None) = (&record.placement, IgnoreReason::of(record, settings)) else {
         return true;
     };
-    if record.is_leaving() {
+    if record.is_deleting() {
         return true;
     }
-    match Trigger::of(record, &policy.raw, columns) {
+    match Trigger::of(record, &placement.raw, columns) {
         Trigger::Nothing => return true,
-        // With every decision, the scheduler records the placement, and lists either clusters that together
-        // have all requested replicas, or no clusters.
+        // The listed clusters are not the result of a decision: with every decision, the scheduler records
+        // the placement, and lists either clusters that together have all requested replicas, or no clusters.
         Trigger::PlacementChanged | Trigger::ReplicasChanged
-            if record.divides() && policy.strategy.divides() && !record.spec.clusters.is_empty() =>
+            if record.divides() && placement.strategy.divides() && !record.spec.clusters.is_empty() =>
         {
             return false;
         }
         _ => {}
     }
-    let question = Question::new(columns, record, policy, around);
+    let question = Question::new(columns, record, placement, neighbors);
     match choice::choose(&question, settings.choice()).run.outcome {
         Ok(shares) => {
             let shares = shares.iter();

@@ -10,9 +10,9 @@ use crate::standing::{self, RankedCluster};
 /// The inputs of a selection of clusters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms<'a> {
-    /// The clusters.
+    /// All clusters.
     pub(crate) columns: &'a Columns,
-    /// The constraints.
+    /// The spread constraints.
     pub(crate) constraints: &'a [SpreadConstraint],
     /// Whether the strategy of the division ignores spread constraints.
     pub(crate) is_ignored: bool,
@@ -22,7 +22,7 @@ pub(crate) struct Terms<'a> {
     pub(crate) replicas: i64,
 }
 
-/// The limits of one constraint; all 0 without a constraint.
+/// The minimum and maximum number of groups of one constraint; both are 0 without a constraint.
 #[derive(Clone, Copy, Debug, Default)]
 struct Limits {
     least: i64,
@@ -31,7 +31,7 @@ struct Limits {
 
 impl Limits {
     /// The number of groups to select out of `count`, at most the maximum; 0 without a maximum.
-    fn of(self, count: usize) -> usize {
+    fn selected_count(self, count: usize) -> usize {
         count.min(usize::try_from(self.most).unwrap_or(0))
     }
 }
@@ -76,7 +76,7 @@ fn by_cluster(
             wanted: limits.least,
         });
     }
-    let most = limits.of(feasible);
+    let most = limits.selected_count(feasible);
     if most == 0 {
         return Err(Failure::NoMaxGroups);
     }

@@ -1,4 +1,4 @@
-//! A feasible cluster with the data for its rank.
+//! The ranking of feasible clusters: by tier, score, room and name.
 
 use std::cmp::Reverse;
 
@@ -9,7 +9,8 @@ use berth_scheduling::Ix;
 pub(crate) struct RankedCluster {
     /// The candidate. Candidates are numbered in the order of names.
     pub(crate) candidate: Ix,
-    /// 0 for the group's own clusters, else the number of the overflow affinity, from 1.
+    /// 0 if the group's own affinity matches the cluster, or if there is no affinity; else the number of the
+    /// matching overflow affinity, from 1.
     pub(crate) tier: u32,
     /// 100 if the cluster has the template already, else 0.
     pub(crate) score: i64,
@@ -20,7 +21,7 @@ pub(crate) struct RankedCluster {
 }
 
 impl RankedCluster {
-    /// Number of possible replicas: the present replicas, and the replicas for which there is further room.
+    /// Number of replicas that the cluster can have: its present replicas, and further replicas that fit.
     pub(crate) const fn available(&self) -> i64 {
         self.room.saturating_add(self.held)
     }
@@ -36,7 +37,7 @@ impl RankedCluster {
     }
 }
 
-/// The sum of the possible replicas of all `clusters`.
+/// Number of replicas that all `clusters` together can have.
 pub(crate) fn available<'a>(clusters: impl IntoIterator<Item = &'a RankedCluster>) -> i64 {
     clusters
         .into_iter()

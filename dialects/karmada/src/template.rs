@@ -12,31 +12,31 @@ use crate::names::{BINDINGS, CLUSTER_BINDINGS};
 /// A kind of template.
 #[derive(Debug)]
 pub(crate) struct TemplateKind {
-    /// The resource.
+    /// The resource of the templates.
     pub(crate) resource: GroupResource,
-    /// The `apiVersion`, as in selectors.
+    /// The `apiVersion` of the templates, as in selectors.
     pub(crate) api_version: &'static str,
-    /// The `kind`, as in selectors.
+    /// The `kind` of the templates, as in selectors.
     pub(crate) kind: &'static str,
-    /// Whether the kind is namespaced.
+    /// Whether the templates are namespaced.
     pub(crate) namespaced: bool,
-    /// Reads the requested number of pods; `None` for a kind that is not a workload.
+    /// Returns the requested number of pods for a `spec`; `None` for a kind that is not a workload.
     replicas: Option<fn(&Value) -> i64>,
 }
 
-/// Every kind that the detector knows as a template, in Kubernetes' own groups.
+/// Every kind of template that the detector supports. All of these kinds are Kubernetes' own.
 pub(crate) const KINDS: &[TemplateKind] = &[
-    workload("apps", "deployments", "apps/v1", "Deployment", of_spec),
-    workload("apps", "statefulsets", "apps/v1", "StatefulSet", of_spec),
-    workload("batch", "jobs", "batch/v1", "Job", of_job),
-    other("", "configmaps", "v1", "ConfigMap", true),
-    other("", "secrets", "v1", "Secret", true),
-    other("", "serviceaccounts", "v1", "ServiceAccount", true),
-    other("", "services", "v1", "Service", true),
-    other(RBAC, "roles", RBAC_V1, "Role", true),
-    other(RBAC, "rolebindings", RBAC_V1, "RoleBinding", true),
-    other(RBAC, "clusterroles", RBAC_V1, "ClusterRole", false),
-    other(RBAC, "clusterrolebindings", RBAC_V1, "ClusterRoleBinding", false),
+    workload("apps", "deployments", "apps/v1", "Deployment", replicas_of_spec),
+    workload("apps", "statefulsets", "apps/v1", "StatefulSet", replicas_of_spec),
+    workload("batch", "jobs", "batch/v1", "Job", replicas_of_job),
+    non_workload("", "configmaps", "v1", "ConfigMap", true),
+    non_workload("", "secrets", "v1", "Secret", true),
+    non_workload("", "serviceaccounts", "v1", "ServiceAccount", true),
+    non_workload("", "services", "v1", "Service", true),
+    non_workload(RBAC, "roles", RBAC_V1, "Role", true),
+    non_workload(RBAC, "rolebindings", RBAC_V1, "RoleBinding", true),
+    non_workload(RBAC, "clusterroles", RBAC_V1, "ClusterRole", false),
+    non_workload(RBAC, "clusterrolebindings", RBAC_V1, "ClusterRoleBinding", false),
 ];
 
 const RBAC: &str = "rbac.authorization.k8s.io";
@@ -51,11 +51,11 @@ const fn workload(
 ) -> TemplateKind {
     TemplateKind {
         replicas: Some(replicas),
-        ..other(group, plural, api_version, kind, true)
+        ..non_workload(group, plural, api_version, kind, true)
     }
 }
 
-const fn other(
+const fn non_workload(
     group: &'static str,
     plural: &'static str,
     api_version: &'static str,
@@ -105,7 +105,7 @@ pub(crate) struct TemplateRequirements {
 }
 
 /// Replicas and requirements of `template`, which is of `kind`.
-pub(crate) fn wants(kind: &TemplateKind, template: &Value) -> TemplateRequirements {
+pub(crate) fn template_requirements(kind: &TemplateKind, template: &Value) -> TemplateRequirements {
     match kind.replicas {
         Some(replicas) => TemplateRequirements {
             replicas: replicas(&template["spec"]),
@@ -115,18 +115,19 @@ pub(crate) fn wants(kind: &TemplateKind, template: &Value) -> TemplateRequiremen
     }
 }
 
-fn of_spec(spec: &Value) -> i64 {
+fn replicas_of_spec(spec: &Value) -> i64 {
     spec["replicas"].as_i64().unwrap_or_default()
 }
 
-fn of_job(spec: &Value) -> i64 {
+fn replicas_of_job(spec: &Value) -> i64 {
     let parallelism = spec["parallelism"].as_i64().unwrap_or(1);
     spec["completions"]
         .as_i64()
         .map_or(parallelism, |completions| completions.min(parallelism))
 }
 
-/// The request of one pod: its resources, and the nodes on which it can run.
+/// The value of `spec.replicaRequirements` for `pod`, the spec of a pod: the requested resources, and the
+/// nodes on which the pod can run. `None` if there are no requirements.
 fn requirements(pod: &Value) -> Option<Value> {
     let (request, claim) = (request(pod), node_claim(pod));
     if request.is_empty() && claim.is_empty() {
@@ -159,15 +160,15 @@ fn node_claim(pod: &Value) -> Map<String, Value> {
         .collect()
 }
 
-/// Amounts of one pod by resource: the sum of all containers, or the request of an init container if it is
-/// larger, plus the overhead.
+/// The request of one pod by resource: the sum over all containers, or the request of an init container if it
+/// is larger, plus the overhead.
 fn request(pod: &Value) -> BTreeMap<String, Amount> {
     let mut sum = BTreeMap::new();
     for container in list(&pod["containers"]) {
-        add(&mut sum, of_container(container));
+        add(&mut sum, container_request(container));
     }
     for container in list(&pod["initContainers"]) {
-        for (name, amount) in of_container(container) {
+        for (name, amount) in container_request(container) {
             let max = sum.entry(name).or_insert_with(Amount::default);
             if amount.quantity > max.quantity {
                 *max = amount;
@@ -192,7 +193,7 @@ fn add(sum: &mut BTreeMap<String, Amount>, more: BTreeMap<String, Amount>) {
 }
 
 /// Requests of one container; a limit replaces a missing request.
-fn of_container(container: &Value) -> BTreeMap<String, Amount> {
+fn container_request(container: &Value) -> BTreeMap<String, Amount> {
     let mut requests = amounts(&container["resources"]["requests"]);
     for (name, amount) in amounts(&container["resources"]["limits"]) {
         requests.entry(name).or_insert(amount);
@@ -210,9 +211,9 @@ fn amounts(list: &Value) -> BTreeMap<String, Amount> {
 #[derive(Clone, Debug, Default)]
 struct Amount {
     quantity: Quantity,
-    /// The original text; `None` once another amount was added.
+    /// The original text; `None` for a sum.
     original: Option<String>,
-    /// Whether the amount is written in powers of 1024.
+    /// Whether the amount, or the first summand of a sum, is written in powers of 1024.
     binary: bool,
 }
 
@@ -238,14 +239,15 @@ impl Amount {
         }
     }
 
-    /// The amount as text, in the notation of its first summand.
+    /// The amount as text. A sum is written in powers of 1024 if its first summand is written so and the sum
+    /// is a whole number.
     fn text(&self) -> String {
         const SUFFIXES: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
         if let Some(text) = &self.original {
             return text.clone();
         }
-        let (mut units, exact) = (self.quantity.units(), Quantity(self.quantity.0));
-        let is_whole = Quantity(i128::from(units) * 1_000_000_000) == exact;
+        let mut units = self.quantity.units();
+        let is_whole = Quantity(i128::from(units) * 1_000_000_000) == self.quantity;
         if !self.binary || !is_whole || units == 0 {
             return self.quantity.to_string();
         }

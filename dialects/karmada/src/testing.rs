@@ -10,7 +10,7 @@ use crate::choice::{Choice, Settings, choose};
 use crate::cluster::Cluster;
 use crate::columns::Columns;
 use crate::names::{BINDINGS, CLUSTERS};
-use crate::question::{Around, Question};
+use crate::question::{Neighbors, Question};
 use crate::record::Record;
 
 /// The API that every cluster of the tests serves.
@@ -34,7 +34,7 @@ pub(crate) fn cluster_value(name: &str, pods: i64) -> Value {
     })
 }
 
-/// Parses `value`.
+/// Parses `value`, which is a Cluster.
 pub(crate) fn cluster(value: &Value) -> Arc<Cluster> {
     let name = value["metadata"]["name"].as_str().expect("a name");
     let read = Cluster::read(&Key::new(CLUSTERS, "", name), &object(value));
@@ -75,7 +75,7 @@ fn targets(text: &str) -> Vec<Value> {
         .collect()
 }
 
-/// A binding with `placement` that requests `replicas` and lists the clusters in `held`.
+/// A binding with `placement` that requests `replicas` and lists the clusters of `held`, such as `a6 b3`.
 pub(crate) fn binding_value(placement: &Value, replicas: i64, held: &str) -> Value {
     json!({
         "apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding",
@@ -90,7 +90,7 @@ pub(crate) fn binding_value(placement: &Value, replicas: i64, held: &str) -> Val
     })
 }
 
-/// Parses `value`.
+/// Parses `value`, which is a ResourceBinding.
 pub(crate) fn record(value: &Value) -> Record {
     let read = Record::read(&Key::new(BINDINGS, "team", "web-deployment"), &object(value));
     read.expect("the test has written a binding")
@@ -98,24 +98,27 @@ pub(crate) fn record(value: &Value) -> Record {
 
 /// The choice for `record` among `clusters`.
 pub(crate) fn chosen(clusters: &[Arc<Cluster>], record: &Record) -> Choice {
-    let policy = record.policy.as_ref().expect("a placement");
-    let (columns, around) = (Columns::build(clusters.iter()), Around::default());
-    let question = Question::new(&columns, record, policy, &around);
+    let compiled = record.placement.as_ref().expect("a placement");
+    let (columns, neighbors) = (Columns::build(clusters.iter()), Neighbors::default());
+    let question = Question::new(&columns, record, compiled, &neighbors);
     choose(&question, Settings::default())
 }
 
 /// The choice as text, such as `a:6 b:3`, or else the reason of Karmada's condition. If there are groups, the
 /// text begins with the chosen group.
-pub(crate) fn told(clusters: &[Arc<Cluster>], record: &Record) -> String {
+pub(crate) fn choice_text(clusters: &[Arc<Cluster>], record: &Record) -> String {
     let choice = chosen(clusters, record);
-    let groups = record.policy.as_ref().map_or(&[][..], |policy| policy.groups());
+    let groups = record
+        .placement
+        .as_ref()
+        .map_or(&[][..], |policy| policy.groups());
     let mut text = String::new();
     match (&choice.run.outcome, choice.group) {
-        (Err(failure), _) => return failure.condition().to_owned(),
+        (Err(failure), _) => return failure.condition_reason().to_owned(),
         (Ok(_), Some(place)) => write!(text, "{}: ", groups[place].name).expect("memory"),
         (Ok(_), None) => {}
     }
-    let shares = choice.run.outcome.expect("it is there");
+    let shares = choice.run.outcome.expect("a failure was returned above");
     let words: Vec<String> = shares
         .iter()
         .map(|(candidate, share)| format!("{}:{share}", clusters[*candidate as usize].name))

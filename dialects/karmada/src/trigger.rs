@@ -4,7 +4,7 @@ use crate::columns::Columns;
 use crate::kind::placement::Placement;
 use crate::record::{AppliedPlacement, Record};
 
-/// The reason why a binding is decided or not.
+/// The reason for a decision on a binding; [`Trigger::Nothing`] if there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trigger {
     /// The placement differs from the placement of the last decision in a relevant part.
@@ -78,7 +78,7 @@ fn is_duplicated(placement: &Placement) -> bool {
 fn lists_leaving_cluster(record: &Record, columns: &Columns) -> bool {
     let listed = record.spec.clusters.iter();
     let mut listed = listed.filter_map(|target| columns.find(&target.name));
-    listed.any(|candidate| columns.leaving.has(candidate))
+    listed.any(|candidate| columns.deleting.has(candidate))
 }
 
 #[cfg(test)]

@@ -7,13 +7,13 @@ use berth_dialect_contract::{Decision, Outcome, Taint, listing, report, taints};
 use berth_scheduling::{Ix, Reason};
 
 use crate::code::Code;
+use crate::compiled_placement::CompiledPlacement;
 use crate::detail::{Detail, ROOM};
 use crate::failure::Failure;
 use crate::filters;
 use crate::fleet::Fleet;
 use crate::ignored::IgnoreReason;
 use crate::kind::cluster::Taint as Stored;
-use crate::policy::Policy;
 use crate::record::Record;
 use crate::room::RoomLimit;
 use crate::trigger::Trigger;
@@ -30,6 +30,8 @@ pub(crate) const SENTENCES: Sentences = Sentences(&[
     "no choice of regions",
     "the regions have more combinations",
     "a spread constraint",
+    "the strategy of the division is unknown",
+    // In a condition that an earlier release wrote.
     "there is no such way to divide",
     "the quota is exceeded",
 ]);
@@ -42,7 +44,7 @@ pub(crate) fn failure(failure: Failure) -> String {
             format!("{wanted} replicas are wanted, and there is room for {available} on the selected clusters: Karmada places all or none")
         }
         Failure::TooFewClusters { feasible, wanted } => {
-            format!("{feasible} clusters fit, and the spread constraint by cluster takes {wanted} at least (minGroups)")
+            format!("{feasible} clusters fit, and the spread constraint by cluster needs at least {wanted} (minGroups)")
         }
         Failure::NoRoomWithin {
             clusters,
@@ -53,23 +55,23 @@ pub(crate) fn failure(failure: Failure) -> String {
              constraint by cluster)"
         ),
         Failure::NoMaxGroups => {
-            "maxGroups is not set in the spread constraint by cluster, which Karmada takes for none".to_owned()
+            "maxGroups is not set in the spread constraint by cluster, so Karmada selects no cluster".to_owned()
         }
         Failure::TooFewRegions { feasible, wanted } => format!(
-            "{feasible} regions have clusters that fit, and the spread constraint by region takes {wanted} at least (minGroups)"
+            "{feasible} regions have clusters that fit, and the spread constraint by region needs at least {wanted} (minGroups)"
         ),
         Failure::NoRegions { wanted } => format!(
             "no choice of regions within the spread constraint by region has {wanted} clusters (minGroups by cluster)"
         ),
         Failure::TooManyRegions => {
-            "the regions have more combinations than are looked through: lower maxGroups of the spread constraint by region".to_owned()
+            "the regions have more combinations than Berth compares: lower maxGroups of the spread constraint by region".to_owned()
         }
         Failure::UnsupportedSpread => {
-            "a spread constraint by cluster or region is needed: those by zone and provider only leave out clusters without one".to_owned()
+            "a spread constraint by cluster or region is needed: constraints by zone or provider only refuse clusters without a zone or provider".to_owned()
         }
         Failure::UnsupportedStrategy => {
-            "there is no such way to divide: replicaSchedulingType is Duplicated or Divided, and with Divided replicaDivisionPreference \
-             is Aggregated or Weighted"
+            "the strategy of the division is unknown: replicaSchedulingType must be Duplicated or Divided, and with Divided, \
+             replicaDivisionPreference must be Aggregated or Weighted"
                 .to_owned()
         }
         Failure::QuotaExceeded => "the quota is exceeded".to_owned(),
@@ -103,14 +105,14 @@ pub(crate) fn refusal(fleet: &Fleet, decision: &Decision, candidate: Ix, reason:
             let template_kind =
                 template.map(|template| format!("{} of {}", template.kind, template.api_version));
             format!(
-                "the cluster does not say that it serves {}",
+                "the cluster does not report that it serves {}",
                 template_kind.unwrap_or_default()
             )
         }
-        Code::NoApis => "the cluster has not said which APIs it serves".to_owned(),
+        Code::NoApis => "the cluster has not reported which APIs it serves".to_owned(),
         Code::Untolerated => {
             let tolerations = record
-                .and_then(|record| record.policy.as_ref())
+                .and_then(|record| record.placement.as_ref())
                 .map_or(&[][..], |policy| policy.raw.cluster_tolerations.as_slice());
             let found = filters::untolerated(&cluster.taints, tolerations);
             taints::untolerated(found.map(|(_, taint)| common_taint(taint)))
@@ -121,10 +123,10 @@ pub(crate) fn refusal(fleet: &Fleet, decision: &Decision, candidate: Ix, reason:
                 "the label selector of {} is invalid, and matches nothing: {problem}",
                 group(record, decision)
             ),
-            None => format!("{} asks for other labels", group(record, decision)),
+            None => format!("{} requires other labels", group(record, decision)),
         },
         Code::Field => format!(
-            "{} asks for another provider, region or zone (fieldSelector.matchExpressions[{}])",
+            "{} requires another provider, region or zone (fieldSelector.matchExpressions[{}])",
             group(record, decision),
             reason.detail
         ),
@@ -133,15 +135,15 @@ pub(crate) fn refusal(fleet: &Fleet, decision: &Decision, candidate: Ix, reason:
         Code::NoRegion => missing("region"),
         Code::NoZone => missing("zone"),
         Code::Evicting => {
-            "the template is on its way out of the cluster (spec.gracefulEvictionTasks)".to_owned()
+            "the template is being evicted from the cluster (spec.gracefulEvictionTasks)".to_owned()
         }
-        Code::Apart => "another workload of its affinity group is not on the cluster".to_owned(),
-        Code::Together => "another workload of its anti-affinity group is on the cluster".to_owned(),
+        Code::GroupElsewhere => "another workload of its affinity group is not on the cluster".to_owned(),
+        Code::GroupHere => "another workload of its anti-affinity group is on the cluster".to_owned(),
     }
 }
 
-/// A number for the sentence of [`refusal`]: refusals with equal codes and numbers have equal sentences.
-/// `None` if the sentence depends on the cluster, as for its taints.
+/// A number for the sentence of [`refusal`]: within one decision, refusals with equal codes and numbers have
+/// equal sentences. `None` if the sentence depends on the cluster, such as on the cluster's taints.
 pub(crate) fn alike(reason: Reason) -> Option<u32> {
     match Code::of_reason(reason) {
         Code::Untolerated => None,
@@ -156,8 +158,8 @@ pub(crate) fn alike(reason: Reason) -> Option<u32> {
         | Code::NoRegion
         | Code::NoZone
         | Code::Evicting
-        | Code::Apart
-        | Code::Together => Some(0),
+        | Code::GroupElsewhere
+        | Code::GroupHere => Some(0),
     }
 }
 
@@ -165,7 +167,7 @@ fn missing(field: &str) -> String {
     format!("the cluster has no {field}, and a spread constraint is by {field}")
 }
 
-/// Converts a taint to the form for all systems.
+/// Converts a taint of Karmada to the type that all dialects share.
 pub(crate) fn common_taint(taint: &Stored) -> Taint {
     Taint {
         key: taint.key.clone(),
@@ -174,11 +176,11 @@ pub(crate) fn common_taint(taint: &Stored) -> Taint {
     }
 }
 
-fn policy(record: Option<&std::sync::Arc<Record>>) -> Option<&Policy> {
-    record.and_then(|record| record.policy.as_deref())
+fn policy(record: Option<&std::sync::Arc<Record>>) -> Option<&CompiledPlacement> {
+    record.and_then(|record| record.placement.as_deref())
 }
 
-/// The reported group of `decision` in words.
+/// The group of clusters that `decision` reports, in words.
 fn group(record: Option<&std::sync::Arc<Record>>, decision: &Decision) -> String {
     let place = decision.detail::<Detail>().and_then(|detail| detail.group);
     let group = place.and_then(|place| policy(record)?.groups().get(place));
@@ -188,9 +190,9 @@ fn group(record: Option<&std::sync::Arc<Record>>, decision: &Decision) -> String
     )
 }
 
-/// The label selector of the affinity for `decision`, if the affinity only requires labels.
+/// The label selector of the affinity that `decision` reports, if this affinity only requires labels.
 pub(crate) fn asked_labels<'a>(fleet: &'a Fleet, decision: &Decision) -> Option<&'a Selector> {
-    let policy = fleet.bindings.get(&decision.demand)?.policy.as_deref()?;
+    let policy = fleet.bindings.get(&decision.demand)?.placement.as_deref()?;
     let affinity = match decision.detail::<Detail>()?.group {
         Some(place) => {
             let group = policy.groups().get(place)?;
@@ -211,14 +213,14 @@ fn label_problem<'a>(record: Option<&'a std::sync::Arc<Record>>, decision: &Deci
     affinity?.problem()
 }
 
-/// The limit of the room of the feasible `candidate` in words, if `scorer` is the column of room.
+/// The limit of the room of the feasible `candidate`, in words; `None` if `scorer` is not the column of room.
 pub(crate) fn bound(decision: &Decision, candidate: Ix, scorer: u16) -> Option<String> {
     if &**decision.scorers.get(usize::from(scorer))? != ROOM {
         return None;
     }
     let detail = decision.detail::<Detail>()?;
     detail
-        .bounds
+        .limits
         .get(decision.solved.row_of(candidate)?)
         .map(limit_in_words)
 }
@@ -227,22 +229,25 @@ fn limit_in_words(bound: &RoomLimit) -> String {
     match bound {
         RoomLimit::RecentLoads(taken, bound) => {
             format!(
-                "{}, less {taken} for what was placed there lately",
+                "{}, minus {taken} replicas for workloads that were recently placed there",
                 limit_in_words(bound)
             )
         }
-        RoomLimit::Nothing => "the template asks for nothing that could run out".to_owned(),
+        RoomLimit::Nothing => "the binding requests no replicas".to_owned(),
         RoomLimit::NoSummary => "the cluster has not reported its resources".to_owned(),
-        RoomLimit::Pods => "bound by pods".to_owned(),
-        RoomLimit::Resource(name) => format!("bound by {name}"),
-        RoomLimit::Missing(name) => format!("the cluster has no {name} to give"),
-        RoomLimit::Models => "bound by the sizes of its nodes (resourceModels)".to_owned(),
+        RoomLimit::Pods => "limited by pods".to_owned(),
+        RoomLimit::Resource(name) => format!("limited by {name}"),
+        RoomLimit::Missing(name) => format!("the cluster has no allocatable {name}"),
+        RoomLimit::Models => "limited by the sizes of its nodes (resourceModels)".to_owned(),
         RoomLimit::NotModelled(name) => {
-            format!("none of its resourceModels names {name}, so that no node is taken to have any")
+            format!("none of its resourceModels names {name}, so its nodes count as having none")
         }
         RoomLimit::Estimator(known) => match known.at {
-            Some(at) => format!("bound by the answer of its estimator at {}", time::rfc3339(at.0)),
-            None => "bound by the answer of its estimator".to_owned(),
+            Some(at) => format!(
+                "limited by the answer of its estimator at {}",
+                time::rfc3339(at.0)
+            ),
+            None => "limited by the answer of its estimator".to_owned(),
         },
     }
 }
@@ -262,33 +267,22 @@ pub(crate) fn not_picked(decision: &Decision, candidate: Ix, rank: Option<usize>
             ..
         }) => (
             "NotLookedAt",
-            "fits, but nothing makes Karmada decide again: what is placed stays".to_owned(),
+            "fits, but nothing makes Karmada decide again, so the clusters stay as they are".to_owned(),
         ),
-        Some(Detail { is_chosen: true, .. }) => ("NotChosen", "other clusters were named".to_owned()),
-        _ if is_selected => (
-            "NoReplicas",
-            format!("{rank}the division leaves no replica for it"),
-        ),
+        Some(Detail { is_chosen: true, .. }) => {
+            ("NotChosen", "other clusters were chosen by the caller".to_owned())
+        }
+        _ if is_selected => ("NoReplicas", format!("{rank}the division gives it no replica")),
         _ => (
             "NotSelected",
-            format!("{rank}the spread constraints select others"),
+            format!("{rank}the spread constraints select other clusters"),
         ),
     }
 }
 
-/// The trigger in words.
-fn trigger_in_words(trigger: Trigger) -> &'static str {
-    match trigger {
-        Trigger::PlacementChanged => "its placement is another than the one it was decided by",
-        Trigger::ReplicasChanged => "its clusters have another number of replicas than it wants",
-        Trigger::Rescheduled => "it is asked to be decided from scratch",
-        Trigger::Always => "it is decided at every look",
-        Trigger::ClusterLeaves => "a cluster it is on is being deleted",
-        Trigger::Nothing => {
-            "nothing makes Karmada decide again: its placement is the one it was decided by, and its clusters have the replicas it wants"
-        }
-    }
-}
+/// The sentence for [`Trigger::Nothing`].
+const NO_TRIGGER: &str = "nothing makes Karmada decide again: its placement is unchanged, and its clusters \
+                          have the requested replicas";
 
 /// The summary of a decision in one line.
 pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
@@ -330,11 +324,9 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
                 "picked {}",
                 listing::clusters(cells.iter().map(String::as_str))
             ));
-            parts.extend(
-                trigger
-                    .filter(|trigger| *trigger == Trigger::Nothing)
-                    .map(|trigger| trigger_in_words(trigger).to_owned()),
-            );
+            if trigger == Some(Trigger::Nothing) {
+                parts.push(NO_TRIGGER.to_owned());
+            }
         }
     }
     parts.join("; ")
@@ -361,7 +353,7 @@ fn ignored_message(fleet: &Fleet, decision: &Decision, reason: IgnoreReason) -> 
     let record = fleet.bindings.get(&decision.demand);
     match reason {
         IgnoreReason::Attached => {
-            "it has no placement: it goes where the bindings go that need it".to_owned()
+            "it has no placement of its own: it follows the bindings that depend on it".to_owned()
         }
         IgnoreReason::OtherScheduler => format!(
             "its scheduler is {}",
@@ -369,12 +361,13 @@ fn ignored_message(fleet: &Fleet, decision: &Decision, reason: IgnoreReason) -> 
         ),
         IgnoreReason::Suspended => "spec.suspension.scheduling suspends its scheduling".to_owned(),
         IgnoreReason::Unclaimed => {
-            "no policy claims it any more: what is placed stays, and nothing decides it again".to_owned()
+            "no policy claims it any more: its clusters stay as they are, and it is not decided again"
+                .to_owned()
         }
     }
 }
 
-/// Warnings for the reader.
+/// Warnings about fields of the binding that have no effect, or hardly the intended effect.
 pub(crate) fn warnings(fleet: &Fleet, decision: &Decision) -> Vec<String> {
     let record = fleet.bindings.get(&decision.demand);
     let (Some(record), Some(policy)) = (record, policy(record)) else {
@@ -383,7 +376,7 @@ pub(crate) fn warnings(fleet: &Fleet, decision: &Decision) -> Vec<String> {
     let mut warnings = Vec::new();
     let constraints = &policy.raw.spread_constraints;
     if policy.ignores_spread && !constraints.is_empty() {
-        warnings.push("spec.placement.spreadConstraints: without effect beside static weights".to_owned());
+        warnings.push("spec.placement.spreadConstraints: they have no effect with static weights".to_owned());
     }
     for (index, constraint) in constraints.iter().enumerate() {
         let path = format!("spec.placement.spreadConstraints[{index}]");
@@ -392,17 +385,17 @@ pub(crate) fn warnings(fleet: &Fleet, decision: &Decision) -> Vec<String> {
         }
         if matches!(constraint.spread_by_field.as_str(), "zone" | "provider") {
             warnings.push(format!(
-                "{path}: minGroups and maxGroups by {} have no effect: only clusters without one are left out",
+                "{path}: minGroups and maxGroups by {} have no effect: the constraint only refuses clusters without one",
                 constraint.spread_by_field
             ));
         }
     }
     if record.spec.replicas == 0 && record.spec.replica_requirements.is_some() {
-        warnings.push("spec.replicas: 0 of a workload takes it off every cluster".to_owned());
+        warnings.push("spec.replicas: a workload with 0 replicas is removed from every cluster".to_owned());
     }
     if record.applied == crate::record::AppliedPlacement::Unreadable {
         warnings.push(format!(
-            "metadata.annotations[{}]: it is not a valid placement, so a changed placement makes nothing due",
+            "metadata.annotations[{}]: it is not a valid placement, so a change of the placement causes no new decision",
             crate::names::APPLIED_PLACEMENT
         ));
     }
@@ -412,7 +405,7 @@ pub(crate) fn warnings(fleet: &Fleet, decision: &Decision) -> Vec<String> {
         .and_then(|suspension| suspension.dispatching);
     if dispatching == Some(true) {
         warnings.push(
-            "spec.suspension.dispatching: nothing is brought to the clusters, which are decided as ever"
+            "spec.suspension.dispatching: nothing is sent to the clusters, but clusters are still decided"
                 .to_owned(),
         );
     }

@@ -19,7 +19,7 @@ use crate::words;
 /// The reason of the condition if Karmada's scheduler succeeds.
 const SUCCESS: &str = "Success";
 
-/// All writes of `decision`, in order.
+/// The writes of `decision`, in order.
 pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     let parts = decision
         .detail::<Detail>()
@@ -48,7 +48,7 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
         push("status", &object);
     }
     let is_list_changed = match &detail.shares {
-        Some(shares) => list(&mut object, &replicas_by_name(fleet, shares)),
+        Some(shares) => set_clusters(&mut object, &replicas_by_name(fleet, shares)),
         None => false,
     };
     let is_annotated = detail.shares.is_some() && annotate(&mut object, record);
@@ -57,7 +57,7 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     }
     // The server increments the generation if the spec changes. The status names the resulting generation.
     let generation = record.object.meta().generation() + i64::from(is_list_changed);
-    if report(&mut object, record, detail, generation, decision) {
+    if update_status(&mut object, record, detail, generation, decision) {
         push("status", &object);
     }
     writes
@@ -91,10 +91,10 @@ fn replicas_by_name<'a>(fleet: &'a Fleet, shares: &Shares) -> BTreeMap<&'a str, 
         .collect()
 }
 
-/// Lists the clusters of `shares` in `spec.clusters` in the order of names. If these clusters are already
-/// listed with these replicas, their order stays. Other fields of an entry are kept with its cluster. Returns
-/// whether `object` was changed.
-fn list(object: &mut Value, shares: &BTreeMap<&str, i64>) -> bool {
+/// Sets `spec.clusters` to the clusters of `shares`, in the order of names. If these clusters are already
+/// listed with these replicas, their order stays. Other fields of a cluster's entry are kept. Returns whether
+/// `object` was changed.
+fn set_clusters(object: &mut Value, shares: &BTreeMap<&str, i64>) -> bool {
     let spec = object["spec"].as_object_mut();
     let Some(spec) = spec else {
         return false;
@@ -146,9 +146,9 @@ fn annotate(object: &mut Value, record: &Record) -> bool {
     true
 }
 
-/// Updates the status for the decision on an object of this generation. Returns whether anything was
-/// changed.
-fn report(
+/// Updates the status of `object` for the decision. `generation` is the generation that `object` will have.
+/// Returns whether anything was changed.
+fn update_status(
     object: &mut Value,
     record: &Record,
     detail: &Detail,
@@ -160,7 +160,7 @@ fn report(
     let is_current = stored_condition.is_some_and(|stored_condition| {
         stored_condition.status == fields["status"]
             && stored_condition.reason == fields["reason"]
-            && words::SENTENCES.leave(
+            && words::SENTENCES.keeps(
                 &stored_condition.message,
                 fields["message"].as_str().unwrap_or_default(),
             )
@@ -188,18 +188,19 @@ fn set_status_field(object: &mut Value, field: &str, value: Value) {
     object["status"][field] = value;
 }
 
-/// The name of the reported group; `None` without groups, or if the listed clusters stay.
+/// The name of the group that the status reports; `None` if there are no groups, or if the listed clusters
+/// stay.
 fn group_name<'a>(record: &'a Record, detail: &Detail) -> Option<&'a str> {
     detail.shares.as_ref()?;
-    let policy = record.policy.as_ref()?;
-    Some(policy.groups().get(detail.group?)?.name.as_str())
+    let placement = record.placement.as_ref()?;
+    Some(placement.groups().get(detail.group?)?.name.as_str())
 }
 
-/// The condition Scheduled. Its transition time changes only with its status.
+/// The condition Scheduled. The transition time of the stored condition is kept unless the status changes.
 fn scheduled_condition(record: &Record, detail: &Detail, now: Timestamp) -> Map<String, Value> {
     let (status, reason) = match detail.failure {
         None => ("True", SUCCESS),
-        Some(failure) => ("False", failure.condition()),
+        Some(failure) => ("False", failure.condition_reason()),
     };
     let stored_condition = condition(&record.status.conditions, SCHEDULED)
         .filter(|stored_condition| stored_condition.status == status);

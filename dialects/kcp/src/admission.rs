@@ -1,6 +1,6 @@
 //! The admission rules beyond the kinds' own validation (docs/systems/kcp.md, "What is guarded"): the
 //! placement annotation, the syncing labels and annotations, and the syncers' finalizers can only be changed
-//! by the responsible actors, and only in legal transitions. Cluster admins are no exception.
+//! by the responsible actors, and only in legal transitions. This holds for cluster admins, too.
 //!
 //! The guard compares the object before and after a write of any subresource, since writes of `status` and
 //! `finalize` change metadata, too. It allows every user except syncers to delete objects, to write soft
@@ -24,22 +24,22 @@ use serde_json::Value;
 use crate::names::{DEFAULT_LOCATION_CLUSTER, NAMESPACES, SYNCED_BY_DEFAULT};
 pub use roles::{Role, user_of};
 
-/// Settings of the guard.
+/// Settings of the dialect for admission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Users that act in a role, by name, in addition to Berth's own users (such as
+    /// The roles of users by their names, in addition to Berth's own users (such as
     /// `berth:placement-controller`).
     pub users: BTreeMap<String, Role>,
     /// The resources that follow their namespace.
     pub synced_resources: Vec<GroupResource>,
-    /// Whether a configuration can name only the resources in `synced_resources`. This is so on a hub, whose
-    /// permissions and webhooks are only for these resources.
+    /// Whether a configuration may only sync the resources in `synced_resources`. This is the case on a hub,
+    /// since permissions and webhooks are only created for these resources.
     pub synced_only: bool,
-    /// The namespaces that are placed; all of them by default.
+    /// The labels of the namespaces that are placed; all namespaces by default.
     pub namespace_selector: Selector,
     /// The cluster of the Locations, which is the first segment of location strings.
     pub location_cluster: Arc<str>,
-    /// The URL of all Targets. Syncers' views are below this URL. `None` if the URL is not known.
+    /// The URL of all Targets, below which syncers find their views; `None` if the URL is not known.
     pub targets_url: Option<Arc<str>>,
 }
 
@@ -70,7 +70,7 @@ pub struct PlacementValues {
     settings: Settings,
 }
 
-/// The user of the write.
+/// The kind of user that makes a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Writer {
     /// An actor of the state machines.
@@ -81,7 +81,7 @@ pub(crate) enum Writer {
     User,
 }
 
-/// The errors of a write.
+/// The errors found in a write.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     /// Values that no user may write.
@@ -111,12 +111,12 @@ impl Findings {
             return Err(Denial::Invalid(self.malformed));
         }
         let all = [self.forbidden, self.malformed].concat();
-        Err(Denial::owned(request, &all))
+        Err(Denial::owned_fields(request, &all))
     }
 }
 
 impl PlacementGuard {
-    /// Creates the guard with these settings.
+    /// Creates the plugin with these settings.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         Self { settings }
@@ -130,7 +130,7 @@ impl PlacementGuard {
 }
 
 impl PlacementValues {
-    /// Creates the rule for the resources of these settings.
+    /// Creates the plugin with these settings.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         Self { settings }
@@ -138,19 +138,19 @@ impl PlacementValues {
 }
 
 impl Settings {
-    /// The resources that a configuration may name; `None` is any.
+    /// The resources that a configuration may sync; `None` if it may sync any resource.
     pub(crate) fn syncable(&self) -> Option<&[GroupResource]> {
         self.synced_only.then_some(&*self.synced_resources)
     }
 
-    fn guards(&self, request: &Request<'_>) -> bool {
+    fn applies_to(&self, request: &Request<'_>) -> bool {
         let guarded = request.resource == NAMESPACES || self.synced_resources.contains(&request.resource);
         guarded && request.operation != Operation::Connect
     }
 }
 
-/// Validates a creation or an update that results in `new`.
-fn judge(writer: &Writer, request: &Request<'_>, new: &Value) -> Result<(), Denial> {
+/// Checks a creation or an update that results in `new`. Other operations are allowed.
+fn check(writer: &Writer, request: &Request<'_>, new: &Value) -> Result<(), Denial> {
     if !matches!(request.operation, Operation::Create | Operation::Update) {
         return Ok(());
     }
@@ -159,11 +159,11 @@ fn judge(writer: &Writer, request: &Request<'_>, new: &Value) -> Result<(), Deni
     let is_namespace = request.resource == NAMESPACES;
     let mut findings = Findings::default();
     if is_namespace {
-        placement::judge(writer, old, new, &mut findings);
+        placement::check(writer, old, new, &mut findings);
     }
-    keys::judge(writer, is_namespace, old, new, &mut findings);
+    keys::check(writer, is_namespace, old, new, &mut findings);
     if let Writer::Role(Role::Syncer(identifier)) = writer {
-        keys::judge_syncer(identifier, request.operation, old, new, &mut findings);
+        keys::check_syncer(identifier, request.operation, old, new, &mut findings);
     }
     findings.into_result(request)
 }
@@ -178,21 +178,22 @@ impl Plugin for PlacementGuard {
     }
 
     fn handles(&self, request: &Request<'_>) -> bool {
-        self.settings.guards(request)
+        self.settings.applies_to(request)
     }
 
-    /// Refuses as early as possible: mutating webhooks are called before all validating webhooks.
+    /// Checks the object, without changing it. This check is in the mutating phase, so that a forbidden write
+    /// is refused before further webhooks are called for it.
     fn mutate(
         &self,
         request: &Request<'_>,
         object: &mut Value,
         _warnings: &mut Vec<String>,
     ) -> Result<(), Denial> {
-        judge(&self.writer(request), request, object)
+        check(&self.writer(request), request, object)
     }
 
-    /// Validates the object again after the changes of other plugins. Every user may delete objects, except
-    /// syncers, which only release them.
+    /// Checks the object again after the changes of other plugins. Every user may delete objects, except
+    /// syncers, which only release objects.
     fn validate(
         &self,
         request: &Request<'_>,
@@ -201,13 +202,13 @@ impl Plugin for PlacementGuard {
     ) -> Result<(), Denial> {
         let writer = self.writer(request);
         if request.operation == Operation::Delete && matches!(writer, Writer::Role(Role::Syncer(_))) {
-            let text = "a syncer deletes nothing; it lets go of an object by taking its finalizer off";
+            let text = "a syncer may not delete objects: to release an object, it removes its own finalizer";
             return Err(Denial::Forbidden(text.to_owned()));
         }
-        object.map_or(Ok(()), |object| judge(&writer, request, object))
+        object.map_or(Ok(()), |object| check(&writer, request, object))
     }
 
-    /// Annotates the write with the changed entries of the placement.
+    /// The audit annotation with the changed entries of the placement.
     fn annotate(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<(&'static str, String)> {
         let object = object.filter(|_| request.resource == NAMESPACES);
         let transitions = object.map(|new| placement::transitions(request.old.unwrap_or(&Value::Null), new));
@@ -224,7 +225,7 @@ impl Plugin for PlacementValues {
     }
 
     fn handles(&self, request: &Request<'_>) -> bool {
-        self.settings.guards(request)
+        self.settings.applies_to(request)
     }
 
     fn validate(
@@ -233,7 +234,7 @@ impl Plugin for PlacementValues {
         object: Option<&Value>,
         _warnings: &mut Vec<String>,
     ) -> Result<(), Denial> {
-        object.map_or(Ok(()), |object| judge(&Writer::Trusted, request, object))
+        object.map_or(Ok(()), |object| check(&Writer::Trusted, request, object))
     }
 }
 

@@ -18,7 +18,7 @@ berth_scheduling::filters! {
     Eviction = "Eviction" {
         Evicting = "Evicting",
     }
-    /// The namespace is not leaving the cluster. A cluster that keeps the namespace is not refused.
+    /// The namespace is not leaving the cluster. A cluster on which the namespace stays is not refused.
     Placed = "Placed" {
         AlreadyPlaced = "AlreadyPlaced",
     }

@@ -37,23 +37,24 @@ pub fn find<'a>(conditions: &'a [Condition], r#type: &str) -> Option<&'a Conditi
     conditions.iter().find(|condition| condition.r#type == r#type)
 }
 
-/// The type of the namespace's condition.
+/// The type of the condition about the scheduling of a namespace.
 pub const NAMESPACE_SCHEDULED: &str = "NamespaceScheduled";
 
+/// The beginnings of the messages of `NamespaceScheduled`.
 const SENTENCES: Sentences = Sentences(&[
     "the namespace is labelled to stay where it is",
     "the placement annotation ",
     "no workload cluster can take the namespace",
 ]);
 
-/// The content of `NamespaceScheduled`.
+/// The content of the condition `NamespaceScheduled`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScheduledCondition {
     /// Whether the namespace counts as scheduled.
     pub status: bool,
-    /// The token; empty if the status is true.
+    /// The reason token; empty if the status is true.
     pub reason: &'static str,
-    /// The sentence; empty if the status is true.
+    /// The message; empty if the status is true.
     pub message: String,
 }
 
@@ -93,10 +94,9 @@ pub fn namespace_scheduled(disabled: bool, annotation: &StoredPlacement) -> Opti
 }
 
 impl ScheduledCondition {
-    /// The condition as JSON. Its time is the time of `known`, the stored condition, unless the content
-    /// changed.
+    /// The condition as JSON. The transition time of the `stored` condition is kept if its content is equal.
     #[must_use]
-    pub fn to_json(&self, known: Option<&Value>, now: Timestamp) -> Value {
+    pub fn to_json(&self, stored: Option<&Value>, now: Timestamp) -> Value {
         let mut fields = Map::new();
         fields.insert("type".to_owned(), NAMESPACE_SCHEDULED.into());
         fields.insert(
@@ -109,23 +109,23 @@ impl ScheduledCondition {
         if !self.message.is_empty() {
             fields.insert("message".to_owned(), self.message.as_str().into());
         }
-        let transition_time = known
-            .filter(|known| self.is(known))
-            .and_then(|known| known["lastTransitionTime"].as_str());
+        let transition_time = stored
+            .filter(|stored| self.matches(stored))
+            .and_then(|stored| stored["lastTransitionTime"].as_str());
         let transition_time =
             transition_time.map_or_else(|| berth_apimachinery::time::rfc3339(now), str::to_owned);
         fields.insert("lastTransitionTime".to_owned(), transition_time.into());
         Value::Object(fields)
     }
 
-    /// Whether the stored condition `known` has the content of this condition, regardless of its time.
+    /// Whether the `stored` condition has the content of this condition, regardless of the transition time.
     #[must_use]
-    pub fn is(&self, known: &Value) -> bool {
-        let text = |field: &str| known[field].as_str().unwrap_or_default();
+    pub fn matches(&self, stored: &Value) -> bool {
+        let text = |field: &str| stored[field].as_str().unwrap_or_default();
         let status = if self.status { "True" } else { "False" };
         text("status") == status
             && text("reason") == self.reason
-            && SENTENCES.leave(text("message"), &self.message)
+            && SENTENCES.keeps(text("message"), &self.message)
     }
 }
 

@@ -1,10 +1,10 @@
-//! The configuration of this dialect, `spec.kcp` of a SchedulerConfiguration. kcp itself has flags instead of
-//! a configuration file, so the schema is Berth's own:
+//! The configuration of kcp's dialect, `spec.kcp` of a SchedulerConfiguration. kcp itself has flags instead
+//! of a configuration file, so the schema is Berth's own:
 //!
 //! ```yaml
 //! locationCluster: root:compute      # first segment of location strings
 //! namespaceSelector: {}              # labels of the namespaces that are placed; empty: all
-//! heartbeatThreshold: 1m             # how old a heartbeat may be
+//! heartbeatThreshold: 1m             # the largest age of a syncer's last heartbeat
 //! syncedResources: [configmaps, …]   # the resources that follow their namespace
 //! coordinatedResources: []           # synced resources that a coordination controller sees first
 //! ```
@@ -30,17 +30,18 @@ use crate::names::{DEFAULT_LOCATION_CLUSTER, SYNCED_BY_DEFAULT};
 pub struct Config {
     /// `locationCluster`: the cluster of the Locations, the first segment of location strings.
     pub location_cluster: Arc<str>,
-    /// `namespaceSelector`: the namespaces that are placed; namespaces that stop matching are drained.
+    /// `namespaceSelector`: the labels of the namespaces that are placed; namespaces that stop matching are
+    /// drained.
     pub namespace_selector: Selector,
     /// `heartbeatThreshold`: the largest age of a syncer's last heartbeat.
     pub heartbeat_threshold: SignedDuration,
     /// `syncedResources`: the resources that follow their namespace to the workload cluster. When a
     /// resource is removed from the list, its objects lose the keys of syncing, and are no longer
-    /// guarded; their copies at workload clusters stay.
+    /// guarded; their copies on workload clusters stay.
     pub synced_resources: Vec<GroupResource>,
     /// `coordinatedResources`: the synced resources that first get the state `""`, so that a coordination
-    /// controller can change them before syncing starts. `None` is all synced resources if a coordination
-    /// controller is configured, else none.
+    /// controller can change them before syncing starts. `None` means all synced resources if a user with the
+    /// role of a coordination controller is configured, else no resources.
     pub coordinated_resources: Option<Vec<GroupResource>>,
 }
 
@@ -57,9 +58,9 @@ impl Default for Config {
 }
 
 /// The interval of syncers' heartbeats (docs/systems/kcp.md, "Heartbeats").
-const BEAT: SignedDuration = SignedDuration::from_secs(20);
+const HEARTBEAT_INTERVAL: SignedDuration = SignedDuration::from_secs(20);
 
-/// kcp has flags for these settings and no configuration file: the form is Berth's own.
+/// Settings for kcp. kcp itself has flags instead of a configuration file, so the schema is Berth's own.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 struct Form {
@@ -70,20 +71,20 @@ struct Form {
     /// --kcp-namespace-selector; without this flag, all namespaces, or behind a kube-apiserver those with
     /// scheduling.berth.dev/kcp=enabled.
     namespace_selector: Option<LabelSelector>,
-    /// Largest allowed age of a syncer's last heartbeat: a positive duration such as 1m. Syncers send one
-    /// every 20s.
+    /// Largest allowed age of a syncer's last heartbeat: a positive duration such as 1m. Syncers send a
+    /// heartbeat every 20s.
     heartbeat_threshold: String,
-    /// The resources that follow their namespace to the workload cluster, by plural name, with the group
-    /// behind a dot: configmaps, deployments.apps. There is no wildcard. Objects of a resource that is
+    /// The resources that follow their namespace to the workload cluster: plural names, with the group after
+    /// a dot, such as configmaps or deployments.apps. There is no wildcard. Objects of a resource that is
     /// removed from the list lose the keys of syncing, and are no longer guarded. Behind a kube-apiserver,
-    /// the list cannot have resources beyond --kcp-synced-resources, for which permissions and webhooks are
-    /// created. The default is --kcp-synced-resources, or configmaps, secrets, serviceaccounts, services and
-    /// deployments.apps without this flag.
+    /// only resources in --kcp-synced-resources are allowed, since permissions and webhooks are only created
+    /// for these. The default is --kcp-synced-resources, or configmaps, secrets, serviceaccounts, services
+    /// and deployments.apps without this flag.
     #[schemars(extend("x-kubernetes-list-type" = "set"))]
     synced_resources: Option<Vec<String>>,
     /// The resources among syncedResources that a coordination controller may change before they are synced:
-    /// their objects first get the state "". The default is all of them with a --kcp-coordination-user, else
-    /// none.
+    /// their objects first get the state "". The default is all syncedResources with a
+    /// --kcp-coordination-user, else no resources.
     #[schemars(extend("x-kubernetes-list-type" = "set"))]
     coordinated_resources: Option<Vec<String>>,
 }
@@ -100,7 +101,7 @@ impl Default for Form {
     }
 }
 
-/// The schema of the settings.
+/// The schema of `spec.kcp`.
 pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::part::<Form>);
 
 impl Config {
@@ -146,12 +147,12 @@ impl Config {
         form.finish(|_| config)
     }
 
-    /// Reads a configuration where only the resources in `syncable` can be synced (any resource if `None`).
-    /// On a hub the program can only read, write and guard the resources of its flags (docs/systems/kcp.md,
+    /// Reads a configuration that may only sync the resources in `syncable`, or any resource if it is `None`.
+    /// On a hub, the program can only read, write and guard the resources of its flags (docs/systems/kcp.md,
     /// "Configuration").
     ///
     /// # Errors
-    /// All errors in `spec`. If there are none: one error for each resource that cannot be synced.
+    /// All errors in `spec`, or else one error for each resource that is not in `syncable`.
     pub fn read_within(
         spec: Option<&Value>,
         path: &str,
@@ -165,8 +166,8 @@ impl Config {
         };
         let names: Vec<String> = syncable.iter().map(ToString::to_string).collect();
         let detail = format!(
-            "behind a kube-apiserver only what --kcp-synced-resources names can be synced, since rights and webhooks are \
-             made for that: {}",
+            "behind a kube-apiserver, only the resources in --kcp-synced-resources can be synced, since permissions and \
+             webhooks are only created for these: {}",
             names.join(", ")
         );
         let numbered = config.synced_resources.iter().enumerate();
@@ -184,53 +185,53 @@ impl Config {
         }
     }
 
-    /// Warnings about values that are valid but surely not intended: sentences that name the field below
-    /// `path`.
+    /// Warnings about values that are valid but hardly intended. Each begins with the path of its field,
+    /// which is below `path`.
     #[must_use]
     pub fn warnings(&self, path: &str) -> Vec<String> {
         let mut warnings = Vec::new();
-        if self.heartbeat_threshold <= BEAT {
+        if self.heartbeat_threshold <= HEARTBEAT_INTERVAL {
             warnings.push(format!(
-                "{}: syncers send a heartbeat every 20s, so that clusters will seem not to be ready again and again",
+                "{}: syncers send a heartbeat every 20s, so clusters will often count as not ready; set a longer threshold",
                 below(path, "heartbeatThreshold")
             ));
         }
         if self.synced_resources.is_empty() {
             warnings.push(format!(
-                "{}: nothing in placed namespaces will be synced",
+                "{}: the list is empty, so nothing in placed namespaces will be synced",
                 below(path, "syncedResources")
             ));
         }
         warnings
     }
 
-    /// Whether namespaces with these labels are placed.
+    /// Whether the configuration selects a namespace with this metadata.
     pub(crate) fn selects(&self, namespace: &berth_apimachinery::Meta) -> bool {
         self.namespace_selector.matches(namespace.labels())
     }
 }
 
-/// The error about a text that names no resource.
+/// The error about a text that is not the name of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "must be a plural name, with its group behind a dot, such as configmaps or deployments.apps; there is no wildcard"
+    "must be a plural name, with the group after a dot, such as configmaps or deployments.apps; there is no wildcard"
 )]
-pub struct NoResource;
+pub struct ResourceNameError;
 
 /// Parses the name of a resource, such as `configmaps` or `deployments.apps`.
 ///
 /// # Errors
-/// When `text` names no resource.
-pub fn synced_resource(text: &str) -> Result<GroupResource, NoResource> {
+/// When `text` is not such a name.
+pub fn synced_resource(text: &str) -> Result<GroupResource, ResourceNameError> {
     let (plural, group) = text.split_once('.').unwrap_or((text, ""));
     let has_valid_group = group.is_empty() && !text.ends_with('.') || name::dns_subdomain(group).is_ok();
     if name::dns_label(plural).is_ok() && has_valid_group {
         return Ok(GroupResource::intern(group, plural));
     }
-    Err(NoResource)
+    Err(ResourceNameError)
 }
 
-/// The resources in the list `field`. An entry that names no resource is refused and skipped.
+/// The resources in the list `field`. An entry that is not the name of a resource is refused and skipped.
 fn resources(form: &mut ReadValue<Form>, field: &str, list: &[String]) -> Vec<GroupResource> {
     let mut resources = Vec::with_capacity(list.len());
     for (index, text) in list.iter().enumerate() {
@@ -322,9 +323,9 @@ mod tests {
         assert_eq!(texts.len(), 2, "{texts:?}");
         assert!(
             texts[0].starts_with(
-                "spec.kcp.syncedResources[1]: Invalid value: \"ingresses.networking.k8s.io\": behind a kube-apiserver \
-                 only what --kcp-synced-resources names can be synced"
-            ) && texts[0].ends_with("made for that: configmaps"),
+                "spec.kcp.syncedResources[1]: Invalid value: \"ingresses.networking.k8s.io\": behind a kube-apiserver, \
+                 only the resources in --kcp-synced-resources can be synced"
+            ) && texts[0].ends_with("created for these: configmaps"),
             "{texts:?}"
         );
         assert!(texts[1].starts_with("spec.kcp.syncedResources[2]: "), "{texts:?}");

@@ -4,29 +4,30 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use berth_apimachinery::{FieldError, Timestamp};
-use berth_dialect_contract::{Action, Ask, BindingChange, ChoiceRefusal, Current, Decision, Outcome};
+use berth_dialect_contract::{Action, Ask, BindingChange, ChoiceRefusal, CurrentPlace, Decision, Outcome};
 use berth_scheduling::{Ix, PipelineOutcome};
 use jiff::SignedDuration;
 
 use crate::code::Code;
-use crate::condition::{self};
+use crate::condition;
 use crate::detail::Detail;
-use crate::fleet::{Fleet, Record};
+use crate::fleet::{Fleet, NamespaceRecord};
 use crate::placement::{Form, Placement, State, StoredPlacement};
 use crate::select::{self, Choice, ClusterVerdicts, KeptEntries};
 use crate::words;
 
-/// The delay before a namespace that lacks a cluster is decided again (docs/systems/kcp.md, "Selection").
+/// The delay after which a namespace that lacks a cluster is decided again (docs/systems/kcp.md,
+/// "Selection").
 const RETRY: SignedDuration = SignedDuration::from_mins(2);
 
 impl Fleet {
-    /// Decides the namespace in `ask`.
+    /// Decides the namespace in `ask`; `None` if it is not a demand.
     pub(crate) fn decide_namespace(&self, ask: &Ask<'_>) -> Option<Result<Decision, ChoiceRefusal>> {
         let record = Arc::clone(self.namespace(ask.demand)?);
         Some(self.judge_namespace(&record, ask))
     }
 
-    fn judge_namespace(&self, record: &Record, ask: &Ask<'_>) -> Result<Decision, ChoiceRefusal> {
+    fn judge_namespace(&self, record: &NamespaceRecord, ask: &Ask<'_>) -> Result<Decision, ChoiceRefusal> {
         let facts = PlacementFacts {
             fleet: self,
             record,
@@ -44,30 +45,30 @@ impl Fleet {
             return Err(refuse_all(names, problem));
         }
         if record.deleting {
-            return Ok(facts.unjudged(Outcome::Released, "Released"));
+            return Ok(facts.base_decision(Outcome::Released, "Released"));
         }
         if record.disabled {
-            return Ok(facts.frozen());
+            return Ok(facts.ignored_decision());
         }
         if !self.is_subject(record) {
-            return Ok(facts.drained());
+            return Ok(facts.drain_decision());
         }
-        facts.placed()
+        facts.placement_decision()
     }
 }
 
 /// The data for one decision.
 struct PlacementFacts<'a> {
     fleet: &'a Fleet,
-    record: &'a Record,
+    record: &'a NamespaceRecord,
     ask: &'a Ask<'a>,
 }
 
 impl PlacementFacts<'_> {
-    /// A decision without a run of the pipeline and without changes.
-    fn unjudged(&self, outcome: Outcome, reason: &'static str) -> Decision {
+    /// A decision that keeps all entries, without a run of the pipeline.
+    fn base_decision(&self, outcome: Outcome, reason: &'static str) -> Decision {
         let entries = self.record.reading.placement.0.iter();
-        let current = entries.map(|(place, state)| Current {
+        let current = entries.map(|(place, state)| CurrentPlace {
             cluster_name: Arc::clone(&place.identifier),
             state: state.as_str(),
             amount: None,
@@ -91,9 +92,9 @@ impl PlacementFacts<'_> {
     }
 
     /// The decision on a namespace whose label disables scheduling: only its condition is updated.
-    fn frozen(&self) -> Decision {
+    fn ignored_decision(&self) -> Decision {
         let condition = condition::namespace_scheduled(true, &self.record.reading);
-        let mut decision = self.unjudged(Outcome::Ignored, "SchedulingDisabled");
+        let mut decision = self.base_decision(Outcome::Ignored, "SchedulingDisabled");
         decision.detail = Box::new(Detail {
             condition,
             ..Detail::default()
@@ -101,21 +102,24 @@ impl PlacementFacts<'_> {
         decision
     }
 
-    /// The decision on a namespace that is no longer selected: its entries are removed, each by legal
-    /// transitions.
-    fn drained(&self) -> Decision {
+    /// The decision on a namespace that is no longer to be placed: every entry makes its next legal
+    /// transition towards removal.
+    fn drain_decision(&self) -> Decision {
         let kept = self.fleet.keep(self.record, false, self.ask.now);
-        let mut decision = self.unjudged(Outcome::Released, "Released");
+        let mut decision = self.base_decision(Outcome::Released, "Released");
         decision.changes = changes(&self.record.reading.placement, &kept.placement);
         let mut detail = self.detail(&kept.placement);
-        // A namespace that is no longer selected gets no new condition, but an existing condition is still
-        // updated.
+        // Such a namespace gets no new condition, but an existing condition is still updated.
         detail.condition = detail.condition.filter(|_| self.record.has_condition);
         decision.detail = Box::new(detail);
         decision
     }
 
-    fn placed(&self) -> Result<Decision, ChoiceRefusal> {
+    /// The decision on a namespace that is to be placed.
+    ///
+    /// # Errors
+    /// The errors in the clusters that the caller chose.
+    fn placement_decision(&self) -> Result<Decision, ChoiceRefusal> {
         let kept = self.fleet.keep(self.record, true, self.ask.now);
         let verdicts = select::judge(self.fleet, &kept, self.ask.now);
         let (choices, unmet) = match self.ask.chosen.filter(|names| !names.is_empty()) {
@@ -130,6 +134,7 @@ impl PlacementFacts<'_> {
         Ok(self.conclude(kept, verdicts, choices, unmet))
     }
 
+    /// The decision with these choices. `unmet` are the locations that need a cluster and get none.
     fn conclude(
         &self,
         kept: KeptEntries,
@@ -147,7 +152,7 @@ impl PlacementFacts<'_> {
         };
         let is_incomplete = !detail.unmet.is_empty() || kept.anywhere && choices.is_empty();
         let (outcome, reason) = self.outcome(&kept, &detail, &choices, is_incomplete);
-        let mut decision = self.unjudged(outcome, reason);
+        let mut decision = self.base_decision(outcome, reason);
         decision.changes = changes(&self.record.reading.placement, &placement);
         decision.due_at = self.due_at(&kept, &choices, is_incomplete);
         decision.solved = solved(verdicts, &choices);
@@ -179,8 +184,8 @@ impl PlacementFacts<'_> {
         }
     }
 
-    /// The next time at which the decision may change: when a cluster starts an eviction, or when a
-    /// namespace that lacks a cluster is retried.
+    /// The next time at which the decision may change by itself: the start of an eviction from an active
+    /// cluster, or the retry if clusters are missing.
     fn due_at(&self, kept: &KeptEntries, choices: &[Choice], is_incomplete: bool) -> Option<Timestamp> {
         let retry = if is_incomplete {
             self.ask.now.checked_add(RETRY).ok()
@@ -194,11 +199,11 @@ impl PlacementFacts<'_> {
         evictions.chain(kept.evicted_at).chain(retry).min()
     }
 
-    /// The detail for writes that set the annotation to `placement`.
+    /// The annotation and the condition to be written so that the namespace has `placement`.
     fn detail(&self, placement: &Placement) -> Detail {
         let reading = &self.record.reading;
         let must_write = match &reading.form {
-            // An annotation that cannot be parsed stays unless there is a placement to write.
+            // An annotation that cannot be parsed is kept unless there are entries to write.
             Form::Malformed(_) => !placement.0.is_empty(),
             Form::Absent | Form::Null => true,
             Form::Map => *placement != reading.placement || !reading.dropped.is_empty(),
@@ -215,8 +220,12 @@ impl PlacementFacts<'_> {
         }
     }
 
-    /// The clusters that the caller chose. Clusters that the namespace has already stay. Other clusters must
-    /// be feasible, and not more than requested.
+    /// The new clusters among the clusters `names` that the caller chose, each with its location. Clusters on
+    /// which the namespace is already stay.
+    ///
+    /// # Errors
+    /// An error for each cluster that is unknown, repeated or refused, and an error if there are more new
+    /// clusters than the namespace needs.
     fn caller_choices(
         &self,
         kept: &KeptEntries,
@@ -268,7 +277,7 @@ impl PlacementFacts<'_> {
         }
         select::assign(self.fleet, kept, &candidates, self.ask.seed).ok_or_else(|| {
             let detail = format!(
-                "the workload clusters must each stand for one of the locations {}",
+                "each workload cluster needs a location of its own, and the namespace needs clusters in: {}",
                 kept.reschedule.join(", ")
             );
             ChoiceRefusal {
@@ -280,14 +289,14 @@ impl PlacementFacts<'_> {
 
 impl Detail {
     /// Whether the stored condition of `record` differs from the new condition.
-    pub(crate) fn condition_changes(&self, record: &Record) -> bool {
+    pub(crate) fn condition_changes(&self, record: &NamespaceRecord) -> bool {
         let stored = condition::stored(record.object.value());
         let new = self.condition.as_ref();
-        new.is_some_and(|new| !stored.is_some_and(|stored| new.is(stored)))
+        new.is_some_and(|new| !stored.is_some_and(|stored| new.matches(stored)))
     }
 }
 
-/// The refusal with one error per target.
+/// The refusal of all targets in `names`, for the reason `problem`.
 fn refuse_all(names: &[String], problem: &str) -> ChoiceRefusal {
     let error = |(index, name): (usize, &String)| {
         FieldError::invalid(format!("spec.targets[{index}]"), name.as_str(), problem)
@@ -297,8 +306,8 @@ fn refuse_all(names: &[String], problem: &str) -> ChoiceRefusal {
     }
 }
 
-/// The outcome of the pipeline. Picked clusters are ranked first (kept clusters before new clusters), then
-/// the other feasible clusters by name.
+/// The outcome of the pipeline. The ranking has feasible picked clusters first (kept clusters before new
+/// clusters), then the other feasible clusters by name.
 fn solved(verdicts: ClusterVerdicts, choices: &[Choice]) -> PipelineOutcome {
     let mut picked = verdicts.held;
     picked.extend(choices.iter().map(|&(_, candidate)| candidate));
@@ -317,8 +326,8 @@ fn solved(verdicts: ClusterVerdicts, choices: &[Choice]) -> PipelineOutcome {
     }
 }
 
-/// The changes of clusters by identifier, not by entry: one write may move a cluster from one location to
-/// another.
+/// The changes of clusters between two placements. Entries are compared by identifier, since one write may
+/// replace a cluster's entry in one location by an entry in another location.
 fn changes(before: &Placement, after: &Placement) -> Vec<BindingChange> {
     let states = |placement: &Placement| -> BTreeMap<Arc<str>, State> {
         let entries = placement.0.iter();

@@ -7,17 +7,17 @@ use std::sync::Arc;
 /// Data for the sentences and writes of a decision.
 #[derive(Debug, Default)]
 pub(crate) struct Detail {
-    /// The annotation to write; `None` leaves it unchanged.
+    /// The placement annotation to write; `None` leaves the annotation unchanged.
     pub(crate) annotation: Option<String>,
-    /// The new content of the condition; `None` leaves it unchanged.
+    /// The new content of the condition NamespaceScheduled; `None` leaves the condition unchanged.
     pub(crate) condition: Option<ScheduledCondition>,
-    /// The locations of the scope; empty for any location, or without a search.
+    /// The locations that need a new cluster; empty if any location will do, or no cluster is needed.
     pub(crate) locations: Vec<Arc<str>>,
-    /// The locations without a cluster.
+    /// The locations in `locations` for which no cluster was found.
     pub(crate) unmet: Vec<Arc<str>>,
-    /// The chosen clusters, each with its location.
+    /// The newly chosen clusters, each with its location.
     pub(crate) chosen_in: Vec<Choice>,
-    /// Whether no further cluster was requested.
+    /// Whether the namespace needs no new cluster.
     pub(crate) settled: bool,
     /// Whether the caller chose the clusters.
     pub(crate) is_chosen: bool,

@@ -1,4 +1,4 @@
-//! kcp as one of the dialects.
+//! kcp as a [`Dialect`].
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use berth_admission::Plugin;
 use berth_apimachinery::{FieldError, GroupResource, Kind, Schema};
 use berth_dialect_contract::rules::RulesChoice;
 use berth_dialect_contract::{
-    Concern, Configuration, Controllers, DemandKind, Dialect, ExtraViews, Finalizer, Hold, Inventory, OnHub,
-    Reach, Reconciler, SystemUsers, config,
+    Concern, Configuration, Controllers, DemandKind, Dialect, ExtraViews, Finalizer, Inventory, OnHub, Reach,
+    Reconciler, ResourceFinalizer, SystemUsers, config,
 };
 use serde_json::Value;
 
@@ -18,23 +18,23 @@ use crate::fleet::Fleet;
 use crate::kind;
 use crate::machine::Actor;
 use crate::names::{DIALECT, LOCATIONS, NAMESPACES, SYNCED_BY_DEFAULT, SYNCER_FINALIZER, WORKLOAD_CLUSTERS};
-use crate::reconcilers::{self, Resources};
+use crate::reconcilers::{self, ResourceController};
 
 /// The dialect of kcp, which places namespaces on workload clusters.
 #[derive(Clone, Debug, Default)]
 pub struct Kcp {
-    /// Settings of the admission rules without a configuration.
+    /// The settings by the program's flags, which apply where a configuration does not override them.
     settings: Settings,
 }
 
 impl Kcp {
-    /// Creates the dialect with these admission settings.
+    /// Creates the dialect with these settings.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         Self { settings }
     }
 
-    /// The settings under a configuration, whose `syncedResources` override the program's flags.
+    /// The settings under the configuration `spec`, whose `syncedResources` override the program's flags.
     fn settings(&self, spec: Option<&Value>) -> Settings {
         let mut settings = self.settings.clone();
         let configured = spec.filter(|spec| !spec["syncedResources"].is_null());
@@ -45,6 +45,7 @@ impl Kcp {
     }
 }
 
+/// The admission plugins with these settings.
 fn rules(settings: Settings) -> Vec<Arc<dyn Plugin>> {
     vec![
         Arc::new(PlacementGuard::new(settings.clone())),
@@ -60,6 +61,7 @@ const DEMANDS: &[DemandKind] = &[DemandKind {
     own_place: None,
 }];
 
+/// The resources of which kcp reads all objects.
 const READS: [GroupResource; 4] = [LOCATIONS, WORKLOAD_CLUSTERS, NAMESPACES, config::RESOURCE];
 
 impl Dialect for Kcp {
@@ -102,7 +104,7 @@ impl Dialect for Kcp {
             location_cluster: Arc::clone(&self.settings.location_cluster),
             ..Config::default()
         };
-        Arc::new(Fleet::usually(defaults).syncing(self.settings.syncable()))
+        Arc::new(Fleet::with_defaults(defaults).restricted_to(self.settings.syncable()))
     }
 
     fn admission(&self) -> Vec<Arc<dyn Plugin>> {
@@ -128,25 +130,25 @@ impl Dialect for Kcp {
     fn on_hub(&self) -> OnHub {
         let synced = &self.settings.synced_resources;
         // Syncers set finalizers on synced objects.
-        let holds = synced.iter().map(|resource| Hold {
+        let finalizers = synced.iter().map(|resource| ResourceFinalizer {
             resource: *resource,
             version: "v1",
-            finalizer: Finalizer::Begins(SYNCER_FINALIZER),
+            finalizer: Finalizer::Prefix(SYNCER_FINALIZER),
         });
         OnHub {
             rules: hub_rules::of(synced),
-            holds: holds.collect(),
+            finalizers: finalizers.collect(),
             concern: Some(concern),
             ..OnHub::default()
         }
     }
 }
 
-/// The test for objects of a synced `resource`, and for their namespaces: whether the object has metadata of
-/// a cluster. `None` for resources of which kcp reads all objects.
+/// The test by which objects of a synced `resource` concern kcp: whether an object has metadata of a cluster.
+/// `None` for resources of which kcp reads all objects.
 fn concern(resource: GroupResource) -> Option<Concern> {
-    let is_own = READS.contains(&resource);
-    (!is_own).then_some(|object| !identifiers(object).is_empty())
+    let reads_all = READS.contains(&resource);
+    (!reads_all).then_some(|object| !identifiers(object).is_empty())
 }
 
 impl Controllers for Kcp {
@@ -171,13 +173,13 @@ impl Controllers for Kcp {
                 Vec::new()
             }
         });
-        // All resources that may have been synced before, by default or by the program's flags.
+        // Resources that may have been synced before, by default or by the program's flags.
         let mut former: Vec<GroupResource> = SYNCED_BY_DEFAULT.to_vec();
         former.extend(&self.settings.synced_resources);
         former.sort_unstable();
         former.dedup();
         former.retain(|resource| !synced.contains(resource));
-        let resources = Resources {
+        let resources = ResourceController {
             synced,
             coordinated,
             former,
@@ -201,7 +203,7 @@ impl Configuration for Kcp {
     }
 
     /// The field with the selector of namespaces. Namespaces that stop matching are drained.
-    fn selects_requests(&self) -> Option<&'static str> {
+    fn request_selection_field(&self) -> Option<&'static str> {
         Some("namespaceSelector")
     }
 

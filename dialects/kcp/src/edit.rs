@@ -1,4 +1,5 @@
-//! Reads and edits of raw objects' labels, annotations and finalizers about one workload cluster.
+//! Reads and edits of the labels, annotations and finalizers of unparsed objects, which are about one
+//! workload cluster each.
 
 use std::collections::BTreeSet;
 
@@ -13,17 +14,17 @@ pub(crate) const LABELS: &str = "labels";
 /// The field `metadata.annotations`.
 pub(crate) const ANNOTATIONS: &str = "annotations";
 
-/// The map `metadata.<name>`, if it exists.
+/// The map `metadata.<name>` of an object, if it exists.
 pub(crate) fn part<'a>(object: &'a Value, name: &str) -> Option<&'a Map<String, Value>> {
     object.get("metadata")?.get(name)?.as_object()
 }
 
-/// The text of `metadata.<name>[key]`.
+/// The text of `metadata.<name>[key]` of an object.
 pub(crate) fn text<'a>(object: &'a Value, name: &str, key: &str) -> Option<&'a str> {
     part(object, name)?.get(key)?.as_str()
 }
 
-/// Sets `metadata.<name>[key]`, or removes it.
+/// Sets `metadata.<name>[key]` of an object, or removes the key if `value` is `None`.
 pub(crate) fn set(object: &mut Value, name: &str, key: &str, value: Option<&str>) {
     if value.is_none() && part(object, name).is_none() {
         return;
@@ -39,17 +40,17 @@ pub(crate) fn set(object: &mut Value, name: &str, key: &str, value: Option<&str>
     };
 }
 
-/// The value of a cluster's state label. An invalid value counts as no label.
+/// The value of a cluster's state label on an object. An invalid value counts as no label.
 pub(crate) fn state(object: &Value, identifier: &str) -> Option<SyncState> {
     text(object, LABELS, &format!("{STATE}{identifier}")).and_then(SyncState::named)
 }
 
-/// Whether there is a state label of a cluster.
+/// Whether an object has a cluster's state label, with any value.
 pub(crate) fn has_state(object: &Value, identifier: &str) -> bool {
     part(object, LABELS).is_some_and(|labels| labels.contains_key(&format!("{STATE}{identifier}")))
 }
 
-/// Sets a cluster's state label, or removes it.
+/// Sets a cluster's state label on an object, or removes the label if `state` is `None`.
 pub(crate) fn set_state(object: &mut Value, identifier: &str, state: Option<SyncState>) {
     set(
         object,
@@ -59,12 +60,13 @@ pub(crate) fn set_state(object: &mut Value, identifier: &str, state: Option<Sync
     );
 }
 
-/// The instant in a cluster's deletion annotation, if it is valid.
+/// The instant in a cluster's deletion annotation on an object, if it is valid.
 pub(crate) fn deletion(object: &Value, identifier: &str) -> Option<Timestamp> {
     text(object, ANNOTATIONS, &format!("{DELETION}{identifier}")).and_then(berth_apimachinery::time::parse)
 }
 
-/// Sets a cluster's deletion annotation (UTC, whole seconds), or removes it.
+/// Sets a cluster's deletion annotation on an object (UTC, whole seconds), or removes the annotation if `at`
+/// is `None`.
 pub(crate) fn set_deletion(object: &mut Value, identifier: &str, at: Option<Timestamp>) {
     let at = at.map(berth_apimachinery::time::rfc3339);
     set(
@@ -81,7 +83,7 @@ pub(crate) fn has_soft_finalizers(object: &Value, identifier: &str) -> bool {
         .is_some_and(|names| names.split(',').any(|name| !name.trim().is_empty()))
 }
 
-/// The object's finalizers.
+/// The finalizers of an object.
 pub(crate) fn finalizers(object: &Value) -> impl Iterator<Item = &str> {
     let list = object
         .get("metadata")
@@ -97,7 +99,7 @@ pub(crate) fn has_syncer_finalizer(object: &Value, identifier: &str) -> bool {
     finalizers(object).any(|name| name.strip_prefix(SYNCER_FINALIZER) == Some(identifier))
 }
 
-/// Adds the finalizer of a cluster's syncer, or removes it.
+/// Adds the finalizer of a cluster's syncer to an object if `present` is true, else removes the finalizer.
 pub(crate) fn set_syncer_finalizer(object: &mut Value, identifier: &str, present: bool) {
     if has_syncer_finalizer(object, identifier) == present {
         return;
@@ -127,7 +129,7 @@ pub(crate) fn identifiers(object: &Value) -> BTreeSet<String> {
         .collect()
 }
 
-/// Whether an object has metadata of the cluster: [`identifiers`] contains `identifier`.
+/// Whether an object has metadata of a cluster, so that [`identifiers`] contains `identifier`.
 pub(crate) fn mentions(object: &Object, identifier: &str) -> bool {
     let meta = object.meta();
     let is_of = |key: &str, prefix: &str| key.strip_prefix(prefix) == Some(identifier);
@@ -136,7 +138,7 @@ pub(crate) fn mentions(object: &Object, identifier: &str) -> bool {
         || meta.finalizers().iter().any(|name| is_of(name, SYNCER_FINALIZER))
 }
 
-/// Whether an object has metadata of any cluster: [`identifiers`] is not empty.
+/// Whether an object has metadata of any cluster, so that [`identifiers`] is not empty.
 pub(crate) fn mentions_any(object: &Object) -> bool {
     let meta = object.meta();
     meta.labels().keys().any(|key| key.starts_with(STATE))
@@ -147,7 +149,7 @@ pub(crate) fn mentions_any(object: &Object) -> bool {
             .any(|name| name.starts_with(SYNCER_FINALIZER))
 }
 
-/// The field `metadata.deletionTimestamp`.
+/// The field `metadata.deletionTimestamp` of an object.
 pub(crate) fn deleted_at(object: &Value) -> Option<Timestamp> {
     object
         .get("metadata")?
@@ -156,7 +158,7 @@ pub(crate) fn deleted_at(object: &Value) -> Option<Timestamp> {
         .and_then(berth_apimachinery::time::parse)
 }
 
-/// The field `metadata.name`.
+/// The field `metadata.name` of an object.
 pub(crate) fn name(object: &Value) -> &str {
     let name = object.get("metadata").and_then(|metadata| metadata.get("name"));
     name.and_then(Value::as_str).unwrap_or_default()

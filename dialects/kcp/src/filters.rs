@@ -1,6 +1,5 @@
-//! The filters, in the order of docs/systems/kcp.md, "Filters". Each judges every workload cluster, so
-//! that every refusal is known. kcp chooses at random among the remaining clusters; there is no
-//! scoring.
+//! The filters, in the order of docs/systems/kcp.md, "Filters". Each filter judges every workload cluster, so
+//! that every refusal is known. kcp chooses at random among the feasible clusters; there is no scoring.
 
 use berth_scheduling::{Filter, Ix, Reason, Verdict};
 

@@ -1,11 +1,11 @@
-//! The inventory: workload clusters as rows in name order, locations, namespaces and configuration, all
-//! copied on write.
+//! The inventory: workload clusters as rows in name order, locations, namespaces and the configuration.
+//! Clones share their content until one of them changes it.
 
 mod cluster;
 mod fold;
+mod fold_namespace;
 mod location;
 mod namespace;
-mod take_namespace;
 
 use std::sync::Arc;
 
@@ -16,40 +16,41 @@ use imbl::{HashMap, OrdMap, OrdSet, Vector};
 
 use crate::config::Config;
 pub(crate) use cluster::{Row, identifier};
-pub(crate) use location::{LocationRecord, Numbers, Sets};
-pub(crate) use namespace::Record;
+pub(crate) use location::{LocationNumbers, LocationRecord, LocationSets};
+pub(crate) use namespace::NamespaceRecord;
 
-/// All objects of the placement controller. Cloning copies a handful of pointers.
+/// All objects that the placement controller uses. A clone is cheap, since it shares the content.
 #[derive(Clone, Default)]
 pub struct Fleet {
     /// The configuration in force: the last valid configuration.
     pub(crate) config: Config,
     /// The defaults of the configuration.
     defaults: Config,
-    /// The resources that a configuration may sync; `None` is any resource.
+    /// The resources that a configuration may sync; `None` if it may sync any resource.
     syncable: Option<Arc<[GroupResource]>>,
     /// The workload clusters, by name.
     pub(crate) rows: Vector<Row>,
     /// The name of the workload cluster with each identifier.
     names: HashMap<Arc<str>, Arc<str>>,
-    /// Workload clusters whose identifier another workload cluster has, by identifier and name.
+    /// The workload clusters whose identifier is taken by another workload cluster, by identifier and name.
     shadowed: OrdMap<(Arc<str>, Arc<str>), Arc<Object>>,
     /// The locations, by name.
     pub(crate) locations: OrdMap<Arc<str>, Arc<LocationRecord>>,
     /// The locations' numbers, as used in sets.
-    pub(crate) numbers: Numbers,
-    /// The sets of locations of the rows.
-    pub(crate) sets: Sets,
+    pub(crate) numbers: LocationNumbers,
+    /// The sets of locations to which rows belong.
+    pub(crate) sets: LocationSets,
     /// Every namespace except Kubernetes' own.
-    pub(crate) namespaces: OrdMap<Key, Arc<Record>>,
-    /// The namespaces that wait for a place ([`Record::waits`]), including namespaces that are not selected.
+    pub(crate) namespaces: OrdMap<Key, Arc<NamespaceRecord>>,
+    /// The namespaces that lack a cluster ([`NamespaceRecord::lacks_cluster`]), including namespaces that are
+    /// not selected.
     waiting: OrdSet<Key>,
     /// The pairs of identifier and namespace of all placement entries.
     placed: OrdSet<(Arc<str>, Key)>,
-    /// Number of namespaces on each workload cluster, including namespaces that are being added or released.
-    /// Missing clusters are counted, too.
+    /// Number of namespaces by the identifier of the workload cluster, including namespaces that are being
+    /// added or released, and identifiers of clusters that do not exist.
     counts: HashMap<Arc<str>, i64>,
-    /// Number of namespaces that have to leave each workload cluster.
+    /// Number of namespaces that have to leave a workload cluster, by the identifier of the cluster.
     leaving: HashMap<Arc<str>, i64>,
     /// Objects that could not be parsed, with the reason.
     pub(crate) unusable: UnusableObjects,
@@ -58,7 +59,7 @@ pub struct Fleet {
 impl Fleet {
     /// Creates an empty inventory, with `defaults` as the defaults of its configuration.
     #[must_use]
-    pub fn usually(defaults: Config) -> Self {
+    pub fn with_defaults(defaults: Config) -> Self {
         Self {
             config: defaults.clone(),
             defaults,
@@ -66,17 +67,17 @@ impl Fleet {
         }
     }
 
-    /// Returns the fleet, which refuses a configuration that syncs other resources than `syncable`; `None`
-    /// allows any resource.
+    /// Returns the fleet with a restriction: a configuration may only sync the resources in `syncable`, or
+    /// any resource if it is `None`.
     #[must_use]
-    pub(crate) fn syncing(self, syncable: Option<&[GroupResource]>) -> Self {
+    pub(crate) fn restricted_to(self, syncable: Option<&[GroupResource]>) -> Self {
         Self {
             syncable: syncable.map(Arc::from),
             ..self
         }
     }
 
-    /// The index of the workload cluster `name`, or the index at which it would be inserted.
+    /// The index of the workload cluster `name`; `Err` with the index for an insertion if it does not exist.
     fn place(&self, name: &str) -> Result<usize, usize> {
         self.rows.binary_search_by(|row| (*row.name).cmp(name))
     }
@@ -88,7 +89,7 @@ impl Fleet {
         Some((Ix::try_from(place).ok()?, self.rows.get(place)?))
     }
 
-    /// The row of a candidate.
+    /// The workload cluster of a candidate.
     pub(crate) fn row(&self, candidate: Ix) -> &Row {
         &self.rows[candidate as usize]
     }
@@ -103,25 +104,25 @@ impl Fleet {
         Ix::try_from(self.rows.len()).unwrap_or(Ix::MAX)
     }
 
-    /// Whether there is a compute service: a Location or a WorkloadCluster.
-    fn serves(&self) -> bool {
+    /// Whether there is any Location or WorkloadCluster. Without them, no namespace is placed.
+    fn has_compute(&self) -> bool {
         !self.rows.is_empty() || !self.locations.is_empty()
     }
 
-    /// Whether the namespace `record` is to be placed: there is a compute service, and the configuration
-    /// selects the namespace.
-    pub(crate) fn is_subject(&self, record: &Record) -> bool {
-        self.serves() && self.config.selects(record.object.meta())
+    /// Whether the namespace `record` is to be placed: there is a Location or a WorkloadCluster, and the
+    /// configuration selects the namespace.
+    pub(crate) fn is_subject(&self, record: &NamespaceRecord) -> bool {
+        self.has_compute() && self.config.selects(record.object.meta())
     }
 
-    /// Whether the namespace `record` is a demand: it is selected, or it must be drained, or its condition
-    /// must be corrected.
-    pub(crate) fn is_demand(&self, record: &Record) -> bool {
+    /// Whether the namespace `record` is a demand: it is to be placed, or it has entries that must be
+    /// removed, or its condition must be corrected.
+    pub(crate) fn is_demand(&self, record: &NamespaceRecord) -> bool {
         self.is_subject(record) || record.is_placed() || record.has_outdated_condition()
     }
 
-    /// The namespace of a demand.
-    pub(crate) fn namespace(&self, demand: &Key) -> Option<&Arc<Record>> {
+    /// The namespace `demand`; `None` if it does not exist or is not a demand.
+    pub(crate) fn namespace(&self, demand: &Key) -> Option<&Arc<NamespaceRecord>> {
         self.namespaces
             .get(demand)
             .filter(|record| self.is_demand(record))

@@ -15,6 +15,7 @@ use crate::readiness::{HEARTBEAT_HEALTHY, PARTS, READY};
 /// The reason of both conditions while the syncer is silent.
 pub const ERROR_HEARTBEAT: &str = "ErrorHeartbeat";
 
+/// The beginnings of the messages about missing heartbeats.
 const SENTENCES: Sentences = Sentences(&[
     "no heartbeat of the syncer since ",
     "no heartbeat of the syncer was ever seen",
@@ -35,13 +36,13 @@ pub fn awaited_since(cluster: &Value) -> Option<Timestamp> {
     last_heartbeat(cluster).or_else(|| created().and_then(berth_apimachinery::time::parse))
 }
 
-/// Returns `cluster` with its conditions at `now`; `None` if they do not change. A heartbeat whose age is
-/// exactly the threshold is still healthy.
+/// Returns `cluster` with the conditions HeartbeatHealthy and Ready at `now`; `None` if they do not change. A
+/// heartbeat whose age is exactly the threshold is still healthy.
 ///
-/// A missing heartbeat makes Ready False. When heartbeats resume, Ready follows its parts again. If Ready is
-/// False for another reason, Ready is not changed.
+/// A missing heartbeat makes Ready False. When heartbeats resume, Ready summarizes the other conditions
+/// again. If Ready is False for another reason, it is not changed.
 #[must_use]
-pub fn judge(cluster: &Value, threshold: SignedDuration, now: Timestamp) -> Option<Value> {
+pub fn reconcile(cluster: &Value, threshold: SignedDuration, now: Timestamp) -> Option<Value> {
     let last = last_heartbeat(cluster);
     let until = awaited_since(cluster)?.checked_add(threshold);
     let in_time = until.is_ok_and(|until| now <= until);
@@ -52,9 +53,9 @@ pub fn judge(cluster: &Value, threshold: SignedDuration, now: Timestamp) -> Opti
         return None;
     }
     let text = if healthy {
-        ConditionText::truth()
+        ConditionText::met()
     } else {
-        ConditionText::silence(last)
+        ConditionText::no_heartbeat(last)
     };
     conditions.put(HEARTBEAT_HEALTHY, &text, now);
     let ready_condition = conditions.find(READY);
@@ -83,7 +84,8 @@ struct ConditionText {
 }
 
 impl ConditionText {
-    fn truth() -> Self {
+    /// The content of a condition that is True.
+    fn met() -> Self {
         Self {
             status: true,
             severity: String::new(),
@@ -92,7 +94,9 @@ impl ConditionText {
         }
     }
 
-    fn silence(last: Option<Timestamp>) -> Self {
+    /// The content of a condition that is False because of missing heartbeats, the last of which came at
+    /// `last`.
+    fn no_heartbeat(last: Option<Timestamp>) -> Self {
         Self {
             status: false,
             severity: "Warning".to_owned(),
@@ -108,6 +112,7 @@ impl ConditionText {
     }
 }
 
+/// The conditions of a cluster.
 struct Conditions(Vec<Value>);
 
 impl Conditions {
@@ -115,7 +120,8 @@ impl Conditions {
         self.0.iter().find(|condition| condition["type"] == r#type)
     }
 
-    /// Whether another program reports the readiness of the cluster.
+    /// Whether another program reports the readiness of the cluster: the condition Ready, or a condition that
+    /// Ready summarizes.
     fn is_reported_elsewhere(&self) -> bool {
         match self.find(READY) {
             Some(ready) => ready["reason"] != ERROR_HEARTBEAT,
@@ -125,7 +131,7 @@ impl Conditions {
         }
     }
 
-    /// Sets the condition with this type. Its time changes only with its content.
+    /// Sets the condition with this type. The transition time changes only with the content.
     fn put(&mut self, r#type: &str, content: &ConditionText, now: Timestamp) {
         let mut fields = Map::new();
         fields.insert("type".to_owned(), r#type.into());
@@ -144,8 +150,8 @@ impl Conditions {
         let mut new = Value::Object(fields);
         let slot = self.0.iter_mut().find(|condition| condition["type"] == r#type);
         let text = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_owned();
-        let message_stays = |old: &str, new: &str| match SENTENCES.has(new) {
-            true => SENTENCES.leave(old, new),
+        let message_stays = |old: &str, new: &str| match SENTENCES.matches(new) {
+            true => SENTENCES.keeps(old, new),
             // Other messages, such as those copied from a part of Ready, are compared.
             false => old == new,
         };
@@ -164,7 +170,7 @@ impl Conditions {
         }
     }
 
-    /// The summary of the parts of Ready: the most severe part that is False, or else True.
+    /// The content of Ready as a summary: the most severe of its parts that are False, or True if none is.
     fn summary(&self) -> ConditionText {
         let text = |part: &Value, name: &str| part[name].as_str().unwrap_or_default().to_owned();
         let parts = PARTS.into_iter().filter_map(|part| self.find(part));
@@ -177,7 +183,7 @@ impl Conditions {
         };
         failing
             .min_by_key(severity)
-            .map_or_else(ConditionText::truth, |part| ConditionText {
+            .map_or_else(ConditionText::met, |part| ConditionText {
                 status: false,
                 severity: text(part, "severity"),
                 reason: text(part, "reason"),

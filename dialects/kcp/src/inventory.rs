@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use berth_apimachinery::{Change, Key, Object, Timestamp};
 use berth_dialect_contract::decision::{ChoiceRefusal, Decision};
-use berth_dialect_contract::view::{DemandView, Phase, PlacedCluster, Quantities, TargetView, Unusable};
+use berth_dialect_contract::view::{
+    DemandView, Phase, PlacedCluster, Quantities, TargetView, UnusableObject,
+};
 use berth_dialect_contract::words::FINAL;
 use berth_dialect_contract::{Advisor, Ask, Consequences, Edit, Inventory, Remedy, Targets, Words, Write};
 use berth_scheduling::{Ix, Reason, Rejection};
@@ -12,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::code::{Code, Plugin};
 use crate::detail::Detail;
-use crate::fleet::{Fleet, Record, Row};
+use crate::fleet::{Fleet, NamespaceRecord, Row};
 use crate::names::WORKLOAD_CLUSTERS;
 use crate::{code, remedies, warnings, words, writes};
 
@@ -32,7 +34,7 @@ impl Inventory for Fleet {
         self.apply_change(change)
     }
 
-    fn unusable(&self) -> Vec<Unusable> {
+    fn unusable(&self) -> Vec<UnusableObject> {
         self.unusable.list()
     }
 
@@ -53,7 +55,7 @@ impl Inventory for Fleet {
     }
 
     fn demand(&self, demand: &Key, _now: Timestamp) -> Option<DemandView> {
-        self.namespace(demand).map(|record| view(record))
+        self.namespace(demand).map(|record| demand_view(record))
     }
 
     fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, ChoiceRefusal>> {
@@ -90,7 +92,7 @@ impl Targets for Fleet {
         let row = self.row(candidate);
         TargetView {
             warnings: warnings::of_cluster(self, row, now),
-            ..target(row, self.count_of(&row.identifier), now)
+            ..target_view(row, self.count_of(&row.identifier), now)
         }
     }
 }
@@ -100,7 +102,7 @@ impl Words for Fleet {
         &Plugin::NAMES
     }
 
-    /// The filter of the scope: clusters in a location of the scope.
+    /// The filter that determines the clusters in scope: clusters in one of the possible locations.
     fn scope(&self) -> Option<u16> {
         Some(Plugin::Location.number())
     }
@@ -169,12 +171,12 @@ impl Advisor for Fleet {
     }
 }
 
-fn view(record: &Record) -> DemandView {
+fn demand_view(record: &NamespaceRecord) -> DemandView {
     let entries = &record.reading.placement.0;
     let active = entries.values().any(|state| state.is_active());
     let phase = match () {
         () if record.deleting && !entries.is_empty() => Phase::Releasing,
-        // The scheduler does not place the namespace any more.
+        // The scheduler no longer places such a namespace.
         () if record.deleting || record.disabled => Phase::Ignored,
         () if active => Phase::Bound,
         () => Phase::Pending,
@@ -195,9 +197,9 @@ fn view(record: &Record) -> DemandView {
     }
 }
 
-fn target(row: &Row, namespaces: i64, now: Timestamp) -> TargetView {
+fn target_view(row: &Row, namespaces: i64, now: Timestamp) -> TargetView {
     let ready = row.facts.is_ready(now);
-    let (ready_reason, ready_message) = words::unready(row, now);
+    let (ready_reason, ready_message) = words::readiness_text(row, now);
     let labels = row.record.object.meta().labels();
     let conventional = |keys: [&str; 2]| {
         keys.into_iter()

@@ -1,8 +1,8 @@
 //! The kinds of kcp that scheduling reads: one file each, with their types, rules and columns
 //! (docs/systems/kcp.md, "API objects"). Namespaces are Kubernetes' own and served elsewhere.
 //!
-//! The types are read-only views: fields that matter are typed and documented, all others pass through
-//! untouched.
+//! The types are read-only views of objects: they have the fields that Berth reads. All other fields are
+//! stored unchanged.
 
 pub mod location;
 pub mod workload_cluster;
@@ -22,8 +22,11 @@ pub fn all() -> Vec<Arc<dyn Kind>> {
     ]
 }
 
-/// Parses `value`. If its types are wrong, returns `Err`: without errors if the schema reports the problem
-/// already, and with an error if only the parser finds it.
+/// Parses `value`.
+///
+/// # Errors
+/// When a field has the wrong type: the parser's error, or no error if the schema reports the problem
+/// already.
 fn view<'a, T: Deserialize<'a>>(schema: &Schema, value: &'a Value) -> Result<T, Vec<FieldError>> {
     T::deserialize(value).map_err(|error| {
         if schema.validate(value).is_empty() {

@@ -2,7 +2,7 @@
 //!
 //! A placement is an annotation of the namespace, and several actors move its entries through a state machine
 //! ([`machine`]). The placement controller decides: it releases clusters that may no longer be used, and
-//! chooses new clusters at random. A namespace that leaves a cluster stays in its location, if that still
+//! chooses new clusters at random. A namespace that leaves a cluster stays in its location while the location
 //! exists. Start reading at [`machine`] and `select` (the rules) and `fleet` (the known objects); [`kind`]
 //! has the API objects. [`namespace_controller`], [`resource_controller`], [`location_status`], [`heartbeat`]
 //! and [`syncer_view`] are the computations of the other actors; `reconcilers` has the controllers that Berth
@@ -76,13 +76,13 @@ pub use crate::admission::{PlacementGuard, PlacementValues, Role, Settings};
 pub use dialect::Kcp;
 pub use fleet::Fleet;
 
-/// The dialect of kcp.
+/// The dialect of kcp with default settings.
 #[must_use]
 pub fn dialect() -> Arc<dyn berth_dialect_contract::Dialect> {
     Arc::new(Kcp::default())
 }
 
-/// The dialect of kcp with these admission settings.
+/// The dialect of kcp with these settings.
 #[must_use]
 pub fn with(settings: Settings) -> Arc<dyn berth_dialect_contract::Dialect> {
     Arc::new(Kcp::new(settings))

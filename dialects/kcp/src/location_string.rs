@@ -14,7 +14,7 @@ use crate::names::LONGEST_IDENTIFIER;
 /// Reason why a text is not a location string.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LocationStringError {
-    /// The text has another number of segments.
+    /// The text does not have three segments.
     #[error(
         "has {0} segments, a location string has 3: <location cluster>+<location>+<workload cluster identifier>"
     )]
@@ -30,13 +30,16 @@ pub enum LocationStringError {
     Identifier(String, IdentifierError),
 }
 
-/// The error about a text that is not the path of a location cluster. It is displayed as the end of a
-/// sentence.
+/// The error about a text that is not the path of a location cluster. The message is the end of a sentence
+/// whose subject is the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("must be \"root\" or a path below it of lower case names behind colons, such as \"root:compute\"")]
+#[error(
+    "must be \"root\" or a path below it, with lowercase names that are separated by colons, such as \"root:compute\""
+)]
 pub struct LocationClusterError;
 
-/// Reason why a text cannot identify a workload cluster. It is displayed as the end of a sentence.
+/// Reason why a text cannot identify a workload cluster. The message is the end of a sentence whose subject
+/// is the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IdentifierError {
     /// The text is empty.

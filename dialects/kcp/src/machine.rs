@@ -15,7 +15,7 @@ use crate::placement::{Placement, State};
 pub enum Actor {
     /// The scheduler, which chooses clusters, requests removals, and cleans up.
     PlacementController,
-    /// The controller that adopts namespaces and records their release by clusters.
+    /// The controller that adopts the entries of placements, and records that clusters released namespaces.
     NamespaceController,
     /// The controller that copies namespaces' labels to the resources in them.
     ResourceController,
@@ -53,11 +53,11 @@ impl fmt::Display for Actor {
 pub struct Transition {
     /// The actor that may make the change.
     pub actor: Actor,
-    /// The state before.
+    /// The state before the change.
     pub from: Option<State>,
-    /// The state after.
+    /// The state after the change.
     pub to: Option<State>,
-    /// The condition for the step, in words.
+    /// The condition for the change, in words.
     pub when: &'static str,
 }
 
@@ -80,7 +80,7 @@ pub const TRANSITIONS: &[Transition] = {
             Placements,
             Some(Pending),
             None,
-            "the workload cluster may no longer be used and nobody adopted the entry",
+            "the workload cluster may no longer be used, and the entry was not adopted",
         ),
         transition(Namespaces, Some(Pending), Some(Bound), "the namespace is adopted"),
         transition(
@@ -93,7 +93,7 @@ pub const TRANSITIONS: &[Transition] = {
             Namespaces,
             Some(Removing),
             Some(Unbound),
-            "the workload cluster has let go of the namespace",
+            "the workload cluster has released the namespace",
         ),
         transition(Placements, Some(Unbound), None, "the entry is cleaned up"),
         transition(
@@ -105,36 +105,36 @@ pub const TRANSITIONS: &[Transition] = {
     ]
 };
 
-/// The actor that may make this change of an entry; `None` if no actor may. An unchanged state is no change.
+/// The actor that may change the state of an entry in this way; `None` if no actor may.
 #[must_use]
-pub fn who_may(from: Option<State>, to: Option<State>) -> Option<Actor> {
+pub fn allowed_actor(from: Option<State>, to: Option<State>) -> Option<Actor> {
     let found = TRANSITIONS
         .iter()
         .find(|legal| legal.from == from && legal.to == to);
     found.map(|legal| legal.actor)
 }
 
-/// Whether `actor` may make this change of an entry.
+/// Whether `actor` may change the state of an entry in this way. An unchanged state is always allowed.
 #[must_use]
-pub fn may(actor: Actor, from: Option<State>, to: Option<State>) -> bool {
-    from == to || who_may(from, to) == Some(actor)
+pub fn is_allowed(actor: Actor, from: Option<State>, to: Option<State>) -> bool {
+    from == to || allowed_actor(from, to) == Some(actor)
 }
 
 /// One entry that differs between two placements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryChange {
-    /// The entry's location string.
+    /// The location string of the entry.
     pub entry: String,
-    /// The identifier of the entry's cluster.
+    /// The identifier of the entry's workload cluster.
     pub identifier: String,
-    /// The state before.
+    /// The state before the change.
     pub from: Option<State>,
-    /// The state after.
+    /// The state after the change.
     pub to: Option<State>,
 }
 
 impl fmt::Display for EntryChange {
-    /// Writes `entry "root+a+x" from Bound to Removing`.
+    /// Writes the change in words, such as `entry "root+a+x" from Bound to Removing`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = |state: Option<State>| state.map_or("absent", State::as_str);
         write!(
@@ -147,9 +147,9 @@ impl fmt::Display for EntryChange {
     }
 }
 
-/// Every entry that differs between `old` and `new`, by location string.
+/// The change of every entry that differs between `old` and `new`, in the order of location strings.
 #[must_use]
-pub fn moved(old: &Placement, new: &Placement) -> Vec<EntryChange> {
+pub fn entry_changes(old: &Placement, new: &Placement) -> Vec<EntryChange> {
     let mut places: Vec<_> = old.0.keys().chain(new.0.keys()).collect();
     places.sort_unstable();
     places.dedup();
@@ -169,7 +169,7 @@ pub fn moved(old: &Placement, new: &Placement) -> Vec<EntryChange> {
 /// `None` removes the entry. A Pending or Bound entry stays if it is admissible. Else a Pending entry is
 /// removed, and a Bound entry becomes Removing. A removal is never reverted, and an Unbound entry is removed.
 #[must_use]
-pub const fn placement_controller(state: State, admissible: bool) -> Option<State> {
+pub const fn placement_step(state: State, admissible: bool) -> Option<State> {
     match (state, admissible) {
         (State::Pending, true) => Some(State::Pending),
         (State::Bound, true) => Some(State::Bound),
@@ -178,11 +178,11 @@ pub const fn placement_controller(state: State, admissible: bool) -> Option<Stat
     }
 }
 
-/// The step of the namespace controller on an entry: it adopts pending entries, and records releases. The
-/// cluster has released the namespace if the namespace has lost its state label, or the cluster no longer
-/// exists.
+/// The state of a stored entry after the step of the namespace controller, which adopts pending entries, and
+/// records that a cluster has released the namespace: the namespace has lost the cluster's state label, or
+/// the cluster no longer exists.
 #[must_use]
-pub const fn namespace_controller(state: State, labelled: bool, cluster_exists: bool) -> State {
+pub const fn namespace_step(state: State, labelled: bool, cluster_exists: bool) -> State {
     match state {
         State::Pending | State::Bound => State::Bound,
         State::Removing if labelled && cluster_exists => State::Removing,
@@ -200,7 +200,7 @@ pub enum SyncState {
 }
 
 impl SyncState {
-    /// The label's value.
+    /// The value of the label.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -225,9 +225,9 @@ pub struct SyncTransition {
     pub actor: Actor,
     /// Whether the label is on a namespace; else it is on a resource.
     pub namespace: bool,
-    /// The value before.
+    /// The value before the change.
     pub from: Option<SyncState>,
-    /// The value after.
+    /// The value after the change.
     pub to: Option<SyncState>,
 }
 
@@ -270,8 +270,8 @@ pub const SYNC_TRANSITIONS: &[SyncTransition] = {
     ]
 };
 
-/// The actors that may make this change of a state label.
-pub fn who_may_sync(
+/// The actors that may change a state label in this way.
+pub fn allowed_sync_actors(
     namespace: bool,
     from: Option<SyncState>,
     to: Option<SyncState>,
@@ -282,18 +282,24 @@ pub fn who_may_sync(
     legal.map(|legal| legal.actor)
 }
 
-/// Whether `actor` may make this change of a state label.
+/// Whether `actor` may change a state label in this way. An unchanged value is always allowed.
 #[must_use]
-pub fn may_sync(actor: Actor, namespace: bool, from: Option<SyncState>, to: Option<SyncState>) -> bool {
-    from == to || who_may_sync(namespace, from, to).any(|legal| legal == actor)
+pub fn is_sync_allowed(
+    actor: Actor,
+    namespace: bool,
+    from: Option<SyncState>,
+    to: Option<SyncState>,
+) -> bool {
+    from == to || allowed_sync_actors(namespace, from, to).any(|legal| legal == actor)
 }
 
-/// The step of the resource controller on a resource's state label, given the label of its namespace.
-/// `leaving` tells whether the resource has to leave the cluster, with its namespace or by itself; `held`,
-/// whether the syncer's finalizer or soft finalizers still hold it; `coordinated`, whether a coordination
-/// controller handles it before the syncer.
+/// The value of a resource's state label after the step of the resource controller. `label` is the present
+/// value, and `namespace` is the value of the namespace's label. `leaving` is whether the resource has to
+/// leave the cluster, with its namespace or by itself; `held` is whether the syncer's finalizer or soft
+/// finalizers still hold the resource; `coordinated` is whether a coordination controller changes the
+/// resource first.
 #[must_use]
-pub const fn resource_controller(
+pub const fn resource_step(
     label: Option<SyncState>,
     namespace: Option<SyncState>,
     leaving: bool,

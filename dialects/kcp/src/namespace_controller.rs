@@ -12,7 +12,7 @@ use crate::names::{PLACEMENT, is_system_namespace};
 use crate::placement::{Form, State, StoredPlacement};
 
 /// Returns the namespace after the controller's step, for one write; `None` if there is nothing to do.
-/// `exists` returns whether an identifier has a WorkloadCluster.
+/// `exists` returns whether there is a WorkloadCluster with an identifier.
 ///
 /// Without a placement there is nothing to do. While the annotation has entries that cannot be parsed, the
 /// controller waits until the placement controller has removed them.
@@ -33,8 +33,8 @@ pub fn reconcile(namespace: &Value, exists: impl Fn(&str) -> bool, now: Timestam
             // No entry is adopted while the namespace is being deleted.
             continue;
         }
-        *state = machine::namespace_controller(*state, has_state(namespace, identifier), exists(identifier));
-        label(&mut new, identifier, *state, now);
+        *state = machine::namespace_step(*state, has_state(namespace, identifier), exists(identifier));
+        set_syncing_keys(&mut new, identifier, *state, now);
     }
     if placement != stored.placement {
         set(&mut new, ANNOTATIONS, PLACEMENT, Some(&placement.to_text()));
@@ -42,9 +42,9 @@ pub fn reconcile(namespace: &Value, exists: impl Fn(&str) -> bool, now: Timestam
     (new != *namespace).then_some(new)
 }
 
-/// Sets the state label and the deletion annotation according to the state. The instant of a removal is set
-/// once.
-fn label(namespace: &mut Value, identifier: &str, state: State, now: Timestamp) {
+/// Sets the state label and the deletion annotation of one cluster according to the state of its entry. The
+/// instant of a removal is set once.
+fn set_syncing_keys(namespace: &mut Value, identifier: &str, state: State, now: Timestamp) {
     match state {
         State::Pending => {}
         State::Bound => {

@@ -2,7 +2,7 @@
 //! (docs/systems/kcp.md, "Location strings" and "The placement annotation").
 //!
 //! There are two parsers. [`Placement::parse`] is strict and returns every error, for the validation of
-//! writes. [`StoredPlacement::of`] uses as much of a stored value as possible, for the controllers.
+//! writes. [`StoredPlacement::of`] keeps all valid entries of a stored value, for the controllers.
 
 mod pairs;
 
@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use crate::location_string::LocationString;
 use pairs::Pairs;
 
-/// The state of one entry.
+/// The state of one entry of a placement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
     /// The cluster is chosen, and the namespace controller has not adopted the entry yet.
@@ -33,7 +33,7 @@ impl State {
     /// Every state, in the order of an entry's life.
     pub const ALL: [Self; 4] = [Self::Pending, Self::Bound, Self::Removing, Self::Unbound];
 
-    /// The state's word.
+    /// The name of the state, as in the annotation.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -44,10 +44,10 @@ impl State {
         }
     }
 
-    /// The state with this exact word.
+    /// The state with this exact name.
     #[must_use]
-    pub fn named(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.as_str() == word)
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == name)
     }
 
     /// Whether the namespace is on the cluster, or on its way there.
@@ -56,8 +56,8 @@ impl State {
         matches!(self, Self::Pending | Self::Bound)
     }
 
-    /// The weight for a choice between two entries with one identifier: the state that matters most to the
-    /// cluster has the largest weight.
+    /// The weight for a choice between two entries with one identifier: the entry with the larger weight is
+    /// kept.
     const fn weight(self) -> u8 {
         match self {
             Self::Unbound => 0,
@@ -74,12 +74,12 @@ impl fmt::Display for State {
     }
 }
 
-/// A problem of one entry, or (without an entry) of the whole value.
+/// A problem of one entry, or of the whole annotation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The entry's key in the annotation.
+    /// The key of the entry in the annotation; `None` for a problem of the whole annotation.
     pub entry: Option<String>,
-    /// The sentence.
+    /// The problem in words.
     pub problem: String,
 }
 
@@ -105,13 +105,13 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The entries by location string. There is at most one entry per identifier, since labels only contain
-/// identifiers.
+/// The entries of a placement, by location string. There is at most one entry per identifier, since the
+/// labels for syncing only contain identifiers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placement(pub BTreeMap<LocationString, State>);
 
 impl Placement {
-    /// Parses the annotation's value strictly.
+    /// Parses the value of the annotation strictly.
     ///
     /// # Errors
     /// All errors in the value.
@@ -134,7 +134,7 @@ impl Placement {
                         .or_insert_with(|| key.clone());
                     if *first != key {
                         let problem = format!(
-                            "workload cluster \"{}\" has the entry \"{first}\" already; it may have one",
+                            "workload cluster \"{}\" already has the entry \"{first}\", and may only have one entry",
                             place.identifier
                         );
                         problems.push(Problem::of(&key, problem));
@@ -151,7 +151,7 @@ impl Placement {
         }
     }
 
-    /// The canonical text: compact JSON, sorted by location string, and `{}` without entries.
+    /// The value of the annotation: compact JSON, sorted by location string, and `{}` without entries.
     #[must_use]
     pub fn to_text(&self) -> String {
         let entries = self.0.iter();
@@ -178,7 +178,7 @@ fn entry(key: &str, word: &str) -> Result<(LocationString, State), String> {
     Ok((place, state))
 }
 
-/// The form of the annotation.
+/// The form of a stored placement annotation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Form {
     /// The annotation is absent or empty.
@@ -191,7 +191,7 @@ pub enum Form {
     Malformed(String),
 }
 
-/// The valid content of a stored annotation.
+/// A stored placement annotation: its form, and its valid entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredPlacement {
     /// The form of the annotation.
@@ -199,12 +199,12 @@ pub struct StoredPlacement {
     /// The entries that can be parsed.
     pub placement: Placement,
     /// The entries that cannot be parsed, or whose cluster has another entry. The placement controller
-    /// removes them.
+    /// removes these entries.
     pub dropped: Vec<Problem>,
 }
 
 impl StoredPlacement {
-    /// Parses the annotation's value; `None` if it is absent.
+    /// Parses the value of the annotation; `text` is `None` if the annotation is absent.
     #[must_use]
     pub fn of(text: Option<&str>) -> Self {
         let mut stored = Self {
@@ -218,7 +218,7 @@ impl StoredPlacement {
         match Pairs::parse(text) {
             Ok(Some(pairs)) => {
                 stored.form = Form::Map;
-                stored.take(pairs);
+                stored.add_entries(pairs);
             }
             Ok(None) => stored.form = Form::Null,
             Err(problem) => stored.form = Form::Malformed(problem),
@@ -226,8 +226,8 @@ impl StoredPlacement {
         stored
     }
 
-    /// Takes over the entries. If a key is repeated, its last entry counts, as in JSON parsers.
-    fn take(&mut self, pairs: Pairs) {
+    /// Adds the entries. If a key is repeated, the last entry with this key counts, as in JSON parsers.
+    fn add_entries(&mut self, pairs: Pairs) {
         let last: BTreeMap<String, String> = pairs.0.into_iter().collect();
         let mut by_identifier: BTreeMap<Arc<str>, (LocationString, State)> = BTreeMap::new();
         for (key, word) in last {

@@ -1,37 +1,37 @@
 //! The readiness of a WorkloadCluster: its condition Ready, and its heartbeat (docs/systems/kcp.md, "API
 //! objects" and "Heartbeats").
 //!
-//! Ready summarizes SyncerReady, APIImporterReady and HeartbeatHealthy. If Ready is reported, it counts. A
-//! cluster whose heartbeats have stopped is not ready in any case, even before a controller has reported
-//! this. If Ready is not reported, this module computes the summary.
+//! Ready summarizes SyncerReady, APIImporterReady and HeartbeatHealthy. If Ready is not reported, this module
+//! computes the summary. A cluster whose heartbeats have stopped is not ready in any case, even before a
+//! controller has reported this.
 
 use berth_apimachinery::Timestamp;
 
 use crate::condition::{Condition, find};
 use crate::kind::workload_cluster::WorkloadClusterStatus;
 
-/// The condition that summarizes the others.
+/// The condition that summarizes SyncerReady, APIImporterReady and HeartbeatHealthy.
 pub const READY: &str = "Ready";
 /// The condition about heartbeats.
 pub const HEARTBEAT_HEALTHY: &str = "HeartbeatHealthy";
 /// The condition about the syncer and its cluster.
 pub const SYNCER_READY: &str = "SyncerReady";
-/// The condition about placed objects that are not synced to the cluster. It does not affect Ready, so one
-/// invalid object does not keep namespaces away.
+/// The condition about placed objects that are not synced to the cluster. This condition does not affect
+/// Ready: a single invalid object must not prevent namespaces from being placed on the cluster.
 pub const SYNCED: &str = "Synced";
 /// The conditions that Ready summarizes.
 pub(crate) const PARTS: [&str; 3] = [SYNCER_READY, "APIImporterReady", HEARTBEAT_HEALTHY];
 
-/// The readiness by the conditions, regardless of heartbeats.
+/// The readiness of a cluster by its conditions, regardless of the age of heartbeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReportedConditions {
     /// The cluster is ready.
     Ready,
-    /// The condition of this type is False. It is Ready itself, or one of its parts.
+    /// The condition of this type is False: Ready, or a condition that Ready summarizes.
     False(&'static str),
-    /// The condition Ready is Unknown.
+    /// The condition Ready is Unknown, or the conditions that Ready summarizes are.
     Unknown,
-    /// There is no condition about readiness.
+    /// There is no condition about readiness, and no heartbeat.
     Nothing,
 }
 
@@ -49,7 +49,8 @@ pub fn reported(status: &WorkloadClusterStatus) -> ReportedConditions {
     let has_heartbeat = status.last_syncer_heartbeat_time.is_some();
     let has_status =
         |part: &str, wanted: &str| find(conditions, part).is_some_and(|condition| condition.status == wanted);
-    // Heartbeats are judged by their time, which is newer than the condition about them.
+    // If there is a heartbeat, its time is compared elsewhere: it is newer than the condition
+    // HeartbeatHealthy.
     let parts = || {
         PARTS
             .into_iter()
@@ -76,8 +77,8 @@ pub fn fresh_until(status: &WorkloadClusterStatus, threshold: jiff::SignedDurati
     })
 }
 
-/// The sentence about the condition of this type, which is False, with its message if it has one.
-pub(crate) fn sentence(conditions: &[Condition], r#type: &str) -> String {
+/// The sentence about a condition that is False, with the message of the condition if there is one.
+pub(crate) fn false_condition_text(conditions: &[Condition], r#type: &str) -> String {
     let message = find(conditions, r#type).map(|condition| condition.message.as_str());
     match message.filter(|message| !message.is_empty()) {
         Some(message) => format!("condition {type} is False: {message}"),

@@ -1,8 +1,9 @@
 //! The controllers other than the placement controller: their watches, the keys that a change makes due, and
 //! their writes (docs/systems/kcp.md, "Controllers").
 //!
-//! A controller makes a key due only if its computation would write, or if the time of its next computation
-//! may change. So its own writes, heartbeats in time, and changes of objects' contents make no key due.
+//! A key becomes due only if the controller's step would write, or if the time of the next step may change.
+//! So the controller's own writes, heartbeats in time, and changes of the content of synced objects make no
+//! key due.
 
 mod heartbeats;
 mod locations;
@@ -22,15 +23,15 @@ use serde_json::{Value, json};
 use crate::fleet::{Fleet, identifier};
 use crate::names::WORKLOAD_CLUSTERS;
 
-pub(crate) use resources::Resources;
+pub(crate) use resources::ResourceController;
 
 /// All controllers except the placement controller. `resources` is the resource controller, and `targets_url`
 /// is the URL of all Targets, if it is known.
-pub(crate) fn all(resources: Resources, targets_url: Option<Arc<str>>) -> Vec<Arc<dyn Reconciler>> {
+pub(crate) fn all(resources: ResourceController, targets_url: Option<Arc<str>>) -> Vec<Arc<dyn Reconciler>> {
     vec![
-        Arc::new(heartbeats::Heartbeats { targets_url }),
-        Arc::new(locations::Locations),
-        Arc::new(namespaces::Namespaces),
+        Arc::new(heartbeats::HeartbeatController { targets_url }),
+        Arc::new(locations::LocationController),
+        Arc::new(namespaces::NamespaceController),
         Arc::new(resources),
     ]
 }
@@ -64,14 +65,14 @@ fn added_or_removed(change: &Change) -> BTreeSet<Arc<str>> {
         .collect()
 }
 
-/// An object with only its metadata. Most computations read nothing else.
+/// An object with only its metadata, which is all that most steps read.
 fn outline(object: &Object) -> Value {
     let metadata: Value =
         serde_json::from_slice(&object.metadata_bytes()).expect("stored metadata is JSON that we wrote");
     json!({"metadata": metadata})
 }
 
-/// Whether a change may affect computations that only read metadata.
+/// Whether a change may affect steps that only read metadata.
 fn outline_differs(change: &Change) -> bool {
     let (Some(old), Some(new)) = (&change.old, &change.new) else {
         return change.new.is_some();
@@ -86,7 +87,7 @@ fn outline_differs(change: &Change) -> bool {
         || old.uid() != new.uid()
 }
 
-/// The stored object as the base of an update.
+/// The content of a stored object as the base of an update, without the resourceVersion.
 fn editable(object: &Object) -> Value {
     let mut value = object.parse();
     if let Some(metadata) = value["metadata"].as_object_mut() {
@@ -95,7 +96,7 @@ fn editable(object: &Object) -> Value {
     value
 }
 
-/// The update of `object`, which is at `key`, to `new`.
+/// The write that updates `object`, which is at `key`, to `new`.
 fn update(key: &Key, object: &Object, new: Value) -> Write {
     Write {
         verb: Verb::Update,

@@ -1,11 +1,11 @@
-//! Remedies for refusals (docs/adding-a-system.md, "Advice"): labels that a location requires, and the end
-//! of a cordon or an eviction.
+//! Remedies for refusals (docs/adding-a-system.md, "Advice"): setting labels that a location requires, and
+//! ending a cordon or an eviction.
 
 use std::sync::Arc;
 
 use berth_apimachinery::Key;
 use berth_dialect_contract::remedy::labels;
-use berth_dialect_contract::{Decision, Edit, Remedy, Whose};
+use berth_dialect_contract::{ChangeOwner, Decision, Edit, Remedy};
 use berth_scheduling::{Ix, Rejection};
 use serde_json::{Value, json};
 
@@ -18,7 +18,8 @@ use crate::select::Scope;
 /// Highest number of locations for which remedies are proposed.
 const MAX_LOCATIONS: usize = 4;
 
-/// Remedies that lift `refusal`, or that get a feasible workload cluster picked.
+/// Remedies for `refusal` of a workload cluster; without a refusal, for a feasible workload cluster that is
+/// not picked.
 pub(crate) fn remedies(
     fleet: &Fleet,
     decision: &Decision,
@@ -41,11 +42,11 @@ pub(crate) fn remedies(
         )],
         Code::Evicting => vec![edit_cluster(
             row,
-            "take spec.evictAfter off",
+            "remove spec.evictAfter of",
             json!({"spec": {"evictAfter": null}}),
         )],
         Code::AlreadyPlaced => vec![Remedy::none(
-            "a namespace comes back to a workload cluster only when it has left it for good",
+            "a namespace can only return to a workload cluster after it has left that cluster completely",
         )],
     }
 }
@@ -56,13 +57,13 @@ fn edit_cluster(row: &Row, action: &str, patch: Value) -> Remedy {
         patch,
     };
     Remedy::new(
-        Whose::Target,
+        ChangeOwner::Target,
         format!("{action} WorkloadCluster {}", row.name),
         edit,
     )
 }
 
-/// Remedies that label the cluster so that it is in a location of the scope.
+/// Remedies that label the workload cluster so that it is in one of the possible locations.
 fn label_for_location(fleet: &Fleet, decision: &Decision, row: &Row) -> Vec<Remedy> {
     let scope = fleet
         .namespace(&decision.demand)
@@ -72,7 +73,7 @@ fn label_for_location(fleet: &Fleet, decision: &Decision, row: &Row) -> Vec<Reme
         _ => true,
     };
     let current_labels = row.record.object.meta().labels();
-    let into = |(name, location): (&Arc<str>, &Arc<LocationRecord>)| {
+    let remedy = |(name, location): (&Arc<str>, &Arc<LocationRecord>)| {
         let changes = labels::to_match(&location.selector, current_labels)?;
         let instruction = labels::words(&format!("WorkloadCluster {}", row.name), &changes);
         let edit = Edit::Merge {
@@ -80,19 +81,20 @@ fn label_for_location(fleet: &Fleet, decision: &Decision, row: &Row) -> Vec<Reme
             patch: labels::patch(&changes),
         };
         let text = format!("{instruction}, so that it is in location {name}");
-        Some(Remedy::new(Whose::Target, text, edit))
+        Some(Remedy::new(ChangeOwner::Target, text, edit))
     };
     let locations = fleet.locations.iter().filter(is_in_scope);
-    locations.filter_map(into).take(MAX_LOCATIONS).collect()
+    locations.filter_map(remedy).take(MAX_LOCATIONS).collect()
 }
 
-/// Remedies for a feasible cluster that was not picked: a namespace with a place gets no second place.
+/// Remedies for a feasible workload cluster that is not picked. There is no remedy while the namespace has a
+/// workload cluster, since it gets no second one.
 fn not_picked(decision: &Decision) -> Vec<Remedy> {
     let settled = decision.detail::<Detail>().is_some_and(|detail| detail.settled);
     if !settled {
         return Vec::new();
     }
     vec![Remedy::none(
-        "the namespace has its place; it moves when that workload cluster is evicted (spec.evictAfter)",
+        "the namespace already has a workload cluster; it only moves if that cluster is evicted (spec.evictAfter)",
     )]
 }

@@ -1,4 +1,4 @@
-//! One request to the fleet: the rows in one list, and the data of a namespace's request.
+//! The input of the filters: all workload clusters, and the request of one namespace.
 
 use berth_apimachinery::Timestamp;
 use berth_scheduling::Ix;
@@ -6,11 +6,11 @@ use berth_scheduling::Ix;
 use crate::code::Code;
 use crate::fleet::Row;
 
-/// The workload clusters, with the data of one namespace's request.
+/// The workload clusters, and the request of one namespace.
 pub(crate) struct Request<'a> {
-    /// The candidates, by index.
+    /// The workload clusters, by candidate.
     pub(crate) rows: Vec<&'a Row>,
-    /// The refusal of each set of locations, by number.
+    /// The refusal of each set of locations, by the number of the set; `None` if the set is not refused.
     pub(crate) sets: Vec<Option<Code>>,
     /// The clusters that the namespace is leaving, ascending.
     pub(crate) leaving: Vec<Ix>,
@@ -19,7 +19,7 @@ pub(crate) struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// The row of a candidate.
+    /// The workload cluster of a candidate.
     pub(crate) fn row(&self, candidate: Ix) -> &Row {
         self.rows[candidate as usize]
     }

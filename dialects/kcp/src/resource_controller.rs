@@ -18,7 +18,7 @@ use crate::names::{SPEC_DIFF, STATUS_OF, is_system_namespace};
 pub struct Context<'a> {
     /// Returns whether there is a WorkloadCluster with this identifier.
     pub exists: &'a dyn Fn(&str) -> bool,
-    /// Whether a coordination controller handles resources of this kind first.
+    /// Whether a coordination controller changes resources of this kind before they are synced.
     pub coordinated: bool,
     /// The instant of the step.
     pub now: Timestamp,
@@ -36,33 +36,39 @@ pub fn reconcile(namespace: &Value, object: &Value, context: &Context<'_>) -> Op
     let mut new = object.clone();
     for identifier in &all {
         if (context.exists)(identifier) {
-            follow(namespace, object, &mut new, identifier, context);
+            follow_namespace(namespace, object, &mut new, identifier, context);
         } else {
-            forget(&mut new, identifier);
+            remove_metadata(&mut new, identifier);
         }
     }
     (new != *object).then_some(new)
 }
 
 /// Returns the resource `object`, of a kind that is no longer synced, without the syncing metadata of any
-/// cluster, for one write; `None` if it has none. Syncers no longer see the object, so they would not remove
-/// their finalizers. Its copies on the clusters stay.
+/// cluster, for one write; `None` if there is no such metadata. Syncers no longer see the object, so they
+/// would not remove their finalizers. The copies of the object on workload clusters stay.
 #[must_use]
 pub fn clear(object: &Value) -> Option<Value> {
     let mut new = object.clone();
     for identifier in identifiers(object) {
-        forget(&mut new, &identifier);
+        remove_metadata(&mut new, &identifier);
     }
     (new != *object).then_some(new)
 }
 
-/// Sets the state label and the deletion annotation of one cluster according to the namespace.
-fn follow(namespace: &Value, object: &Value, new: &mut Value, identifier: &str, context: &Context<'_>) {
+/// Sets the state label and the deletion annotation of one cluster in `new` according to the namespace.
+fn follow_namespace(
+    namespace: &Value,
+    object: &Value,
+    new: &mut Value,
+    identifier: &str,
+    context: &Context<'_>,
+) {
     let (label, namespace_label) = (state(object, identifier), state(namespace, identifier));
     let leaving_since = deletion(namespace, identifier);
     let has_finalizer = has_syncer_finalizer(object, identifier) || has_soft_finalizers(object, identifier);
     let is_leaving = leaving_since.is_some() || deleted_at(object).is_some();
-    let next = machine::resource_controller(
+    let next = machine::resource_step(
         label,
         namespace_label,
         is_leaving,
@@ -91,7 +97,7 @@ fn follow(namespace: &Value, object: &Value, new: &mut Value, identifier: &str, 
 
 /// Removes the syncing metadata of one cluster: the state label, the annotations for deletion, status and
 /// spec, and the syncer's finalizer. Soft finalizers stay.
-fn forget(object: &mut Value, identifier: &str) {
+fn remove_metadata(object: &mut Value, identifier: &str) {
     set_state(object, identifier, None);
     set_deletion(object, identifier, None);
     set_syncer_finalizer(object, identifier, false);

@@ -1,5 +1,5 @@
 //! Selection (docs/systems/kcp.md, "Selection"): the next state of each entry, the Location for a new
-//! cluster, and the chosen cluster. These functions are pure; text is rendered elsewhere.
+//! cluster, and the chosen cluster. These are pure functions.
 //!
 //! A namespace keeps its location. While an entry in a location is active, no new cluster is chosen in this
 //! location. A namespace that must leave a cluster gets another cluster of the same location, in the same
@@ -13,9 +13,9 @@ use berth_apimachinery::Timestamp;
 use berth_scheduling::{Ix, Random, Rejections, filter};
 
 use crate::code::{Code, Plugin};
-use crate::fleet::{Fleet, Record};
+use crate::fleet::{Fleet, NamespaceRecord};
 use crate::location_string::LocationString;
-use crate::machine::placement_controller;
+use crate::machine::placement_step;
 use crate::names::DEFAULT_LOCATION;
 use crate::placement::{Placement, State};
 use crate::request::Request;
@@ -23,15 +23,15 @@ use crate::request::Request;
 /// The scope of the search for a new cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// There are no locations: the virtual location `default` has every cluster.
+    /// Every cluster, since there are no locations: all clusters are in the virtual location `default`.
     Default,
-    /// Every location.
+    /// The clusters of every location.
     Any,
-    /// The locations with these numbers.
+    /// The clusters of the locations with these numbers.
     Only(Vec<u32>),
 }
 
-/// The entries that are kept, and the needs that follow.
+/// The entries of a namespace that are kept, and the new clusters that the namespace needs.
 #[derive(Debug)]
 pub(crate) struct KeptEntries {
     /// The entries that stay, each in its new state.
@@ -40,24 +40,26 @@ pub(crate) struct KeptEntries {
     pub(crate) active: bool,
     /// The locations that need a new cluster, by name.
     pub(crate) reschedule: Vec<Arc<str>>,
-    /// Whether the search is for any location, since no entry is active and no location is being left.
+    /// Whether the namespace needs one cluster of any location, since no entry is active and the namespace
+    /// does not leave a location.
     pub(crate) anywhere: bool,
-    /// The scope of the search or, without a search, the scope of the active clusters.
+    /// The scope of the search; if no new cluster is needed, the locations of the active entries.
     pub(crate) scope: Scope,
-    /// The first time at which an active entry's cluster starts to evict.
+    /// The first time at which an eviction starts on the cluster of an active entry.
     pub(crate) evicted_at: Option<Timestamp>,
 }
 
 impl KeptEntries {
-    /// Number of new clusters to choose.
+    /// Number of new clusters that the namespace needs.
     pub(crate) fn wanted(&self) -> usize {
         if self.anywhere { 1 } else { self.reschedule.len() }
     }
 }
 
 impl Scope {
-    /// The refusal of a cluster whose locations have the numbers in `set`; `None` if the scope contains it.
-    fn judge(&self, set: &[u32]) -> Option<Code> {
+    /// The refusal of clusters in exactly the locations with the numbers in `set`; `None` if the scope has
+    /// them.
+    fn refusal(&self, set: &[u32]) -> Option<Code> {
         match self {
             Self::Default => None,
             _ if set.is_empty() => Some(Code::NotInLocation),
@@ -76,8 +78,8 @@ impl Fleet {
                 || self.locations.is_empty() && *place.location == *DEFAULT_LOCATION)
     }
 
-    /// Whether an entry may stay: its cluster is in its location and does not evict namespaces. Readiness
-    /// and cordon of the cluster do not matter.
+    /// Whether the entry `place` may stay: the cluster is in the location and does not evict namespaces. It
+    /// does not matter whether the cluster is ready or cordoned.
     fn is_admissible(&self, place: &LocationString, now: Timestamp) -> bool {
         let Some((_, row)) = self.cluster(&place.identifier) else {
             return false;
@@ -89,13 +91,13 @@ impl Fleet {
         self.has_location(place) && is_member && !row.facts.is_evicting(now)
     }
 
-    /// The entries of `record` after the first step of the placement controller, and the needs that follow.
-    /// If `is_selected` is false, no entry is admissible and no new cluster is needed.
-    pub(crate) fn keep(&self, record: &Record, is_selected: bool, now: Timestamp) -> KeptEntries {
+    /// The entries of `record` after [`placement_step`], and the new clusters that the namespace needs. If
+    /// `is_selected` is false, no entry is admissible and no new cluster is needed.
+    pub(crate) fn keep(&self, record: &NamespaceRecord, is_selected: bool, now: Timestamp) -> KeptEntries {
         let mut placement = Placement::default();
         for (place, &state) in &record.reading.placement.0 {
             let admissible = is_selected && self.is_admissible(place, now);
-            if let Some(next) = placement_controller(state, admissible) {
+            if let Some(next) = placement_step(state, admissible) {
                 placement.0.insert(place.clone(), next);
             }
         }
@@ -141,14 +143,15 @@ impl Fleet {
         }
     }
 
-    fn scope(&self, anywhere: bool, among: &[Arc<str>]) -> Scope {
+    /// The scope of a search: `anywhere`, or only the locations `names`.
+    fn scope(&self, anywhere: bool, names: &[Arc<str>]) -> Scope {
         if self.locations.is_empty() {
             return Scope::Default;
         }
         if anywhere {
             return Scope::Any;
         }
-        let numbers = among.iter().filter_map(|name| self.locations.get(name));
+        let numbers = names.iter().filter_map(|name| self.locations.get(name));
         Scope::Only(numbers.map(|location| location.number).collect())
     }
 }
@@ -158,15 +161,15 @@ impl Fleet {
 pub(crate) struct ClusterVerdicts {
     /// The clusters that no filter refuses, in name order.
     pub(crate) feasible: Vec<Ix>,
-    /// The number of each feasible cluster's set of locations.
+    /// The number of the set of locations of each cluster in `feasible`.
     sets: Vec<u32>,
-    /// All refusals.
+    /// Every refusal of every filter.
     pub(crate) rejections: Rejections,
-    /// The active clusters that stay, in name order.
+    /// The clusters of active entries, in name order.
     pub(crate) held: Vec<Ix>,
 }
 
-/// Judges every cluster for a namespace with the kept entries `kept`.
+/// Runs the filters over all clusters, for a namespace with the entries in `kept`.
 pub(crate) fn judge(fleet: &Fleet, kept: &KeptEntries, now: Timestamp) -> ClusterVerdicts {
     let (mut held, mut leaving) = (Vec::new(), Vec::new());
     for (place, state) in &kept.placement.0 {
@@ -183,7 +186,7 @@ pub(crate) fn judge(fleet: &Fleet, kept: &KeptEntries, now: Timestamp) -> Cluste
     leaving.sort_unstable();
     let request = Request {
         rows: fleet.rows.iter().collect(),
-        sets: fleet.sets.map(|set| kept.scope.judge(set)),
+        sets: fleet.sets.map(|set| kept.scope.refusal(set)),
         leaving,
         now,
     };
@@ -203,10 +206,10 @@ pub(crate) fn judge(fleet: &Fleet, kept: &KeptEntries, now: Timestamp) -> Cluste
 pub(crate) type Choice = (Arc<str>, Ix);
 
 /// The clusters that may be chosen, each with the number of its set of locations.
-type Free = Vec<(Ix, u32)>;
+type FreeClusters = Vec<(Ix, u32)>;
 
-/// Chooses clusters at random for the needs of `kept`. Returns the choices, and the locations without a
-/// choice.
+/// Chooses at random the new clusters that the namespace of `kept` needs. Returns the choices, and the
+/// locations for which there is no cluster.
 pub(crate) fn choose(
     fleet: &Fleet,
     kept: &KeptEntries,
@@ -217,7 +220,7 @@ pub(crate) fn choose(
     if kept.wanted() == 0 {
         return (Vec::new(), Vec::new());
     }
-    let mut free: Free = verdicts
+    let mut free: FreeClusters = verdicts
         .feasible
         .iter()
         .zip(&verdicts.sets)
@@ -225,7 +228,7 @@ pub(crate) fn choose(
         .map(|(&candidate, &set)| (candidate, set))
         .collect();
     if kept.anywhere {
-        let choice = anywhere(fleet, &free, &mut random);
+        let choice = choose_anywhere(fleet, &free, &mut random);
         return (choice.into_iter().collect(), Vec::new());
     }
     let (mut choices, mut unmet) = (Vec::new(), Vec::new());
@@ -242,7 +245,7 @@ pub(crate) fn choose(
 }
 
 /// Chooses at random first a location with free clusters, then one of these clusters.
-fn anywhere(fleet: &Fleet, free: &Free, random: &mut Random) -> Option<Choice> {
+fn choose_anywhere(fleet: &Fleet, free: &FreeClusters, random: &mut Random) -> Option<Choice> {
     if fleet.locations.is_empty() {
         let location = Arc::from(DEFAULT_LOCATION);
         let candidate = draw(&members(fleet, free, &location), random)?;
@@ -266,13 +269,14 @@ fn anywhere(fleet: &Fleet, free: &Free, random: &mut Random) -> Option<Choice> {
     Some((Arc::clone(location), candidate))
 }
 
+/// A random element of `list`; `None` if the list is empty.
 fn draw<T: Copy>(list: &[T], random: &mut Random) -> Option<T> {
     let place = random.below(list.len() as u64);
     list.get(usize::try_from(place).ok()?).copied()
 }
 
 /// The `free` clusters in `location`; the virtual location contains every cluster.
-fn members(fleet: &Fleet, free: &Free, location: &Arc<str>) -> Vec<Ix> {
+fn members(fleet: &Fleet, free: &FreeClusters, location: &Arc<str>) -> Vec<Ix> {
     let number = fleet.locations.get(location).map(|record| record.number);
     let sets_inside = fleet
         .sets
@@ -281,14 +285,14 @@ fn members(fleet: &Fleet, free: &Free, location: &Arc<str>) -> Vec<Ix> {
     members.map(|&(candidate, _)| candidate).collect()
 }
 
-/// Finds a location for each of the clusters in `chosen`, which are all feasible and at most the requested
-/// number; `None` if there is no such assignment.
+/// Assigns a location to each cluster in `chosen`; `None` if this is impossible. The clusters are feasible,
+/// and not more than the namespace needs.
 pub(crate) fn assign(fleet: &Fleet, kept: &KeptEntries, chosen: &[Ix], seed: u64) -> Option<Vec<Choice>> {
     let alone = |candidate: Ix| vec![(candidate, fleet.row(candidate).facts.locations)];
     if kept.anywhere {
         let choices = chosen
             .iter()
-            .map(|&candidate| anywhere(fleet, &alone(candidate), &mut Random::new(seed)));
+            .map(|&candidate| choose_anywhere(fleet, &alone(candidate), &mut Random::new(seed)));
         return choices.collect();
     }
     let fits = |candidate: Ix, location: usize| {
@@ -310,7 +314,8 @@ pub(crate) fn assign(fleet: &Fleet, kept: &KeptEntries, chosen: &[Ix], seed: u64
     Some(assignment.into_iter().map(choice).collect())
 }
 
-/// Assigns `candidate` to one of `count` locations, and reassigns other candidates if necessary.
+/// Assigns `candidate` to one of `count` locations, and reassigns other candidates if necessary. Returns
+/// whether this succeeded. `tried` are the locations that were tried already.
 fn assign_candidate(
     candidate: Ix,
     count: usize,
@@ -334,7 +339,7 @@ fn assign_candidate(
     false
 }
 
-/// Returns the placement with the chosen clusters added.
+/// The placement in `kept`, with an entry for each of the `choices`.
 pub(crate) fn with_choices(fleet: &Fleet, kept: &KeptEntries, choices: &[Choice]) -> Placement {
     let mut placement = kept.placement.clone();
     for (location, candidate) in choices {

@@ -1,11 +1,11 @@
-//! The view of the syncer of one workload cluster: its form of objects, and its writes (docs/systems/kcp.md,
-//! "The syncer's view"). These are pure functions over the stored objects; a server uses them to serve get,
-//! list, watch, update and patch, and `status`.
+//! The view that the syncer of one workload cluster has of objects, and the syncer's writes in this view
+//! (docs/systems/kcp.md, "The syncer's view"). These are pure functions over the stored objects, with which a
+//! server serves get, list, watch, update, patch and the subresource `status`.
 //!
-//! The view of an object only has the parts that concern this cluster. It has no labels, annotations and
+//! The view of an object only has the parts that concern the syncer's cluster: no labels, annotations and
 //! finalizers of other clusters, and no placement of the namespace. The deletion annotation becomes a
-//! deletionTimestamp. Soft finalizers stay visible: the syncer delays the deletion downstream while there are
-//! any.
+//! deletionTimestamp. Soft finalizers stay visible: while there are any, the syncer delays the deletion
+//! downstream.
 
 mod allocated;
 pub mod copy;
@@ -19,8 +19,8 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha224};
 
 use crate::edit::{
-    ANNOTATIONS, LABELS, deletion, has_syncer_finalizer, part, set, set_deletion, set_state,
-    set_syncer_finalizer, state, text,
+    ANNOTATIONS, LABELS, deletion, has_syncer_finalizer, set, set_deletion, set_state, set_syncer_finalizer,
+    state, text,
 };
 use crate::machine::{Actor, SyncState};
 use crate::names::{
@@ -28,16 +28,16 @@ use crate::names::{
     SOFT_FINALIZERS, SPEC_DIFF, STATE, STATUS_OF, SYNCER_FINALIZER,
 };
 
-/// Highest number of bytes that the patch of a spec may copy, which is also the maximum size of annotations.
-/// The number is limited, since the patched spec is cached for every object and syncer.
+/// Highest number of bytes that the patch of a spec may copy, equal to the maximum size of annotations. The
+/// number is limited, since the patched spec is cached for every object and syncer.
 const SPEC_DIFF_COPIES: u64 = 256 * 1024;
 
-/// The view of one syncer.
+/// The syncer of one workload cluster, with its view of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Syncer<'a> {
     /// The identifier of the syncer's cluster.
     pub identifier: &'a str,
-    /// Whether the cluster has its own spec and status of each object, in annotations (the feature
+    /// Whether annotations of each object contain a separate spec and status for the cluster (the feature
     /// `advancedscheduling`).
     pub advanced: bool,
 }
@@ -45,9 +45,9 @@ pub struct Syncer<'a> {
 /// An object in the view of a syncer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SyncerObject {
-    /// The object.
+    /// The object in the form of the view.
     pub object: Value,
-    /// Sentences about parts that could not be translated.
+    /// Sentences about parts of the stored object that could not be translated.
     pub problems: Vec<String>,
 }
 
@@ -77,13 +77,13 @@ impl Syncer<'_> {
         self.sees(object).then(|| self.show(object))
     }
 
-    /// Returns the syncer's form of `object`, even if the syncer does not see the object, as after its
-    /// release.
+    /// Returns `object` in the form of the view, even if the syncer does not see the object, such as after
+    /// the object's release.
     #[must_use]
     pub fn show(&self, object: &Value) -> SyncerObject {
         let mut new = object.clone();
         let mut problems = Vec::new();
-        self.hide(&mut new);
+        self.hide_foreign(&mut new);
         if let Some(metadata) = new["metadata"].as_object_mut() {
             for field in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
                 metadata.remove(field);
@@ -100,7 +100,7 @@ impl Syncer<'_> {
         }
     }
 
-    /// Whether a key of labels or annotations is not for this syncer, but for another cluster or a
+    /// Whether a key of labels or annotations is hidden from this syncer: a key for another cluster, or for a
     /// controller.
     fn is_foreign(&self, key: &str) -> bool {
         let prefixes = [STATE, DELETION, SOFT_FINALIZERS, STATUS_OF, SPEC_DIFF];
@@ -115,8 +115,8 @@ impl Syncer<'_> {
         format!("{prefix}{}", self.identifier)
     }
 
-    /// Removes the labels, annotations and finalizers that are not for this syncer.
-    fn hide(&self, object: &mut Value) {
+    /// Removes the labels, annotations and finalizers that are hidden from this syncer.
+    fn hide_foreign(&self, object: &mut Value) {
         for name in [LABELS, ANNOTATIONS] {
             if let Some(map) = object["metadata"][name].as_object_mut() {
                 map.retain(|key, _| !self.is_foreign(key));
@@ -148,8 +148,8 @@ impl Syncer<'_> {
         }
     }
 
-    /// Applies this cluster's patch of the spec. If the patch cannot be applied, the object gets an
-    /// annotation about this.
+    /// Applies the patch of the spec for this cluster. If the patch cannot be applied, `new` gets an
+    /// annotation with the problem.
     fn show_spec(&self, object: &Value, new: &mut Value, problems: &mut Vec<String>) {
         let key = self.key(SPEC_DIFF);
         let Some(text) = text(object, ANNOTATIONS, &key) else {
@@ -159,7 +159,7 @@ impl Syncer<'_> {
         let patched = serde_json::from_str::<patch::Patch>(text)
             .map_err(|error| error.to_string())
             .and_then(|patch| {
-                let mut budget = Budget::new("the JSON patch", patch::STEPS, SPEC_DIFF_COPIES);
+                let mut budget = Budget::new("the JSON patch", patch::STEP_LIMIT, SPEC_DIFF_COPIES);
                 // Missing fields cannot be replaced: their path is probably misspelled, and a cluster would
                 // drop the field.
                 patch::apply_strictly(&patch, &mut spec, &mut budget).map_err(|problem| problem.to_string())
@@ -175,7 +175,7 @@ impl Syncer<'_> {
         }
     }
 
-    /// Shows the status that this cluster reported instead of the common status.
+    /// Replaces the common status in `new` by the status that this cluster reported.
     fn show_status(&self, object: &Value, new: &mut Value, problems: &mut Vec<String>) {
         let key = self.key(STATUS_OF);
         let status = match text(object, ANNOTATIONS, &key).map(serde_json::from_str::<Value>) {
@@ -195,30 +195,29 @@ impl Syncer<'_> {
 
     /// Returns the stored object after the syncer's update to `written`, which is in the form of the view.
     /// The server has compared resourceVersions. Only a change of the syncer's own finalizer is accepted. If
-    /// the object is being deleted in the view and no longer has that finalizer, the update is the release,
-    /// after which the object leaves the view.
+    /// the object is being deleted in the view, the removal of this finalizer releases the object, which then
+    /// leaves the view.
     ///
     /// If the object is a namespace, `remaining` is the number of its resources that the cluster still has.
     /// The namespace is released after these resources.
     ///
     /// # Errors
-    /// [`Denial::Invalid`] with every field that the syncer may not change, and with its finalizer if that is
-    /// missing too early.
-    /// [`Denial::Forbidden`] if the syncer does not see the object.
+    /// [`Denial::Invalid`] with every field that the syncer may not change, and with the syncer's finalizer
+    /// if it is removed too early. [`Denial::Forbidden`] if the syncer does not see the object.
     pub fn update(&self, stored: &Value, written: &Value, remaining: usize) -> Result<Value, Denial> {
         let view = self.view(stored).ok_or_else(|| self.unseen())?;
-        let mut errors = changed(&view.object, written, &["status", "metadata"]);
-        errors.extend(self.changed_metadata(&view.object, written));
+        let mut errors = change_errors(&view.object, written, &["status", "metadata"]);
+        errors.extend(self.metadata_errors(&view.object, written));
         let has_finalizer = has_syncer_finalizer(written, self.identifier);
         let deleting = view.object["metadata"].get("deletionTimestamp").is_some();
         let own_finalizer = self.key(SYNCER_FINALIZER);
         if !has_finalizer && !deleting {
-            let detail = format!("the syncer must hold the object with its finalizer \"{own_finalizer}\"");
+            let detail = format!("must contain \"{own_finalizer}\" until the object is being deleted");
             errors.push(FieldError::required("metadata.finalizers", detail));
         }
         if !has_finalizer && deleting && remaining > 0 {
             let detail = format!(
-                "may be taken off the namespace after the {remaining} resources in it that the cluster still has"
+                "may not be removed yet: the cluster still has {remaining} resources of the namespace"
             );
             errors.push(FieldError::forbidden(
                 format!("metadata.finalizers[{own_finalizer}]"),
@@ -261,7 +260,7 @@ impl Syncer<'_> {
     fn unseen(&self) -> Denial {
         let label = self.key(STATE);
         Denial::Forbidden(format!(
-            "the syncer sees objects with the label {label}=Sync only"
+            "the syncer may only access objects with the label {label}=Sync"
         ))
     }
 
@@ -273,13 +272,13 @@ impl Syncer<'_> {
         }
     }
 
-    /// Errors about changes of the metadata by the syncer, other than of its finalizer.
-    fn changed_metadata(&self, view: &Value, written: &Value) -> Vec<FieldError> {
+    /// Errors about changes of the metadata by the syncer, other than changes of the syncer's own finalizer.
+    fn metadata_errors(&self, view: &Value, written: &Value) -> Vec<FieldError> {
         // Fields that the server changes for every client, and the finalizers, which are checked separately.
         const FREE: [&str; 3] = ["finalizers", "managedFields", "resourceVersion"];
         let null = Value::Null;
         let metadata_of = |object: &'_ Value| object.get("metadata").unwrap_or(&null).clone();
-        let mut errors: Vec<FieldError> = changed(&metadata_of(view), &metadata_of(written), &FREE)
+        let mut errors: Vec<FieldError> = change_errors(&metadata_of(view), &metadata_of(written), &FREE)
             .into_iter()
             .map(|error| FieldError {
                 path: format!("metadata.{}", error.path),
@@ -298,9 +297,9 @@ impl Syncer<'_> {
     }
 }
 
-/// An error for each field that differs, except for fields in `free`. Empty and absent maps and lists count
-/// as equal.
-fn changed(view: &Value, written: &Value, free: &[&str]) -> Vec<FieldError> {
+/// An error for each field that differs, except for fields in `free`. Absent fields, and empty maps and
+/// lists, count as equal.
+fn change_errors(view: &Value, written: &Value, free: &[&str]) -> Vec<FieldError> {
     let empty = Map::new();
     let (old, new) = (
         view.as_object().unwrap_or(&empty),
@@ -320,7 +319,7 @@ fn changed(view: &Value, written: &Value, free: &[&str]) -> Vec<FieldError> {
     let error = |name: &String| {
         FieldError::forbidden(
             name.as_str(),
-            "the syncer may change its finalizer and the status only",
+            "the syncer may only change its own finalizer and the status",
         )
     };
     names.into_iter().filter(differs).map(error).collect()
@@ -329,11 +328,12 @@ fn changed(view: &Value, written: &Value, free: &[&str]) -> Vec<FieldError> {
 /// The annotation `kcp.dev/namespace-locator` of the downstream namespace of `namespace`.
 #[must_use]
 pub fn namespace_locator(logical_cluster: &str, namespace: &str) -> String {
-    // Sorted keys and no spaces: the form that is hashed.
+    // The keys are sorted and there are no spaces, since the text is hashed.
     json!({"logical-cluster": logical_cluster, "namespace": namespace}).to_string()
 }
 
-/// The name of the downstream namespace of `namespace`, which is unique, and equal on every cluster.
+/// The name of the downstream namespace of `namespace`. The name is unique, and equal on every workload
+/// cluster.
 #[must_use]
 pub fn downstream_namespace(logical_cluster: &str, namespace: &str) -> String {
     let hash = Sha224::digest(namespace_locator(logical_cluster, namespace));
@@ -362,7 +362,7 @@ pub fn state_label(identifier: &str) -> String {
 /// The value of [`state_label`] on objects that a syncer sees.
 pub const SEEN: &str = SyncState::Sync.as_str();
 
-/// The user name of a cluster's syncer.
+/// The user name of the syncer of the workload cluster `identifier`.
 #[must_use]
 pub fn user(identifier: &str) -> String {
     crate::admission::user_of(Actor::Syncer).replace("<identifier>", identifier)
@@ -374,20 +374,14 @@ pub fn identifier(cluster: &Meta) -> &str {
     crate::fleet::identifier(cluster)
 }
 
-/// Whether a workload cluster has its own specs and statuses of objects.
+/// Whether objects have a separate spec and status for the workload cluster (the feature
+/// `advancedscheduling`).
 #[must_use]
 pub fn is_advanced(cluster: &Object) -> bool {
     cluster
         .annotations()
         .get(ADVANCED_SCHEDULING)
         .is_some_and(|value| value == "true")
-}
-
-/// Whether `object` has the state label of this cluster. Such objects are counted before a namespace is
-/// released.
-#[must_use]
-pub fn concerns(object: &Value, identifier: &str) -> bool {
-    part(object, LABELS).is_some_and(|labels| labels.contains_key(&format!("{STATE}{identifier}")))
 }
 
 #[cfg(test)]

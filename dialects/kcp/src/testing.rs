@@ -15,7 +15,7 @@ pub(crate) fn now() -> Timestamp {
     berth_apimachinery::time::parse("2021-10-28T09:00:00Z").unwrap()
 }
 
-/// A ready cluster of `region`.
+/// A ready WorkloadCluster with the label `region`.
 pub(crate) fn cluster(name: &str, region: &str) -> Value {
     json!({
         "apiVersion": "workloads.kcp.dev/v1alpha1", "kind": "WorkloadCluster",
@@ -24,7 +24,7 @@ pub(crate) fn cluster(name: &str, region: &str) -> Value {
     })
 }
 
-/// The location with the clusters in the region of the same name.
+/// A Location of the workload clusters whose label `region` is `name`.
 pub(crate) fn location(name: &str) -> Value {
     json!({
         "apiVersion": "scheduling.kcp.dev/v1alpha1", "kind": "Location", "metadata": {"name": name},
@@ -35,7 +35,7 @@ pub(crate) fn location(name: &str) -> Value {
     })
 }
 
-/// A namespace with this placement.
+/// A namespace with `placement` as its annotation.
 pub(crate) fn namespace(name: &str, placement: Option<&str>) -> Value {
     let mut value = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
     if let Some(placement) = placement {
@@ -44,7 +44,7 @@ pub(crate) fn namespace(name: &str, placement: Option<&str>) -> Value {
     value
 }
 
-/// The configuration object.
+/// The configuration object with `spec` as `spec.kcp`.
 pub(crate) fn configuration(spec: &Value) -> Value {
     json!({
         "apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration", "metadata": {"name": "kcp"},
@@ -71,12 +71,12 @@ fn resource(value: &Value) -> GroupResource {
     }
 }
 
-/// The key of an object.
+/// The key of the object `value`.
 pub(crate) fn key(value: &Value) -> Key {
     Key::new(resource(value), "", value["metadata"]["name"].as_str().unwrap())
 }
 
-/// Stores `value` in the fleet.
+/// Folds the creation of `value` into the fleet.
 pub(crate) fn put(fleet: &mut Fleet, value: &Value) -> Consequences {
     fleet.fold(&Change::added(
         key(value),
@@ -84,7 +84,7 @@ pub(crate) fn put(fleet: &mut Fleet, value: &Value) -> Consequences {
     ))
 }
 
-/// Deletes `value` from the fleet.
+/// Folds the deletion of `value` into the fleet.
 pub(crate) fn remove(fleet: &mut Fleet, value: &Value) -> Consequences {
     fleet.fold(&Change {
         revision: Revision(9),

@@ -10,23 +10,23 @@ use crate::condition::find;
 use crate::fleet::{Fleet, Row};
 use crate::placement::State;
 use crate::readiness::SYNCED;
-use crate::words::unready;
+use crate::words::readiness_text;
 
-/// Warnings about a workload cluster, except about its readiness.
+/// Warnings about the workload cluster in `row`, other than about its readiness.
 pub(crate) fn of_cluster(fleet: &Fleet, row: &Row, now: Timestamp) -> Vec<String> {
     let mut warnings: Vec<String> = not_synced(row).into_iter().collect();
     let leaving = fleet.leaving(&row.identifier);
     if leaving > 0 && !row.facts.is_ready(now) {
-        let reason = unready(row, now).1;
+        let reason = readiness_text(row, now).1;
         warnings.push(format!(
-            "it has not let go of {leaving} namespaces that are to leave it: {reason}"
+            "it has not released {leaving} namespaces that must leave it: {reason}"
         ));
     }
     warnings
 }
 
-/// Warnings about the clusters that have the namespace of `decision`, and about clusters that have not
-/// released it.
+/// Warnings about the workload clusters that have the namespace of `decision`, including clusters that have
+/// not released the namespace.
 pub(crate) fn of_namespace(fleet: &Fleet, decision: &Decision) -> Vec<String> {
     let Some(record) = fleet.namespace(&decision.demand) else {
         return Vec::new();
@@ -44,21 +44,21 @@ fn of_entry(fleet: &Fleet, identifier: &Arc<str>, state: State, now: Timestamp) 
             Some(format!("WorkloadCluster {}: {}", row.name, not_synced(row)?))
         }
         (State::Removing, Some(row)) if row.facts.is_ready(now) => Some(format!(
-            "WorkloadCluster {} has not let go of the namespace: its syncer removes the copies, once their soft finalizers \
+            "WorkloadCluster {} has not released the namespace: its syncer removes the copies once their soft finalizers \
              (annotations finalizers.workloads.kcp.dev/{identifier}) are gone",
             row.name
         )),
         (State::Removing, Some(row)) => Some(format!(
-            "WorkloadCluster {} has not let go of the namespace: {}; the namespace waits for its syncer, or for the \
+            "WorkloadCluster {} has not released the namespace: {}; the namespace waits for its syncer, or for the \
              WorkloadCluster to be deleted",
             row.name,
-            unready(row, now).1
+            readiness_text(row, now).1
         )),
         _ => None,
     }
 }
 
-/// The message of a cluster's syncer about objects that are not synced; `None` if there are none.
+/// The sentence about objects that a cluster's syncer could not sync; `None` if there are no such objects.
 fn not_synced(row: &Row) -> Option<String> {
     let condition = find(&row.record.view.status.conditions, SYNCED)?;
     let detail = match condition.message.as_str() {
@@ -107,7 +107,7 @@ mod tests {
         let world = fleet(&[ready, cluster("b", "east"), namespace("app", Some(LEAVING))]);
         let warned = world.warnings(&decide(&world, "app"));
         assert!(
-            warned[0].contains("a has not let go of the namespace: its syncer removes"),
+            warned[0].contains("a has not released the namespace: its syncer removes"),
             "{warned:?}"
         );
         assert!(world.target(0, now()).warnings.is_empty(), "it is at work");
@@ -121,7 +121,7 @@ mod tests {
         );
         assert_eq!(
             world.target(0, now()).warnings,
-            ["it has not let go of 1 namespaces that are to leave it: condition Ready is False: it is away"]
+            ["it has not released 1 namespaces that must leave it: condition Ready is False: it is away"]
         );
         // Without a Removing entry, there is no warning.
         crate::testing::put(
@@ -139,7 +139,7 @@ mod tests {
         let decision = decide(&world, "app");
         assert_eq!(
             world.message(&decision),
-            "the namespace is being deleted; a, b must let go of it"
+            "the namespace is being deleted; a, b must release it"
         );
         assert_eq!(Inventory::demands(&world).len(), 1);
     }

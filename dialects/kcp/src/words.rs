@@ -8,11 +8,11 @@ use berth_scheduling::{Ix, Reason};
 
 use crate::code::Code;
 use crate::detail::Detail;
-use crate::fleet::{Fleet, Record, Row};
+use crate::fleet::{Fleet, NamespaceRecord, Row};
 use crate::placement::{Form, State};
 use crate::readiness::{self, ReportedConditions};
 
-/// Whether the sentence of a refusal is the same for all clusters.
+/// Whether all clusters that are refused for `reason` have equal sentences.
 pub(crate) fn is_alike(reason: Reason) -> bool {
     match Code::of_reason(reason) {
         Code::NotInLocation | Code::Cordoned | Code::AlreadyPlaced => true,
@@ -20,7 +20,7 @@ pub(crate) fn is_alike(reason: Reason) -> bool {
     }
 }
 
-/// The sentence of one refusal. `locations` are the locations of the search.
+/// The sentence of a refusal. `locations` are the locations for which clusters are searched.
 pub(crate) fn refusal(
     fleet: &Fleet,
     row: &Row,
@@ -32,7 +32,7 @@ pub(crate) fn refusal(
         Code::NotInLocation => "the labels match the instanceSelector of no location".to_owned(),
         Code::OtherLocation if locations.is_empty() => {
             format!(
-                "it is in {}, the namespace is elsewhere",
+                "it is in {}; the namespace is in another location",
                 locations_in_words(fleet, row)
             )
         }
@@ -41,7 +41,7 @@ pub(crate) fn refusal(
             locations_in_words(fleet, row),
             locations.join(", ")
         ),
-        Code::NotReady => unready(row, now).1,
+        Code::NotReady => readiness_text(row, now).1,
         Code::Cordoned => "it takes no new namespaces (spec.unschedulable)".to_owned(),
         Code::Evicting => {
             let since = berth_apimachinery::time::rfc3339(row.facts.evict_after);
@@ -51,7 +51,7 @@ pub(crate) fn refusal(
     }
 }
 
-/// The locations of a cluster, in words.
+/// The locations of a workload cluster in words, such as `location east`.
 fn locations_in_words(fleet: &Fleet, row: &Row) -> String {
     let numbers = fleet.locations_of(row).iter();
     let mut names: Vec<&str> = numbers.map(|&number| &**fleet.numbers.name(number)).collect();
@@ -63,11 +63,14 @@ fn locations_in_words(fleet: &Fleet, row: &Row) -> String {
     }
 }
 
-/// The reason token and the sentence for a cluster that is not ready.
-pub(crate) fn unready(row: &Row, now: Timestamp) -> (&'static str, String) {
+/// The reason token and the sentence about the readiness of a workload cluster.
+pub(crate) fn readiness_text(row: &Row, now: Timestamp) -> (&'static str, String) {
     let status = &row.record.view.status;
     match row.record.reported {
-        ReportedConditions::False(part) => ("NotReady", readiness::sentence(&status.conditions, part)),
+        ReportedConditions::False(part) => (
+            "NotReady",
+            readiness::false_condition_text(&status.conditions, part),
+        ),
         ReportedConditions::Unknown => ("StatusUnknown", "condition Ready is Unknown".to_owned()),
         ReportedConditions::Nothing => ("ConditionMissing", "condition Ready is missing".to_owned()),
         ReportedConditions::Ready if now > row.facts.fresh_until => {
@@ -91,16 +94,16 @@ fn names(fleet: &Fleet, candidates: &[Ix]) -> String {
     names.join(", ")
 }
 
-/// Reason why no further cluster is bound while the clusters in `held` are bound.
+/// Reason why a namespace on the clusters in `held` gets no further cluster.
 pub(crate) fn settled(fleet: &Fleet, held: &[Ix]) -> String {
     format!(
-        "the namespace is on {} and gets no second workload cluster; it moves within its location when that one is \
+        "the namespace is on {} and gets no second workload cluster; it moves within its location when that cluster is \
          evicted (spec.evictAfter)",
         names(fleet, held)
     )
 }
 
-/// Reason why a feasible cluster was not picked.
+/// The token and the sentence for a feasible cluster that is not picked.
 pub(crate) fn not_picked(fleet: &Fleet, decision: &Decision) -> (&'static str, String) {
     const TOKEN: &str = "NotChosen";
     let no_detail = Detail::default();
@@ -109,7 +112,7 @@ pub(crate) fn not_picked(fleet: &Fleet, decision: &Decision) -> (&'static str, S
     let sentence = if detail.settled {
         format!("the namespace stays on {}", names(fleet, &decision.solved.picked))
     } else if chosen.is_empty() {
-        "its place was given to another workload cluster".to_owned()
+        "other workload clusters were asked for".to_owned()
     } else if detail.is_chosen {
         format!("{} was asked for", names(fleet, &chosen))
     } else {
@@ -127,8 +130,8 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
         Outcome::Released if record.is_some_and(|record| record.deleting) => {
             let holders = record.map(|record| holders(fleet, record)).unwrap_or_default();
             match holders.is_empty() {
-                true => "the namespace is being deleted; its workload clusters have let go of it".to_owned(),
-                false => format!("the namespace is being deleted; {holders} must let go of it"),
+                true => "the namespace is being deleted; its workload clusters have released it".to_owned(),
+                false => format!("the namespace is being deleted; {holders} must release it"),
             }
         }
         Outcome::Released => "the namespace is no longer placed and leaves its workload clusters".to_owned(),
@@ -136,12 +139,12 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
         Outcome::Invalid => {
             let problem = record.map(|record| match &record.reading.form {
                 Form::Malformed(problem) => problem.clone(),
-                _ => "holds entries that are not understood".to_owned(),
+                _ => "has entries that are not valid".to_owned(),
             });
             let problem = problem.unwrap_or_default();
             format!(
                 "the placement annotation {problem}; {}",
-                feasible(fleet, decision)
+                feasible_count(fleet, decision)
             )
         }
         Outcome::Unchanged if detail.unmet.is_empty() => {
@@ -150,20 +153,21 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
                 names(fleet, &decision.solved.picked)
             )
         }
-        _ => sentence(fleet, decision, detail),
+        _ => change_summary(fleet, decision, detail),
     }
 }
 
-/// The workload clusters that have not yet released the namespace.
-fn holders(fleet: &Fleet, record: &Record) -> String {
+/// The names of the workload clusters that have not yet released the namespace.
+fn holders(fleet: &Fleet, record: &NamespaceRecord) -> String {
     let name = |identifier: &Arc<str>| match fleet.cluster(identifier) {
         Some((_, row)) => row.name.to_string(),
-        None => format!("{identifier} (which is gone)"),
+        None => format!("{identifier} (which no longer exists)"),
     };
     record.occupied().map(name).collect::<Vec<_>>().join(", ")
 }
 
-fn feasible(fleet: &Fleet, decision: &Decision) -> String {
+/// The number of feasible workload clusters in words.
+fn feasible_count(fleet: &Fleet, decision: &Decision) -> String {
     let (count, all) = (decision.solved.feasible.len(), fleet.clusters());
     if all == 0 {
         return "there are no workload clusters".to_owned();
@@ -171,13 +175,14 @@ fn feasible(fleet: &Fleet, decision: &Decision) -> String {
     format!("{count} of {all} workload clusters feasible")
 }
 
-fn sentence(fleet: &Fleet, decision: &Decision, detail: &Detail) -> String {
+/// The summary of a decision that changes the placement, or lacks a cluster.
+fn change_summary(fleet: &Fleet, decision: &Decision, detail: &Detail) -> String {
     let cause = (decision.outcome == Outcome::Unschedulable)
         .then(|| report::cause(fleet, decision))
         .flatten();
     let mut parts = match cause {
         Some(_) => Vec::new(),
-        None => vec![feasible(fleet, decision)],
+        None => vec![feasible_count(fleet, decision)],
     };
     for (location, candidate) in &detail.chosen_in {
         parts.push(format!(
@@ -211,13 +216,16 @@ fn sentence(fleet: &Fleet, decision: &Decision, detail: &Detail) -> String {
     match cause {
         Some(cause) if text.is_empty() => cause.to_string(),
         Some(cause) => format!("{text}. {cause}"),
-        None if detail.chosen_in.is_empty() && !detail.settled => format!("{text}{}", failures(decision)),
+        None if detail.chosen_in.is_empty() && !detail.settled => {
+            format!("{text}{}", refusal_counts(decision))
+        }
         None => text,
     }
 }
 
-/// The count of each reason, in the order of the filters: `: 3 Ready/NotReady, 1 Eviction/Evicting`.
-fn failures(decision: &Decision) -> String {
+/// The number of refusals for each reason, in the order of the filters, such as
+/// `: 3 Ready/NotReady, 1 Eviction/Evicting`; empty without refusals.
+fn refusal_counts(decision: &Decision) -> String {
     let mut counts = [0usize; Code::ALL.len()];
     for rejection in &decision.solved.rejections {
         counts[usize::from(rejection.reason.code)] += 1;

@@ -1,12 +1,12 @@
-//! The writes of the placement controller: the namespace's annotation, then its condition. Each is an update
-//! of the stored object in which no other field changes.
+//! The writes of the placement controller: first the annotation of the namespace, then the condition. Each
+//! write is an update of the stored object in which no other field changes.
 
 use berth_dialect_contract::{Decision, Verb, Write};
 use serde_json::{Map, Value, json};
 
 use crate::condition::{self, NAMESPACE_SCHEDULED};
 use crate::detail::Detail;
-use crate::fleet::{Fleet, Record};
+use crate::fleet::{Fleet, NamespaceRecord};
 use crate::names::PLACEMENT;
 
 /// The writes of `decision`, in order.
@@ -43,7 +43,7 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     list
 }
 
-/// The conditions that the namespace will have from this dialect.
+/// The conditions of this dialect that the namespace of `decision` will have.
 pub(crate) fn conditions(fleet: &Fleet, decision: &Decision) -> Vec<Value> {
     let (Some(record), Some(detail)) = (fleet.namespace(&decision.demand), decision.detail::<Detail>())
     else {
@@ -52,13 +52,13 @@ pub(crate) fn conditions(fleet: &Fleet, decision: &Decision) -> Vec<Value> {
     condition_of(record, detail, decision).into_iter().collect()
 }
 
-fn condition_of(record: &Record, detail: &Detail, decision: &Decision) -> Option<Value> {
+fn condition_of(record: &NamespaceRecord, detail: &Detail, decision: &Decision) -> Option<Value> {
     let stored = condition::stored(record.object.value());
     let content = detail.condition.as_ref()?;
     Some(content.to_json(stored, decision.now))
 }
 
-fn put_condition(object: &mut Value, record: &Record, detail: &Detail, decision: &Decision) {
+fn put_condition(object: &mut Value, record: &NamespaceRecord, detail: &Detail, decision: &Decision) {
     let Some(new) = condition_of(record, detail, decision) else {
         return;
     };
@@ -76,11 +76,11 @@ fn put_condition(object: &mut Value, record: &Record, detail: &Detail, decision:
     *slot = Value::Array(list);
 }
 
-/// The map at `name`, which is created if it is absent.
+/// The map in the field `name` of `object`, which is created if it does not exist.
 fn fields<'a>(object: &'a mut Value, name: &str) -> &'a mut Map<String, Value> {
     let slot = &mut object[name];
     if !slot.is_object() {
         *slot = json!({});
     }
-    slot.as_object_mut().expect("it was just made an object")
+    slot.as_object_mut().expect("the field is an object")
 }

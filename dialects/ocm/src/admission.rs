@@ -3,8 +3,8 @@
 //! permissions. The hub's administrators grant these permissions to users who may accept a cluster, move a
 //! cluster between sets, or let a namespace use a set.
 //!
-//! The set `default` has every cluster without a set, so the creation of a cluster in this set needs no
-//! permission.
+//! OCM puts every cluster without a set into the set `default`, so no permission is needed to create a
+//! cluster in this set.
 
 pub(crate) mod hub_rules;
 
@@ -14,15 +14,14 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::kind::{PlacementSpec, without_effect};
-
 use crate::names::{BINDINGS, CLUSTERS, DEFAULT_SET, GROUP, PLACEMENTS, REGISTER_GROUP, SET_LABEL};
 
-/// Warns about fields of a Placement without effect (docs/systems/ocm.md, "Placement spec") when the spec is
-/// created or changed.
+/// Warns about fields of a Placement that have no effect (docs/systems/ocm.md, "Placement spec"), when the
+/// Placement is created or its spec changes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct WithoutEffect;
+pub(crate) struct IneffectiveFieldWarnings;
 
-impl Plugin for WithoutEffect {
+impl Plugin for IneffectiveFieldWarnings {
     fn name(&self) -> &'static str {
         "PlacementWithoutEffect"
     }
@@ -48,12 +47,12 @@ impl Plugin for WithoutEffect {
     }
 }
 
-/// Requires permissions on `managedclusters/accept`, `managedclustersets/join` and
-/// `managedclustersets/bind`.
+/// Requires permissions on `managedclusters/accept` to accept a cluster, on `managedclustersets/join` to move
+/// a cluster between sets, and on `managedclustersets/bind` to let a namespace use a set.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Membership;
+pub(crate) struct ClusterMembership;
 
-impl Plugin for Membership {
+impl Plugin for ClusterMembership {
     fn name(&self) -> &'static str {
         "ClusterMembership"
     }
@@ -75,16 +74,16 @@ impl Plugin for Membership {
     fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<RequiredRight> {
         let Some(object) = object else { return Vec::new() };
         if request.resource == BINDINGS {
-            return bind(request, object).into_iter().collect();
+            return bind_right(request, object).into_iter().collect();
         }
-        let mut needs: Vec<RequiredRight> = accept(request, object).into_iter().collect();
-        needs.extend(moved_between(request, object).map(|set| join(request, set)));
+        let mut needs: Vec<RequiredRight> = accept_right(request, object).into_iter().collect();
+        needs.extend(changed_sets(request, object).map(|set| join_right(request, set)));
         needs
     }
 }
 
 /// The permission that is needed to accept a cluster. No permission is needed to deny a cluster.
-fn accept(request: &Request<'_>, object: &Value) -> Option<RequiredRight> {
+fn accept_right(request: &Request<'_>, object: &Value) -> Option<RequiredRight> {
     let is_accepted = |object: &Value| object["spec"]["hubAcceptsClient"] == true;
     if !is_accepted(object) || request.old.is_some_and(is_accepted) {
         return None;
@@ -98,20 +97,20 @@ fn accept(request: &Request<'_>, object: &Value) -> Option<RequiredRight> {
         name: name.to_owned(),
         ..Right::default()
     };
-    let effect = format!("spec.hubAcceptsClient lets cluster \"{name}\" in");
+    let effect = format!("spec.hubAcceptsClient accepts cluster \"{name}\" on the hub");
     Some(required_right(
         request,
         right,
         &effect,
-        "leave it false for a user who may set it",
+        "leave it false, and ask a user with this permission to accept the cluster",
     ))
 }
 
-/// The sets that a write makes the cluster leave and join.
-fn moved_between<'a>(request: &Request<'a>, object: &'a Value) -> impl Iterator<Item = &'a str> {
+/// The set that the cluster leaves and the set that it joins by the write, as far as there are any.
+fn changed_sets<'a>(request: &Request<'a>, object: &'a Value) -> impl Iterator<Item = &'a str> {
     let set = |object: &'a Value| object["metadata"]["labels"][SET_LABEL].as_str();
-    // A new cluster leaves no set. Its set is compared with the default set, to which it would belong without
-    // a label.
+    // A new cluster leaves no set. It only joins a set if its label names another set than the default set,
+    // to which it would belong without a label.
     let before = match request.old {
         Some(old) => set(old),
         None => Some(DEFAULT_SET),
@@ -123,18 +122,19 @@ fn moved_between<'a>(request: &Request<'a>, object: &'a Value) -> impl Iterator<
     both.filter(move |name| is_moved && !name.is_empty())
 }
 
-fn join(request: &Request<'_>, set: &str) -> RequiredRight {
+/// The permission that is needed to move a cluster into or out of a set.
+fn join_right(request: &Request<'_>, set: &str) -> RequiredRight {
     let effect = format!("label {SET_LABEL} moves the cluster into or out of ManagedClusterSet \"{set}\"");
     required_right(
         request,
-        of_set("join", set),
+        set_right("join", set),
         &effect,
-        "leave the label as it is, or ask for the right",
+        "leave the label as it is, or ask an administrator for this permission",
     )
 }
 
 /// The permission that is needed to let a namespace use a set.
-fn bind(request: &Request<'_>, object: &Value) -> Option<RequiredRight> {
+fn bind_right(request: &Request<'_>, object: &Value) -> Option<RequiredRight> {
     let set = object["spec"]["clusterSet"].as_str()?;
     let effect = format!(
         "it lets the placements of namespace \"{}\" use ManagedClusterSet \"{set}\"",
@@ -142,13 +142,14 @@ fn bind(request: &Request<'_>, object: &Value) -> Option<RequiredRight> {
     );
     Some(required_right(
         request,
-        of_set("bind", set),
+        set_right("bind", set),
         &effect,
-        "ask for the right",
+        "ask an administrator for this permission",
     ))
 }
 
-fn of_set(subresource: &str, set: &str) -> Right {
+/// The permission to create the subresource of the set.
+fn set_right(subresource: &str, set: &str) -> Right {
     Right {
         verb: "create".to_owned(),
         group: GROUP.to_owned(),
@@ -159,11 +160,12 @@ fn of_set(subresource: &str, set: &str) -> Right {
     }
 }
 
+/// The requirement of `right`. The refusal says the `effect` of the write, and gives `advice`.
 fn required_right(request: &Request<'_>, right: Right, effect: &str, advice: &str) -> RequiredRight {
     let refusal = format!(
         "{effect}, but user \"{}\" may not {} \"{}\": {advice}",
         request.user.name,
-        right.spoken(),
+        right.to_kubectl_text(),
         right.name
     );
     RequiredRight::or_forbidden(right, refusal)

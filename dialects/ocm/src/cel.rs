@@ -1,9 +1,10 @@
-//! CEL expressions over a cluster, which are compiled once and have their results cached per cluster.
+//! CEL expressions over a cluster. Expressions are compiled once, and their results are cached per cluster.
 //!
-//! An expression can use one variable, `managedCluster`, the object as a map (docs/systems/ocm.md, "CEL"),
-//! and the functions of OCM's own selectors. Its result depends only on the object, or with `scores()` also
-//! on the cluster's AddOnPlacementScores and on their expiry. The result is cached until these inputs
-//! change. The cost of expressions is counted per cluster and per decision.
+//! An expression can use the variable `managedCluster`, which is the ManagedCluster as a map
+//! (docs/systems/ocm.md, "CEL"), and the functions of OCM's own selectors. The result of an expression only
+//! depends on the ManagedCluster; if the expression calls `scores()`, the result also depends on the
+//! cluster's AddOnPlacementScores and on their expiry. The result is cached until these inputs change. The
+//! cost of expressions is counted per cluster and per decision.
 
 mod results;
 
@@ -20,8 +21,9 @@ pub(crate) use results::{ExpressionVerdict, ObjectReadings, Results};
 /// A compiled expression with its cached results.
 #[derive(Debug)]
 pub(crate) struct Expression {
+    /// The compiled program.
     pub(crate) program: Program,
-    /// Whether the expression calls `scores()`, so that its result depends on the scores of the cluster, and
+    /// Whether the expression calls `scores()`, so that the result depends on the scores of the cluster, and
     /// on time.
     pub(crate) uses_scores: bool,
     /// Cached results, by cluster.
@@ -42,9 +44,9 @@ static ENVIRONMENT: LazyLock<Environment> = LazyLock::new(|| {
 /// The scores that `managedCluster.scores()` reads.
 #[derive(Debug)]
 pub(crate) struct ScoreReader {
-    /// Name of the cluster with these scores.
+    /// The name of the cluster.
     pub(crate) cluster: Arc<str>,
-    /// The cluster's AddOnPlacementScores, if it has any.
+    /// The AddOnPlacementScores of the cluster, if there are any.
     pub(crate) objects: Option<Arc<ClusterScores>>,
     /// The instant of the decision, at which expired scores count as missing.
     pub(crate) now: Timestamp,
@@ -57,7 +59,7 @@ fn scores<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
         return Err(Error::failed("no such overload"));
     };
     let scored: &ScoreReader = meter
-        .beside()
+        .caller_data()
         .ok_or_else(|| Error::failed("no scores are at hand"))?;
     let ScoreReader {
         cluster,
@@ -69,7 +71,7 @@ fn scores<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
         _ => None,
     });
     if !matches!(name, Some(Value::String(name)) if *name == **cluster) {
-        return Err(Error::failed("scores() is a function of managedCluster alone"));
+        return Err(Error::failed("scores() can only be called on managedCluster"));
     }
     let object = objects.as_ref().and_then(|objects| objects.object(resource));
     let object = object.ok_or_else(|| {
@@ -119,20 +121,20 @@ pub(crate) fn compile(source: &str) -> Result<Expression, String> {
     })
 }
 
-/// Compiled expressions by source, shared by every snapshot, so that equal expressions also share their
-/// results.
+/// Cache of compiled expressions by their source. All snapshots share the cache, so that equal expressions
+/// also share their results.
 #[derive(Debug, Default)]
 pub(crate) struct Cache(Mutex<HashMap<String, Arc<Expression>>>);
 
 impl Cache {
-    /// Highest number of expressions in the cache. When the cache is full, it is cleared; compiled policies
-    /// keep their expressions.
+    /// Highest number of expressions in the cache. A full cache is cleared; compiled policies keep their
+    /// expressions.
     const CAPACITY: usize = 1024;
 
     /// Returns the compiled `source`.
     ///
     /// # Errors
-    /// As [`compile`].
+    /// The errors of the compiler.
     pub(crate) fn get(&self, source: &str) -> Result<Arc<Expression>, String> {
         if let Some(cached) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(source) {
             return Ok(Arc::clone(cached));

@@ -12,18 +12,18 @@ use crate::names::AVAILABLE;
 /// The data of a cluster that filters and scorers use.
 #[derive(Debug)]
 pub(crate) struct Cluster {
-    /// The object.
+    /// The ManagedCluster.
     pub(crate) object: Arc<Object>,
     /// The name of the cluster.
     pub(crate) name: Arc<str>,
     /// A number that is unique to this version of the object, so that cached results are never used for
     /// another version.
     pub(crate) stamp: u64,
-    /// The taints.
+    /// The taints of the cluster.
     pub(crate) taints: Box<[Taint]>,
-    /// The condition about the cluster's availability, if it is reported.
+    /// The condition ManagedClusterConditionAvailable, if it is reported.
     pub(crate) available: Option<Condition>,
-    /// The claims by name.
+    /// The values of the cluster's claims, by name.
     pub(crate) claims: Labels,
     /// Allocatable CPU in cores, if both allocatable and capacity are reported.
     pub(crate) cpu: Option<f64>,
@@ -63,25 +63,25 @@ impl Cluster {
         self.object.meta().deletion_timestamp().is_some()
     }
 
-    /// The labels.
+    /// The labels of the cluster.
     pub(crate) fn labels(&self) -> &Labels {
         self.object.meta().labels()
     }
 
-    /// The taints.
+    /// The taints of the cluster.
     pub(crate) fn taints(&self) -> &[Taint] {
         &self.taints
     }
 
-    /// Whether decisions can distinguish this version of the cluster from `other` only by labels, claims and
-    /// expressions over the whole object.
+    /// Whether decisions can distinguish this version of the cluster from `other` only by labels, by claims,
+    /// or by expressions over the whole object.
     pub(crate) fn decides_alike(&self, other: &Self) -> bool {
         self.terminating() == other.terminating()
             && self.taints() == other.taints()
             && (self.cpu, self.memory) == (other.cpu, other.memory)
     }
 
-    /// Whether labels and claims are equal to the labels and claims of `other`.
+    /// Whether this version of the cluster has the labels and claims of `other`.
     pub(crate) fn is_named_like(&self, other: &Self) -> bool {
         self.labels() == other.labels() && self.claims == other.claims
     }

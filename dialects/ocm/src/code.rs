@@ -1,7 +1,7 @@
 //! The filters in pipeline order, each with the reasons of its refusals (docs/systems/ocm.md, "Filters").
 
 berth_scheduling::filters! {
-    /// The cluster is in one of the sets to choose from.
+    /// The cluster is in one of the placement's sets.
     ClusterSet = "ClusterSet" {
         NotInSet = "NotInSet",
     }

@@ -1,8 +1,8 @@
 //! All clusters as columns, in name order: the input of filters and scorers.
 //!
 //! Columns are built at the first read and then updated. A changed cluster is updated in place; unchanged
-//! columns are shared with older snapshots. After clusters were added or removed, the next read copies
-//! stretches of the former columns ([`moved`]).
+//! columns are shared with older snapshots. After clusters were added or removed, the next read derives the
+//! new columns from the former ones ([`moved`]).
 
 pub(crate) mod kept;
 pub(crate) mod moved;
@@ -34,25 +34,25 @@ pub(crate) struct Columns {
     places: Arc<Vec<Ix>>,
     /// Unused slots.
     free: imbl::Vector<Ix>,
-    /// The labels.
+    /// The labels of all clusters.
     pub(crate) labels: Labels,
-    /// The claims.
+    /// The claims of all clusters.
     pub(crate) claims: Labels,
-    /// Clusters being deleted.
+    /// The clusters that are being deleted.
     pub(crate) terminating: Bits,
-    /// The taints.
+    /// The taints of all clusters.
     pub(crate) taints: Taints,
     /// Allocatable CPU in cores; NaN if allocatable or capacity is not reported.
     pub(crate) cpu: Chunks<f64>,
     /// Allocatable memory in bytes; NaN if allocatable or capacity is not reported.
     pub(crate) memory: Chunks<f64>,
-    /// Number of decisions that name each cluster.
+    /// Number of decisions on each cluster.
     pub(crate) counts: Chunks<u32>,
-    /// The members of each set.
+    /// The clusters of each set, by the name of the set.
     pub(crate) sets: imbl::HashMap<Arc<str>, Arc<Bits>>,
-    /// The AddOn scores, by resource and score name.
+    /// The values of AddOn scores, by the name of the AddOnPlacementScore and the name of the score.
     scores: imbl::HashMap<(Arc<str>, Arc<str>), Arc<ScoreColumn>>,
-    /// Outcomes of the filters over the present clusters and sets.
+    /// Outcomes of filters over the present clusters and sets, for reuse.
     pub(crate) kept: Arc<KeptOutcomes>,
 }
 
@@ -64,7 +64,7 @@ pub(crate) type ScoreColumn = Vec<ScoreEntry>;
 pub(crate) struct ScoreEntry {
     /// The cluster.
     pub(crate) candidate: Ix,
-    /// The value as stored.
+    /// The value in the AddOnPlacementScore.
     pub(crate) value: i32,
     /// The last instant at which the value counts; [`Timestamp::MAX`] if it never expires.
     pub(crate) until: Timestamp,
@@ -86,7 +86,7 @@ impl NumberedEntry for ScoreEntry {
         self.candidate
     }
 
-    fn numbered(self, candidate: Ix) -> Self {
+    fn with_number(self, candidate: Ix) -> Self {
         Self { candidate, ..self }
     }
 }
@@ -153,7 +153,7 @@ impl Columns {
         Ix::try_from(self.rows.len()).unwrap_or(Ix::MAX)
     }
 
-    /// The candidate with this name.
+    /// The candidate of the cluster `name`.
     pub(crate) fn candidate(&self, name: &str) -> Option<Ix> {
         self.index.get(name).map(|&slot| self.places[slot as usize])
     }
@@ -163,7 +163,7 @@ impl Columns {
         &self.rows[candidate as usize]
     }
 
-    /// Updates the row of an existing cluster. `sets` are all sets.
+    /// Updates the columns for a change of an existing cluster. `sets` are all sets.
     pub(crate) fn replace<'a>(
         &mut self,
         row: &Arc<Cluster>,
@@ -202,7 +202,7 @@ impl Columns {
         self.rows.set(place, Arc::clone(row));
     }
 
-    /// Records a new or changed set.
+    /// Adds or updates a set.
     pub(crate) fn put_set(&mut self, name: &Arc<str>, set: &ClusterSet) {
         self.kept = Arc::default();
         let count = self.count();
@@ -239,7 +239,8 @@ impl Columns {
         }
     }
 
-    /// Updates the scores of one object from `old` to `new`, either of which may be absent.
+    /// Updates the columns for a change of one AddOnPlacementScore from `old` to `new`; `None` if it does not
+    /// exist.
     pub(crate) fn change_scores(&mut self, old: Option<&Scores>, new: Option<&Scores>) {
         if let Some((old, candidate)) = old.and_then(|old| Some((old, self.candidate(&old.cluster)?))) {
             let stays = |name: &Arc<str>| new.is_some_and(|new| new.values.contains_key(name));
@@ -256,6 +257,7 @@ impl Columns {
         }
     }
 
+    /// Sets the entry of `candidate` in the column of an AddOn score, or removes the entry.
     fn edit_column(&mut self, coordinate: (Arc<str>, Arc<str>), candidate: Ix, entry: Option<ScoreEntry>) {
         let column = self.scores.entry(coordinate.clone()).or_default();
         let place = column.binary_search_by_key(&candidate, |entry| entry.candidate);

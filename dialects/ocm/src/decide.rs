@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use berth_apimachinery::{FieldError, Timestamp};
 use berth_dialect_columns::Bits;
-use berth_dialect_contract::{Action, Ask, BindingChange, ChoiceRefusal, Current, Decision, Outcome, report};
+use berth_dialect_contract::{
+    Action, Ask, BindingChange, ChoiceRefusal, CurrentPlace, Decision, Outcome, report,
+};
 use berth_scheduling::{Filter, Ix, PipelineOutcome, Scorer};
 use jiff::SignedDuration;
 
@@ -20,37 +22,39 @@ use crate::filters::{ClusterSet, FailingExpression, Lifecycle, Predicates, Taint
 use crate::fleet::Fleet;
 use crate::kind::Toleration;
 use crate::outline::Outline;
+use crate::plan::Plan;
 use crate::policy::{Policy, Predicate, Prioritizer, Problem, ScoreSource};
 use crate::record::{DecisionRecord, PlacementRecord};
+use crate::satisfied::SatisfiedCondition;
 use crate::scores::{AddOn, Allocatable, Balance, Steady};
 use crate::words;
-
-use crate::plan::Plan;
-use crate::satisfied::SatisfiedCondition;
 
 /// The longest time between two decisions on a placement (docs/systems/ocm.md, "When it runs").
 const PERIOD: SignedDuration = SignedDuration::from_mins(5);
 
-/// The outcome of the filters for one placement.
-struct Filtered {
+/// The outcome of the filters for one placement, at one time.
+struct FilterRun {
     outcome: Arc<FilterOutcome>,
-    /// The first time at which a toleration in use ends.
+    /// The first time at which a toleration that was needed ends.
     ends: Option<Timestamp>,
     /// The expressions that fail on candidate clusters.
     failing: Vec<FailingExpression>,
 }
 
-/// Facts about a placement that are known before the pipeline runs.
+/// The facts about one placement that are known before the pipeline runs.
 struct PlacementFacts<'a> {
     fleet: &'a Fleet,
     columns: &'a Columns,
     record: &'a PlacementRecord,
     policy: &'a Policy,
     ask: &'a Ask<'a>,
+    /// The PlacementDecisions of the placement.
     own: Vec<&'a Arc<DecisionRecord>>,
+    /// The names of the clusters that `own` lists.
     current: Vec<Arc<str>>,
+    /// The clusters that `own` lists and that exist.
     held: Bits,
-    /// The outline of the whole fleet, if `fleet` is a part of it.
+    /// The outline of the whole fleet, if `fleet` is one part of the whole.
     whole: Option<&'a Outline>,
 }
 
@@ -79,7 +83,7 @@ pub(crate) fn decide_part(
         .collect();
     if record.terminating() {
         let changes = changes_of(&current, Action::Unbind);
-        return Ok(unjudged(
+        return Ok(base_decision(
             record,
             ask,
             current,
@@ -90,7 +94,7 @@ pub(crate) fn decide_part(
     }
     if record.disabled() {
         let changes = changes_of(&current, Action::Keep);
-        return Ok(unjudged(
+        return Ok(base_decision(
             record,
             ask,
             current,
@@ -118,6 +122,7 @@ pub(crate) fn decide_part(
     .judge()
 }
 
+/// The change by `action` for each cluster.
 fn changes_of(current: &[Arc<str>], action: Action) -> Vec<BindingChange> {
     let change = |name: &Arc<str>| BindingChange {
         action,
@@ -130,10 +135,10 @@ fn changes_of(current: &[Arc<str>], action: Action) -> Vec<BindingChange> {
     current.iter().map(change).collect()
 }
 
-fn entries(current: &[Arc<str>]) -> Vec<Current> {
+fn entries(current: &[Arc<str>]) -> Vec<CurrentPlace> {
     current
         .iter()
-        .map(|name| Current {
+        .map(|name| CurrentPlace {
             cluster_name: Arc::clone(name),
             state: "",
             amount: None,
@@ -141,8 +146,8 @@ fn entries(current: &[Arc<str>]) -> Vec<Current> {
         .collect()
 }
 
-/// A decision without a run of the pipeline and without writes.
-fn unjudged(
+/// A decision with these changes, without a run of the pipeline and without writes.
+fn base_decision(
     record: &PlacementRecord,
     ask: &Ask<'_>,
     current: Vec<Arc<str>>,
@@ -169,6 +174,7 @@ fn unjudged(
 }
 
 impl PlacementFacts<'_> {
+    /// The decision by the pipeline, or the decision on a malformed placement.
     fn judge(self) -> Result<Decision, ChoiceRefusal> {
         let bound = self.fleet.bound_sets(&self.ask.demand.namespace);
         let sets: Vec<&Arc<str>> = bound
@@ -180,32 +186,15 @@ impl PlacementFacts<'_> {
             scope.unite(members);
         }
         let has_clusters = scope.exceeds(&self.columns.terminating);
-        let (predicates, tolerations, prioritizers) = match (
-            &self.policy.predicates,
-            &self.policy.tolerations,
-            &self.policy.prioritizers,
-        ) {
-            (Ok(predicates), Ok(tolerations), Ok(prioritizers))
-                if self.policy.problem(has_clusters).is_none() =>
-            {
-                (
-                    predicates.as_slice(),
-                    tolerations.as_slice(),
-                    prioritizers.as_slice(),
-                )
-            }
-            _ => match self.policy.problem(has_clusters).cloned() {
-                Some(problem) => return Ok(self.misconfigured(problem, &bound, &sets, has_clusters)),
-                // The policy is malformed, but the sets offer no cluster. So every cluster is refused because
-                // of its set or its deletion, regardless of the policy.
-                None => (
-                    self.policy.predicates.as_deref().unwrap_or_default(),
-                    self.policy.tolerations.as_deref().unwrap_or_default(),
-                    self.policy.prioritizers.as_deref().unwrap_or_default(),
-                ),
-            },
-        };
-        let Filtered {
+        if let Some(problem) = self.policy.problem(has_clusters).cloned() {
+            return Ok(self.misconfigured(problem, &bound, &sets, has_clusters));
+        }
+        // A malformed part of the policy is only accepted if the sets have no clusters. Every cluster is then
+        // refused because of its set or its deletion, so the part does not matter.
+        let predicates = self.policy.predicates.as_deref().unwrap_or_default();
+        let tolerations = self.policy.tolerations.as_deref().unwrap_or_default();
+        let prioritizers = self.policy.prioritizers.as_deref().unwrap_or_default();
+        let FilterRun {
             outcome,
             ends,
             failing,
@@ -239,18 +228,18 @@ impl PlacementFacts<'_> {
         Ok(self.conclude(solved, prioritizers, satisfied, exact, detail))
     }
 
-    /// Runs the filters over all clusters, of which `scope` are in one of `sets`. An outcome that depends only on
-    /// the clusters and the sets is kept for later decisions.
+    /// Runs the filters over all clusters; `scope` are the clusters in any of `sets`. An outcome that depends
+    /// only on the policy, the clusters and the sets is kept for later decisions.
     fn filter(
         &self,
         sets: &[&Arc<str>],
         scope: &Bits,
         predicates: &[Predicate],
         tolerations: &[Toleration],
-    ) -> Filtered {
+    ) -> FilterRun {
         let policy = &self.record.policy;
         if let Some(outcome) = self.columns.kept.find(policy, sets) {
-            return Filtered {
+            return FilterRun {
                 outcome,
                 ends: None,
                 failing: Vec::new(),
@@ -271,21 +260,21 @@ impl PlacementFacts<'_> {
         let outcome = Arc::new(FilterOutcome {
             rejections,
             feasible,
-            in_scope: scope.members(),
+            in_scope: scope.member_count(),
             cpu: Values::new(),
             memory: Values::new(),
         });
         if !policy.uses_cel() && !taints.varies() {
             self.columns.kept.keep(policy, sets, &outcome);
         }
-        Filtered {
+        FilterRun {
             outcome,
-            ends: taints.ends(),
+            ends: taints.first_end(),
             failing: matching.failing,
         }
     }
 
-    /// The condition PlacementSatisfied.
+    /// The condition PlacementSatisfied of the placement.
     fn satisfied(
         &self,
         bound: &[Arc<str>],
@@ -294,7 +283,7 @@ impl PlacementFacts<'_> {
         solved: &PipelineOutcome,
     ) -> SatisfiedCondition {
         let namespace = &self.ask.demand.namespace;
-        let offer = status::Offer {
+        let available = status::AvailableSets {
             namespace,
             bound,
             missing: &self.fleet.missing_sets(namespace),
@@ -302,11 +291,11 @@ impl PlacementFacts<'_> {
             sets,
             has_clusters,
         };
-        status::satisfied(&offer, self.policy.wanted, solved)
+        status::satisfied(&available, self.policy.wanted, solved)
     }
 
-    /// The next expiry of any score of a cluster in `scope`. Scores of all names count, since expressions
-    /// compute names at run time.
+    /// The time just after the next expiry of any score of a cluster in `scope`. Scores of all names count,
+    /// since expressions compute names at run time.
     fn next_expiry(&self, scope: &Bits) -> Option<Timestamp> {
         let names = scope.iter().map(|candidate| &self.columns.row(candidate).name);
         let scored = names.filter_map(|name| self.fleet.scored.get(name));
@@ -319,8 +308,8 @@ impl PlacementFacts<'_> {
         first.checked_add(SignedDuration::from_nanos(1)).ok()
     }
 
-    /// The values of every prioritizer, their weighted sums, and the time at which the first value in use
-    /// expires.
+    /// The values of every prioritizer for the feasible clusters, the weighted sum for each cluster, and the
+    /// time at which the first of these values expires.
     fn score(
         &self,
         prioritizers: &[Prioritizer],
@@ -384,6 +373,9 @@ impl PlacementFacts<'_> {
 
     /// The picked clusters: the best ranked clusters, up to the requested number, or the clusters that the
     /// caller chose.
+    ///
+    /// # Errors
+    /// The errors in the clusters that the caller chose.
     fn pick(&self, solved: &PipelineOutcome) -> Result<Vec<Ix>, ChoiceRefusal> {
         let Some(chosen) = self.ask.chosen.filter(|chosen| !chosen.is_empty()) else {
             let number = self.policy.wanted.unwrap_or(usize::MAX);
@@ -430,8 +422,8 @@ impl PlacementFacts<'_> {
         }
     }
 
-    /// The decision on a malformed placement, which keeps its clusters except those that do not exist or are
-    /// being deleted (docs/systems/ocm.md, "Conditions").
+    /// The decision on a malformed placement: the placement keeps its clusters, except for clusters that do
+    /// not exist or are being deleted (docs/systems/ocm.md, "Conditions").
     fn misconfigured(
         &self,
         problem: Problem,
@@ -448,9 +440,9 @@ impl PlacementFacts<'_> {
         for change in changes.iter_mut().filter(|change| !stays(&change.cluster_name)) {
             change.action = Action::Unbind;
         }
-        let plan = Plan::thin_out(self.record, self.ask.demand, &self.own, stays);
+        let plan = Plan::retain(self.record, self.ask.demand, &self.own, stays);
         let current = self.current.clone();
-        let mut decision = unjudged(
+        let mut decision = base_decision(
             self.record,
             self.ask,
             current,
@@ -464,12 +456,14 @@ impl PlacementFacts<'_> {
             plan: Some(plan),
             ..Detail::default()
         };
-        detail.status_changes = status::changes(&self.record.status, &detail);
+        detail.status_changes = status::differs(&self.record.status, &detail);
         decision.detail = Box::new(detail);
         decision.due_at = self.ask.now.checked_add(PERIOD).ok();
         decision
     }
 
+    /// The decision after a run of the pipeline. `exact` is the first known time at which the decision may
+    /// change.
     fn conclude(
         &self,
         solved: PipelineOutcome,
@@ -478,7 +472,7 @@ impl PlacementFacts<'_> {
         exact: Option<Timestamp>,
         mut detail: Detail,
     ) -> Decision {
-        let plan = Plan::make(
+        let plan = Plan::for_selection(
             self.fleet,
             self.columns,
             self.record,
@@ -502,7 +496,7 @@ impl PlacementFacts<'_> {
                 .collect(),
             due_at: [exact, periodic].into_iter().flatten().min(),
             detail: Box::new(detail),
-            ..unjudged(
+            ..base_decision(
                 self.record,
                 self.ask,
                 self.current.clone(),
@@ -521,7 +515,7 @@ impl PlacementFacts<'_> {
                 status::add_cause(satisfied, cause);
             }
             detail.cause = cause;
-            detail.status_changes = status::changes(&self.record.status, detail);
+            detail.status_changes = status::differs(&self.record.status, detail);
             let writes = detail.status_changes || detail.plan.as_ref().is_some_and(Plan::writes);
             if !self.current.is_empty() && !writes && outcome != Outcome::Unschedulable {
                 decision.outcome = Outcome::Unchanged;

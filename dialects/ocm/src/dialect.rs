@@ -10,7 +10,7 @@ use berth_dialect_contract::{
 };
 use serde_json::{Value, json};
 
-use crate::admission::{Membership, WithoutEffect, hub_rules};
+use crate::admission::{ClusterMembership, IneffectiveFieldWarnings, hub_rules};
 use crate::facts::facts;
 use crate::fleet::Fleet;
 use crate::kind;
@@ -29,7 +29,7 @@ const DEMANDS: &[DemandKind] = &[DemandKind {
     own_place: None,
 }];
 
-/// The service accounts of OCM's hub, with the present and the former names that its operator uses.
+/// The service accounts of OCM's controllers on a hub, by the present and the former names.
 const USERS: &[&str] = &[
     "system:serviceaccount:open-cluster-management-hub:placement-controller-sa",
     "system:serviceaccount:open-cluster-management-hub:cluster-manager-placement-controller-sa",
@@ -37,6 +37,7 @@ const USERS: &[&str] = &[
     "system:serviceaccount:open-cluster-management-hub:cluster-manager-registration-controller-sa",
 ];
 
+/// OCM's own scheduler, with the commands that stop and start it.
 const SCHEDULER: OwnScheduler = OwnScheduler {
     name: "OCM's placement controller",
     leases: &[LeaseName {
@@ -52,8 +53,8 @@ const SCHEDULER: OwnScheduler = OwnScheduler {
         "kubectl -n open-cluster-management scale deployment cluster-manager --replicas=1 # with as many as it had",
     ],
     // A Placement that OCM's scheduler ignores is ignored by Berth as well.
-    leaves_out: None,
-    is_part_of: None,
+    exclusion: None,
+    stop_consequence: None,
 };
 
 impl Dialect for Ocm {
@@ -92,7 +93,9 @@ impl Dialect for Ocm {
             CLUSTERS => Reach::everywhere("no cluster can be chosen"),
             SETS | BINDINGS => Reach::within("no cluster set is bound, and no cluster can be chosen"),
             PLACEMENTS => Reach::within("there is nothing to place"),
-            DECISIONS => Reach::everywhere("Balance counts too few, and what is decided looks undecided"),
+            DECISIONS => {
+                Reach::everywhere("Balance counts too few decisions, and decided Placements seem undecided")
+            }
             SCORES => Reach::everywhere("prioritizers of add-ons score nothing"),
             _ => Reach::default(),
         }
@@ -111,7 +114,7 @@ impl Dialect for Ocm {
     }
 
     fn admission(&self) -> Vec<Arc<dyn Plugin>> {
-        vec![Arc::new(Membership), Arc::new(WithoutEffect)]
+        vec![Arc::new(ClusterMembership), Arc::new(IneffectiveFieldWarnings)]
     }
 
     /// The built-in sets, which OCM creates in every hub.
@@ -137,11 +140,11 @@ impl Dialect for Ocm {
 
     fn shown(&self) -> ExtraViews {
         ExtraViews {
-            of_clusters: &[SCORES],
+            cluster_kinds: &[SCORES],
             facts,
             producer: Some(Producer {
                 manager: "open-cluster-management",
-                is_alone: false,
+                is_exclusive: false,
             }),
             ..ExtraViews::default()
         }

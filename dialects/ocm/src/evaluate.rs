@@ -31,7 +31,8 @@ pub(crate) enum Failure {
     Value,
     /// The expressions of the predicate together exceed their cost limit on the cluster.
     Predicate,
-    /// All expressions of the decision together exceed this cost limit, so the cluster was not judged.
+    /// All expressions of the decision together exceed this cost limit, so the expression was not evaluated
+    /// on the cluster.
     Decision(u64),
 }
 
@@ -41,39 +42,39 @@ impl fmt::Display for Failure {
             Self::Value => formatter.write_str("it is neither true nor false"),
             Self::Predicate => write!(
                 formatter,
-                "the expressions of the predicate cost more than {PER_PREDICATE} together, which is what they may cost on one \
-                 cluster"
+                "the expressions of the predicate together cost more than {PER_PREDICATE} on the cluster, the limit of one \
+                 predicate"
             ),
             Self::Decision(limit) => write!(
                 formatter,
-                "it was not run, since the expressions of the placement cost more than {limit}, which is what one decision may \
-                 cost"
+                "it was not evaluated, since the expressions of the placement together cost more than {limit}, the limit of \
+                 one decision"
             ),
         }
     }
 }
 
-/// The clusters on which an expression fails.
+/// Summary of the clusters on which an expression fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Failures {
-    /// Number of clusters.
+    /// Number of clusters on which the expression fails.
     pub(crate) count: usize,
-    /// Number of clusters with cost as the reason.
+    /// Number of clusters on which the expression fails because of its cost.
     pub(crate) costly: usize,
-    /// The first of the clusters.
+    /// The first cluster on which the expression fails.
     pub(crate) first: Ix,
     /// Reason why the expression fails on the first cluster.
-    pub(crate) why: Failure,
+    pub(crate) reason: Failure,
 }
 
-/// Runs expressions during one decision, at one instant, and counts their cost.
+/// Evaluates expressions during one decision, at one instant, and counts their cost.
 pub(crate) struct Evaluator<'a> {
     fleet: &'a Fleet,
     now: Timestamp,
     spent: u64,
     /// Cost of the current predicate's expressions so far, by candidate.
     predicate_costs: HashMap<Ix, u64>,
-    /// The clusters with a too expensive evaluation; `None` if there are none.
+    /// The clusters on which an expression exceeds a cost limit; `None` if there are none.
     pub(crate) costly: Option<Bits>,
 }
 
@@ -90,13 +91,13 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Begins another predicate, whose expressions have their own cost limit.
-    pub(crate) fn begin(&mut self) {
+    pub(crate) fn begin_predicate(&mut self) {
         self.predicate_costs.clear();
     }
 
-    /// Removes from `matching` the clusters on which `expression` is not true. Errors, values other than
-    /// true, and exceeded cost limits are no match. Returns the clusters of `scope` on which the expression
-    /// fails. If two concurrent decisions evaluate the same expression, one waits for the other.
+    /// Removes from `matching` the clusters on which `expression` is false, fails, or exceeds a cost limit.
+    /// Returns a summary of the failures on clusters of `scope`; `None` if there are none. If two concurrent
+    /// decisions evaluate the same expression, one waits for the other.
     pub(crate) fn retain(
         &mut self,
         expression: &Expression,
@@ -111,7 +112,7 @@ impl<'a> Evaluator<'a> {
         let candidates: Vec<Ix> = matching.iter().collect();
         for candidate in candidates {
             let cluster = columns.row(candidate);
-            let (why, is_costly) = if self.spent > limit {
+            let (reason, is_costly) = if self.spent > limit {
                 (Some(Failure::Decision(limit)), true)
             } else {
                 let reading = self.reading(expression, cluster);
@@ -132,14 +133,14 @@ impl<'a> Evaluator<'a> {
                 let costly = self.costly.get_or_insert_with(|| Bits::none(columns.count()));
                 costly.set(candidate, true);
             }
-            if let Some(why) = why
+            if let Some(reason) = reason
                 && scope.has(candidate)
             {
                 let failures = failures.get_or_insert(Failures {
                     count: 0,
                     costly: 0,
                     first: candidate,
-                    why,
+                    reason,
                 });
                 failures.count += 1;
                 failures.costly += usize::from(is_costly);
@@ -154,7 +155,7 @@ impl<'a> Evaluator<'a> {
         let mut matching = Bits::none(count);
         matching.set(candidate, true);
         let scope = Bits::none(count);
-        self.begin();
+        self.begin_predicate();
         self.retain(expression, &scope, &mut matching);
         matching.has(candidate)
     }
@@ -204,7 +205,7 @@ impl<'a> Evaluator<'a> {
                     now: self.now,
                 };
                 let program = &expression.program;
-                program.evaluate_beside(&variables, PER_CALL_LIMIT, Arc::new(scored))
+                program.evaluate_with_data(&variables, PER_CALL_LIMIT, Arc::new(scored))
             }
         })
     }

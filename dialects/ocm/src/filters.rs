@@ -47,7 +47,7 @@ impl Filter<Columns> for Lifecycle {
     fn refuse(&self, columns: &Columns, _count: Ix) -> Refusals<'_> {
         let reason = Code::Terminating.with(0);
         let terminating = columns.terminating.iter();
-        Refusals::These(terminating.map(|candidate| (candidate, reason)).collect())
+        Refusals::List(terminating.map(|candidate| (candidate, reason)).collect())
     }
 }
 
@@ -67,7 +67,7 @@ pub(crate) struct FailingExpression {
     /// The index of the predicate.
     pub(crate) predicate: usize,
     /// The index of the expression in the predicate.
-    pub(crate) place: usize,
+    pub(crate) index: usize,
     /// The clusters on which the expression fails.
     pub(crate) failures: Failures,
 }
@@ -88,17 +88,17 @@ impl Predicates {
         let count = columns.count();
         let mut evaluator = Evaluator::new(fleet, now);
         let mut all = Bits::none(count);
-        for (index, predicate) in predicates.iter().enumerate() {
+        for (predicate_index, predicate) in predicates.iter().enumerate() {
             let mut matching = columns.labels.select(&predicate.labels, count);
             if !predicate.claims.is_everything() {
                 matching.intersect(&columns.claims.select(&predicate.claims, count));
             }
-            evaluator.begin();
-            for (place, (_, expression)) in predicate.expressions.iter().enumerate() {
+            evaluator.begin_predicate();
+            for (index, (_, expression)) in predicate.expressions.iter().enumerate() {
                 let failures = evaluator.retain(expression, scope, &mut matching);
                 failing.extend(failures.map(|failures| FailingExpression {
-                    predicate: index,
-                    place,
+                    predicate: predicate_index,
+                    index,
                     failures,
                 }));
             }
@@ -138,9 +138,9 @@ impl Filter<Columns> for Predicates {
             (Some(matching), Some(_)) => {
                 let refused = (0..count).filter(|candidate| !matching.has(*candidate));
                 let refusals = refused.map(|candidate| (candidate, self.refusal(candidate).with(0)));
-                Refusals::These(refusals.collect())
+                Refusals::List(refusals.collect())
             }
-            (None, _) => Refusals::These(Vec::new()),
+            (None, _) => Refusals::List(Vec::new()),
         }
     }
 }
@@ -153,8 +153,8 @@ pub(crate) struct TaintToleration<'a> {
     /// The clusters that this placement has selected already.
     held: &'a Bits,
     now: Timestamp,
-    ends: Cell<Option<Timestamp>>,
-    /// Whether a verdict depended on times, or on the present selection.
+    first_end: Cell<Option<Timestamp>>,
+    /// Whether a verdict depended on times, or on the current selection.
     varies: Cell<bool>,
 }
 
@@ -165,7 +165,7 @@ enum TaintVerdict {
     Tolerated,
     /// The taint with this index is not tolerated.
     Untolerated(u32),
-    /// The verdict depends on times, or on the present selection.
+    /// The verdict depends on times, or on the current selection.
     Depends,
 }
 
@@ -182,31 +182,31 @@ impl<'a> TaintToleration<'a> {
             scope,
             held,
             now,
-            ends: Cell::new(None),
+            first_end: Cell::new(None),
             varies: Cell::new(false),
         }
     }
 
-    /// Whether refusals so far depended on times, or on the present selection.
+    /// Whether a verdict so far depended on times, or on the current selection.
     pub(crate) fn varies(&self) -> bool {
         self.varies.get()
     }
 
     /// The first time at which a toleration in use ends.
-    pub(crate) fn ends(&self) -> Option<Timestamp> {
-        self.ends.get()
+    pub(crate) fn first_end(&self) -> Option<Timestamp> {
+        self.first_end.get()
     }
 
-    /// Judges `taints` independent of their cluster.
+    /// Judges `taints` without regard to their cluster.
     fn judge(&self, taints: &[Taint]) -> TaintVerdict {
-        for (place, taint) in (0..).zip(taints) {
+        for (index, taint) in (0..).zip(taints) {
             if taint.effect == "PreferNoSelect" {
                 continue;
             }
             let matches_taint = |toleration: &&Toleration| matches(toleration, taint);
             match self.tolerations.iter().find(matches_taint) {
                 Some(toleration) if toleration.toleration_seconds.is_none() => {}
-                None if taint.effect != "NoSelectIfNew" => return TaintVerdict::Untolerated(place),
+                None if taint.effect != "NoSelectIfNew" => return TaintVerdict::Untolerated(index),
                 _ => return TaintVerdict::Depends,
             }
         }
@@ -225,14 +225,14 @@ impl<'a> TaintToleration<'a> {
             .filter(|toleration| matches(toleration, taint))
         {
             match end(toleration, taint) {
-                End::Never => return true,
-                End::At(instant) if self.now < instant => {
-                    if in_scope && self.ends.get().is_none_or(|known| instant < known) {
-                        self.ends.set(Some(instant));
+                TolerationEnd::Never => return true,
+                TolerationEnd::At(instant) if self.now < instant => {
+                    if in_scope && self.first_end.get().is_none_or(|known| instant < known) {
+                        self.first_end.set(Some(instant));
                     }
                     return true;
                 }
-                End::At(_) | End::Past => {}
+                TolerationEnd::At(_) | TolerationEnd::Past => {}
             }
         }
         false
@@ -251,41 +251,45 @@ impl<'a> TaintToleration<'a> {
 
     /// Reason why `candidate` is refused; `verdict` is the verdict on its list of taints.
     fn refusal(&self, columns: &Columns, candidate: Ix, verdict: TaintVerdict) -> Option<Reason> {
-        let place = match verdict {
+        let index = match verdict {
             TaintVerdict::Tolerated => None,
-            TaintVerdict::Untolerated(place) => Some(place),
+            TaintVerdict::Untolerated(index) => Some(index),
             TaintVerdict::Depends => {
                 self.varies.set(true);
                 let (is_selected, in_scope) = (self.held.has(candidate), self.scope.has(candidate));
                 let taints = columns.row(candidate).taints();
-                let mut places = (0..).zip(taints);
-                let refusing = places.find(|(_, taint)| !self.tolerates(taint, is_selected, in_scope));
-                refusing.map(|(place, _)| place)
+                let mut indexed = (0..).zip(taints);
+                let refusing = indexed.find(|(_, taint)| !self.tolerates(taint, is_selected, in_scope));
+                refusing.map(|(index, _)| index)
             }
         };
-        place.map(|place| Code::Untolerated.with(place))
+        index.map(|index| Code::Untolerated.with(index))
     }
 }
 
-/// The end of a taint's toleration.
-enum End {
+/// The end of the toleration of a taint.
+enum TolerationEnd {
+    /// The toleration never ends.
     Never,
+    /// The toleration ends at this instant, which may have passed.
     At(Timestamp),
+    /// The toleration has ended, whatever the time of the decision.
     Past,
 }
 
-fn end(toleration: &Toleration, taint: &Taint) -> End {
+/// The end of the toleration of `taint` by `toleration`, which matches it.
+fn end(toleration: &Toleration, taint: &Taint) -> TolerationEnd {
     let Some(seconds) = toleration.toleration_seconds else {
-        return End::Never;
+        return TolerationEnd::Never;
     };
     // A taint without timeAdded counts as added in the year 1, so any number of seconds has run out.
     let Some(added) = taint.time_added else {
-        return End::Past;
+        return TolerationEnd::Past;
     };
     match added.checked_add(SignedDuration::from_secs(seconds)) {
-        Ok(instant) => End::At(instant),
-        Err(_) if seconds > 0 => End::Never,
-        Err(_) => End::Past,
+        Ok(instant) => TolerationEnd::At(instant),
+        Err(_) if seconds > 0 => TolerationEnd::Never,
+        Err(_) => TolerationEnd::Past,
     }
 }
 
@@ -336,7 +340,7 @@ impl Filter<Columns> for TaintToleration<'_> {
                     .map(|reason| (candidate, reason)),
             );
         }
-        Refusals::These(refused)
+        Refusals::List(refused)
     }
 }
 
@@ -358,7 +362,7 @@ mod tests {
         let bits = Bits::all(1);
         let filter = TaintToleration::new(&tolerations, &bits, &bits, now);
         let passes = filter.tolerates(&taint, held, true);
-        (passes, filter.ends().map(berth_apimachinery::time::rfc3339))
+        (passes, filter.first_end().map(berth_apimachinery::time::rfc3339))
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::cluster::Cluster;
 use crate::columns::Columns;
 use crate::columns::moved::Records;
 use crate::names::{PLACEMENTS, SCORES};
-use crate::policy::{Mention, Policies};
+use crate::policy::{Policies, SelectorInput};
 use crate::record::{ClusterSet, DecisionRecord, PlacementRecord};
 use crate::scored::{ClusterScores, Scores};
 use crate::tally::Tally;
@@ -30,16 +30,16 @@ pub(crate) struct Fleet {
     pub(crate) sets: imbl::OrdMap<Arc<str>, Arc<ClusterSet>>,
     /// Namespace and name of every binding.
     bindings: imbl::OrdSet<(Arc<str>, Arc<str>)>,
-    /// Set and namespace of every binding.
-    bound: imbl::OrdSet<(Arc<str>, Arc<str>)>,
+    /// Set and namespace of every binding. A binding has the name of the set.
+    bindings_by_set: imbl::OrdSet<(Arc<str>, Arc<str>)>,
     pub(crate) placements: imbl::OrdMap<Key, Arc<PlacementRecord>>,
     /// Number of placements in each namespace with placements.
     namespaces: imbl::OrdMap<Arc<str>, usize>,
-    /// Placements by the cluster facts in their selectors.
-    mentions: imbl::OrdSet<(Mention, Key)>,
+    /// Placements by the parts of a cluster that their selectors read.
+    selector_inputs: imbl::OrdSet<(SelectorInput, Key)>,
     pub(crate) decisions: imbl::OrdMap<Key, Arc<DecisionRecord>>,
     /// Namespace, placement and name of every PlacementDecision with a placement label.
-    owned: imbl::OrdSet<(Arc<str>, Arc<str>, Arc<str>)>,
+    decision_names: imbl::OrdSet<(Arc<str>, Arc<str>, Arc<str>)>,
     scores: imbl::OrdMap<Key, Arc<Scores>>,
     /// The AddOnPlacementScores of each cluster that has any.
     pub(crate) scored: imbl::HashMap<Arc<str>, Arc<ClusterScores>>,
@@ -47,24 +47,24 @@ pub(crate) struct Fleet {
     pub(crate) unusable: UnusableObjects,
     /// The columns; empty before the first read, and if clusters were added or removed since the last read.
     columns: OnceLock<Arc<Columns>>,
-    /// The former columns, up to date except for the clusters in `moved`.
-    before: Option<Arc<Columns>>,
-    /// The clusters that were added or removed since `before`.
-    moved: imbl::OrdSet<Arc<str>>,
+    /// The former columns, up to date except for the clusters in `added_or_removed`.
+    former_columns: Option<Arc<Columns>>,
+    /// The clusters that were added or removed since `former_columns`.
+    added_or_removed: imbl::OrdSet<Arc<str>>,
 }
 
 impl Fleet {
-    /// The columns.
+    /// The columns of all records, derived at the first read after clusters were added or removed.
     pub(crate) fn columns(&self) -> &Arc<Columns> {
         self.columns.get_or_init(|| {
-            if let Some(before) = &self.before {
+            if let Some(former) = &self.former_columns {
                 let records = Records {
                     clusters: &self.clusters,
                     sets: &self.sets,
                     scores: &self.scores,
                     tally: &self.tally,
                 };
-                return Arc::new(before.moved(self.moved.iter(), &records));
+                return Arc::new(former.moved(self.added_or_removed.iter(), &records));
             }
             let scores = self.scores.values();
             Arc::new(Columns::build(
@@ -76,29 +76,32 @@ impl Fleet {
         })
     }
 
-    /// The columns that a change updates: the present columns, else the former ones. `None` if there are
-    /// neither: the next read builds columns from the records.
+    /// The columns that a change updates: the current columns, else the former columns. `None` if there are
+    /// neither, so that the next read builds columns from the records.
     fn columns_mut(&mut self) -> Option<&mut Columns> {
         if self.columns.get().is_some() {
-            self.before = None;
-            self.moved.clear();
+            self.former_columns = None;
+            self.added_or_removed.clear();
             return self.columns.get_mut().map(Arc::make_mut);
         }
-        self.before.as_mut().map(Arc::make_mut)
+        self.former_columns.as_mut().map(Arc::make_mut)
     }
 
     /// Records that the cluster `name` was added or removed: candidates get new numbers at the next read.
     fn renumber(&mut self, name: &Arc<str>) {
         if let Some(columns) = self.columns.take() {
-            self.before = Some(columns);
-            self.moved.clear();
+            self.former_columns = Some(columns);
+            self.added_or_removed.clear();
         }
-        let Some(before) = &self.before else { return };
-        self.moved.insert(Arc::clone(name));
-        // If half of the fleet is new, columns are built faster than moved.
-        if self.moved.len() > before.rows.len() / 2 + 64 {
-            self.before = None;
-            self.moved.clear();
+        let Some(former) = &self.former_columns else {
+            return;
+        };
+        self.added_or_removed.insert(Arc::clone(name));
+        // After so many additions and removals, new columns are built faster than the former ones are
+        // updated.
+        if self.added_or_removed.len() > former.rows.len() / 2 + 64 {
+            self.former_columns = None;
+            self.added_or_removed.clear();
         }
     }
 
@@ -120,6 +123,7 @@ impl Fleet {
             .collect()
     }
 
+    /// The sets that the bindings in `namespace` name, in name order.
     fn named_sets<'a>(&'a self, namespace: &'a Arc<str>) -> impl Iterator<Item = &'a Arc<str>> {
         self.bindings
             .range((Arc::clone(namespace), Arc::from(""))..)
@@ -127,7 +131,7 @@ impl Fleet {
             .map(|(_, set)| set)
     }
 
-    /// Collects all scores of `cluster`.
+    /// Updates `scored` from the AddOnPlacementScores of `cluster`.
     fn gather_scores(&mut self, cluster: &Arc<str>) {
         let first = Key {
             resource: SCORES,
@@ -151,7 +155,7 @@ impl Fleet {
     pub(crate) fn own_decisions(&self, placement: &Key) -> Vec<&Arc<DecisionRecord>> {
         let (namespace, name) = (&placement.namespace, &placement.name);
         let mut names: Vec<&Arc<str>> = self
-            .owned
+            .decision_names
             .range((Arc::clone(namespace), Arc::clone(name), Arc::from(""))..)
             .take_while(|(owner_namespace, owner, _)| owner_namespace == namespace && owner == name)
             .map(|(_, _, decision)| decision)
@@ -164,10 +168,10 @@ impl Fleet {
             .collect()
     }
 
-    /// The placements of `namespace` that select clusters by `mention`.
-    fn mentioning<'a>(
+    /// The placements of `namespace` whose selectors read `input`.
+    fn placements_reading<'a>(
         &'a self,
-        mention: &'a Mention,
+        input: &'a SelectorInput,
         namespace: &'a Arc<str>,
     ) -> impl Iterator<Item = &'a Key> {
         let first = Key {
@@ -175,9 +179,9 @@ impl Fleet {
             namespace: Arc::clone(namespace),
             name: Arc::from(""),
         };
-        self.mentions
-            .range((mention.clone(), first)..)
-            .take_while(move |(indexed, key)| indexed == mention && key.namespace == *namespace)
+        self.selector_inputs
+            .range((input.clone(), first)..)
+            .take_while(move |(indexed, key)| indexed == input && key.namespace == *namespace)
             .map(|(_, key)| key)
     }
 
@@ -197,7 +201,7 @@ impl Fleet {
     }
 }
 
-/// The key of a PlacementDecision.
+/// The key of the PlacementDecision `name` in `namespace`.
 pub(crate) fn decision_key(namespace: &Arc<str>, name: &Arc<str>) -> Key {
     Key {
         resource: crate::names::DECISIONS,

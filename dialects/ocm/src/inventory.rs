@@ -4,13 +4,13 @@ mod view;
 
 use crate::code::{Code, Plugin};
 use crate::names::{CLUSTERS, PLACEMENTS};
-use crate::{decide, otherwise, remedies, warnings, words, writes};
+use crate::{decide, known_difference, remedies, warnings, words, writes};
 use berth_apimachinery::selector::{Requirement, Selector};
 use berth_apimachinery::{Change, Key, Object, Timestamp};
 use berth_dialect_contract::words::FINAL;
 use berth_dialect_contract::{
     Advisor, Ask, ChoiceRefusal, Consequences, Control, Decision, DemandView, Edit, Guards, Inventory,
-    Remedy, ReservedDecision, TargetView, Targets, Unusable, Words, Write,
+    Remedy, ReservedDecision, TargetView, Targets, UnusableObject, Words, Write,
 };
 use berth_scheduling::{Ix, Reason, Rejection};
 use serde_json::json;
@@ -18,9 +18,9 @@ use std::sync::Arc;
 
 use crate::fleet::{Fleet, fold};
 
-/// Number of clusters that columns judge in the time of comparing the fields of one cluster
+/// Number of times that filters over columns are faster than a comparison of fields, for each cluster
 /// (docs/benchmarks/scheduling.md).
-const AT_ONCE: u32 = 5;
+const CLUSTERS_PER_COMPARISON: u32 = 5;
 
 impl Inventory for Fleet {
     fn fork(&self) -> Arc<dyn Inventory> {
@@ -31,7 +31,7 @@ impl Inventory for Fleet {
         fold::fold(self, change)
     }
 
-    fn unusable(&self) -> Vec<Unusable> {
+    fn unusable(&self) -> Vec<UnusableObject> {
         self.unusable.list()
     }
 
@@ -39,14 +39,14 @@ impl Inventory for Fleet {
         self.unusable.problem(key)
     }
 
-    /// Columns judge clusters faster than a comparison of their fields. An expression on one cluster may
-    /// take as long as columns on thousands of clusters.
+    /// Filters over columns are faster than comparisons of fields. An expression is slower: on one cluster,
+    /// it may take as long as such filters on thousands of clusters, so the cost has no bound.
     fn effort(&self, demand: &Key) -> u32 {
         let record = self.placements.get(demand);
         if record.is_some_and(|record| record.policy.uses_cel()) {
             u32::MAX
         } else {
-            self.count() / AT_ONCE
+            self.count() / CLUSTERS_PER_COMPARISON
         }
     }
 
@@ -133,7 +133,7 @@ impl Words for Fleet {
         words::refusal(self, decision, candidate, Code::of_reason(reason))
     }
 
-    /// The filter by set: a cluster is in scope if it is in one of the sets to choose from.
+    /// The filter ClusterSet: a cluster is in scope if it is in one of the placement's sets.
     fn scope(&self) -> Option<u16> {
         Some(Plugin::ClusterSet.number())
     }
@@ -165,7 +165,7 @@ impl Words for Fleet {
     }
 
     fn score_message(&self, decision: &Decision, candidate: Ix, scorer: u16) -> Option<String> {
-        warnings::score(self, decision, candidate, scorer)
+        warnings::score_message(self, decision, candidate, scorer)
     }
 
     fn warnings(&self, decision: &Decision) -> Vec<String> {
@@ -173,7 +173,7 @@ impl Words for Fleet {
     }
 
     fn known_difference(&self, decision: &Decision) -> Option<&'static str> {
-        otherwise::known(self, decision)
+        known_difference::find(self, decision)
     }
 
     fn alike(&self, decision: &Decision, candidate: Ix, _plugin: u16, reason: Reason) -> Option<u32> {
@@ -200,8 +200,8 @@ impl Control for Fleet {
 }
 
 impl Advisor for Fleet {
-    /// Proposes a taint with a key of its own. It removes the cluster from the decisions of all placements
-    /// that do not tolerate every key.
+    /// Proposes a taint with the key `berth.dev/drain`, which removes the cluster from the decisions of all
+    /// placements that do not tolerate it.
     fn drain(&self, cluster_name: &str, now: Timestamp) -> Option<Vec<Edit>> {
         let cluster = self.clusters.get(cluster_name)?.object.parse();
         let mut taints = cluster["spec"]["taints"].as_array().cloned().unwrap_or_default();
@@ -236,7 +236,7 @@ impl Guards for Fleet {
             return None;
         }
         Some(ReservedDecision {
-            whose: format!("Placement \"{}\"", placement.name),
+            demand: format!("Placement \"{}\"", placement.name),
             is_known: record.is_some(),
         })
     }

@@ -11,19 +11,19 @@ pub(crate) const REGISTER_GROUP: &str = "register.open-cluster-management.io";
 /// their owner references.
 pub(crate) const PLACEMENT_API_VERSION: &str = "cluster.open-cluster-management.io/v1beta1";
 
-/// ManagedCluster.
+/// The resource of the kind ManagedCluster.
 pub(crate) const CLUSTERS: GroupResource = GroupResource::new(GROUP, "managedclusters");
-/// ManagedClusterSet.
+/// The resource of the kind ManagedClusterSet.
 pub(crate) const SETS: GroupResource = GroupResource::new(GROUP, "managedclustersets");
-/// ManagedClusterSetBinding.
+/// The resource of the kind ManagedClusterSetBinding.
 pub(crate) const BINDINGS: GroupResource = GroupResource::new(GROUP, "managedclustersetbindings");
-/// Placement.
+/// The resource of the kind Placement.
 pub(crate) const PLACEMENTS: GroupResource = GroupResource::new(GROUP, "placements");
-/// PlacementDecision.
+/// The resource of the kind PlacementDecision.
 pub(crate) const DECISIONS: GroupResource = GroupResource::new(GROUP, "placementdecisions");
-/// AddOnPlacementScore.
+/// The resource of the kind AddOnPlacementScore.
 pub(crate) const SCORES: GroupResource = GroupResource::new(GROUP, "addonplacementscores");
-/// ClusterClaim.
+/// The resource of the kind ClusterClaim.
 pub(crate) const CLAIMS: GroupResource = GroupResource::new(GROUP, "clusterclaims");
 
 /// The label that puts a cluster into its exclusive set.

@@ -1,6 +1,6 @@
-//! The events of a decision, with OCM's own reasons (docs/systems/ocm.md, "Events"): the changes of
-//! PlacementDecisions, and the scores behind them. A Placement with too few clusters or with an invalid spec,
-//! which OCM reports only in conditions, gets an event as in other systems.
+//! The events of a decision, with OCM's own reasons (docs/systems/ocm.md, "Events"): changes of
+//! PlacementDecisions, and the scores that led to them. A Placement with too few clusters or with an invalid
+//! spec, which OCM reports only in conditions, gets an event as in other systems.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::warnings::failure;
 
 /// Highest number of bytes in a list of scores, without the dots at the end of a cut list.
 const SCORES_LIMIT: usize = 990;
-/// Highest number of expired scores of one prioritizer that are named.
+/// Highest number of expired scores that a sentence names for one prioritizer.
 const EXPIRED_LISTED: usize = 10;
 
 /// The events of `decision`; none if the decision changed nothing (`wrote` is false).
@@ -25,12 +25,12 @@ pub(crate) fn notes(fleet: &Fleet, decision: &Decision, wrote: bool) -> Vec<Note
         return Vec::new();
     }
     let detail = decision.detail::<Detail>();
-    let expired = expired(fleet, decision);
+    let expired = expired_scores(fleet, decision);
     let mut notes = decision_notes(decision, detail, &expired);
     if !notes.is_empty() && !decision.solved.feasible.is_empty() {
-        notes.push(scores(fleet, decision));
+        notes.push(score_note(fleet, decision));
     }
-    notes.extend(too_costly(fleet, decision, detail));
+    notes.extend(cost_warning(fleet, decision, detail));
     let failed = matches!(
         decision.outcome,
         Outcome::Unschedulable | Outcome::Partial | Outcome::Invalid
@@ -41,9 +41,9 @@ pub(crate) fn notes(fleet: &Fleet, decision: &Decision, wrote: bool) -> Vec<Note
     notes
 }
 
-/// A warning about the expressions that exceed their cost limit on a cluster, so that their results are
-/// unknown.
-fn too_costly(fleet: &Fleet, decision: &Decision, detail: Option<&Detail>) -> Option<Note> {
+/// The warning about expressions that exceed a cost limit on some clusters, so that their results are unknown
+/// there.
+fn cost_warning(fleet: &Fleet, decision: &Decision, detail: Option<&Detail>) -> Option<Note> {
     let detail = detail?;
     let policy = detail.policy.as_deref()?;
     let costly = detail
@@ -62,9 +62,9 @@ fn too_costly(fleet: &Fleet, decision: &Decision, detail: Option<&Detail>) -> Op
     })
 }
 
-/// One event per PlacementDecision that was created or deleted, or whose list of clusters changed. If scores
-/// have `expired`, the events of created and changed PlacementDecisions are warnings: the program that
-/// reports the scores may have stopped.
+/// One event per PlacementDecision that was created or deleted, or whose list of clusters changed. `expired`
+/// has the sentences about expired scores. If there are any, the events of created and changed
+/// PlacementDecisions are warnings: the program that reports the scores may have stopped.
 fn decision_notes(decision: &Decision, detail: Option<&Detail>, expired: &[String]) -> Vec<Note> {
     let placement = &decision.demand;
     let mut notes = Vec::new();
@@ -81,9 +81,9 @@ fn decision_notes(decision: &Decision, detail: Option<&Detail>, expired: &[Strin
             "PlacementDecision {} of placement {} was {verb}: {}",
             planned.key.name,
             placement.name,
-            listed(&planned.clusters)
+            cluster_list(&planned.clusters)
         );
-        let mut note = note(reason, action, text, planned.key.clone());
+        let mut note = decision_note(reason, action, text, planned.key.clone());
         if !expired.is_empty() {
             note.r#type = NoteType::Warning;
             note.text.push_str(": ");
@@ -99,13 +99,13 @@ fn decision_notes(decision: &Decision, detail: Option<&Detail>, expired: &[Strin
             placement.name
         );
         let key = Key::new(crate::names::DECISIONS, meta.namespace(), meta.name());
-        notes.push(note("DecisionDelete", "DecisionDeleted", text, key));
+        notes.push(decision_note("DecisionDelete", "DecisionDeleted", text, key));
     }
     notes
 }
 
-/// The scores that did not count because they had expired, by prioritizer.
-fn expired(fleet: &Fleet, decision: &Decision) -> Vec<String> {
+/// Sentences about expired scores of feasible clusters, one per prioritizer.
+fn expired_scores(fleet: &Fleet, decision: &Decision) -> Vec<String> {
     let columns = fleet.columns();
     let policy = fleet
         .placements
@@ -140,7 +140,8 @@ fn expired(fleet: &Fleet, decision: &Decision) -> Vec<String> {
     list
 }
 
-fn listed(clusters: &[Arc<str>]) -> String {
+/// The number and the names of `clusters`.
+fn cluster_list(clusters: &[Arc<str>]) -> String {
     match clusters.len() {
         0 => "no clusters".to_owned(),
         1 => format!("1 cluster: {}", clusters[0]),
@@ -148,7 +149,8 @@ fn listed(clusters: &[Arc<str>]) -> String {
     }
 }
 
-fn note(reason: &'static str, action: &'static str, text: String, related: Key) -> Note {
+/// The event with this `reason` about the PlacementDecision `related`.
+fn decision_note(reason: &'static str, action: &'static str, text: String, related: Key) -> Note {
     Note {
         r#type: NoteType::Normal,
         reason,
@@ -164,7 +166,7 @@ fn note(reason: &'static str, action: &'static str, text: String, related: Key) 
 
 /// The event with the scores: `<cluster>:<total> ` for every feasible cluster in name order, up to the size
 /// limit.
-fn scores(fleet: &Fleet, decision: &Decision) -> Note {
+fn score_note(fleet: &Fleet, decision: &Decision) -> Note {
     let columns = fleet.columns();
     let mut text = String::new();
     for &candidate in &decision.solved.feasible {

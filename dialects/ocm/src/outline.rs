@@ -1,4 +1,5 @@
-//! The few numbers through which other clusters affect the scores of one cluster.
+//! A summary of the fitting clusters of a fleet: the few numbers on which the score of a single cluster
+//! depends.
 
 /// The smallest and the largest amount of a resource that the fitting clusters report.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,6 +26,7 @@ impl Range {
         })
     }
 
+    /// The range of the amounts in either range.
     fn merge(self, other: Self) -> Self {
         Self {
             least: self.least.min(other.least),
@@ -33,7 +35,8 @@ impl Range {
     }
 }
 
-/// The numbers through which other clusters affect the scores of one cluster.
+/// A summary of the fitting clusters of a fleet. The score of a single cluster depends on other clusters only
+/// through these numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outline {
     /// Number of clusters that fit.
@@ -52,7 +55,7 @@ impl Outline {
         memory: Range::NONE,
     };
 
-    /// Merges the outlines of two disjoint parts.
+    /// Merges the outlines of two disjoint parts of a fleet.
     #[must_use]
     pub fn merge(self, other: Self) -> Self {
         Self {

@@ -23,7 +23,7 @@ pub use crate::outline::{Outline, Range};
 /// A cluster that fits, with its score.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ScoredCluster {
-    /// The weighted total; more is better.
+    /// The weighted total of the scores; a higher total is better.
     pub total: Reverse<i64>,
     /// The name of the cluster. If totals are equal, the first name is better.
     pub cluster: Arc<str>,
@@ -34,7 +34,7 @@ pub struct ScoredCluster {
 #[must_use]
 pub fn outline(part: &dyn Inventory, ask: &Ask<'_>) -> Option<Outline> {
     let fleet = fleet(part)?;
-    let decision = decided(fleet, ask, None)?;
+    let decision = decide_part(fleet, ask, None)?;
     let columns = fleet.columns();
     let fitting = &decision.solved.feasible;
     let amounts = |amount: fn(&crate::columns::Columns, Ix) -> f64| {
@@ -47,12 +47,12 @@ pub fn outline(part: &dyn Inventory, ask: &Ask<'_>) -> Option<Outline> {
     })
 }
 
-/// The clusters of `part` that the Placement in `ask` would choose without the other parts, best first. They
-/// are scored as clusters of a fleet with the outline `whole`.
+/// The clusters of `part` that the Placement in `ask` would choose without the other parts, best first. The
+/// clusters are scored as clusters of a fleet with the outline `whole`. `None` as for [`outline`].
 #[must_use]
 pub fn best(part: &dyn Inventory, ask: &Ask<'_>, whole: &Outline) -> Option<Vec<ScoredCluster>> {
     let fleet = fleet(part)?;
-    let decision = decided(fleet, ask, Some(whole))?;
+    let decision = decide_part(fleet, ask, Some(whole))?;
     let solved = &decision.solved;
     let scored = |&candidate: &Ix| {
         Some(ScoredCluster {
@@ -63,8 +63,8 @@ pub fn best(part: &dyn Inventory, ask: &Ask<'_>, whole: &Outline) -> Option<Vec<
     solved.picked.iter().map(scored).collect()
 }
 
-/// The best clusters among the `best` of all parts: the requested number, or all fitting clusters if
-/// `wanted` is `None`.
+/// Merges the `best` clusters of all parts, best first: the best `wanted` of them, or all if `wanted` is
+/// `None`.
 #[must_use]
 pub fn merge(
     best: impl IntoIterator<Item = Vec<ScoredCluster>>,
@@ -76,12 +76,14 @@ pub fn merge(
     all
 }
 
+/// The fleet of this dialect that `part` is; `None` for another inventory.
 fn fleet(part: &dyn Inventory) -> Option<&Fleet> {
     let part: &dyn Any = part;
     part.downcast_ref()
 }
 
-fn decided(fleet: &Fleet, ask: &Ask<'_>, whole: Option<&Outline>) -> Option<Decision> {
+/// The decision over one part; `whole` is the outline of all parts, if it is known.
+fn decide_part(fleet: &Fleet, ask: &Ask<'_>, whole: Option<&Outline>) -> Option<Decision> {
     let record = fleet.placements.get(ask.demand)?;
     decide::decide_part(fleet, record, ask, whole).ok()
 }

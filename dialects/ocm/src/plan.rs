@@ -1,5 +1,5 @@
-//! Content of the PlacementDecisions: the selection divided into groups and objects (docs/systems/ocm.md,
-//! "Groups").
+//! Content of the PlacementDecisions: the selected clusters, divided into groups and objects
+//! (docs/systems/ocm.md, "Groups").
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -38,11 +38,11 @@ pub(crate) struct PlannedDecision {
     pub(crate) group_name: Arc<str>,
     /// The clusters to be listed, by name.
     pub(crate) clusters: Vec<Arc<str>>,
-    /// The present object; `None` if the PlacementDecision will be created.
+    /// The stored object; `None` if the PlacementDecision will be created.
     pub(crate) stored: Option<Arc<DecisionRecord>>,
-    /// Whether labels or owner of the present object change.
+    /// Whether labels or owner of the stored object change.
     pub(crate) metadata_changes: bool,
-    /// Whether the list changes.
+    /// Whether the list of clusters changes.
     pub(crate) list_changes: bool,
 }
 
@@ -50,8 +50,8 @@ pub(crate) struct PlannedDecision {
 type Group = (Arc<str>, Vec<Ix>);
 
 impl Plan {
-    /// Plans the objects for the clusters in `picked`.
-    pub(crate) fn make(
+    /// Plans the PlacementDecisions for the clusters in `picked`; `own` are the stored ones.
+    pub(crate) fn for_selection(
         fleet: &Fleet,
         columns: &Columns,
         record: &PlacementRecord,
@@ -81,9 +81,9 @@ impl Plan {
         plan
     }
 
-    /// Plans the removal of the clusters that do not stay. Clusters do not move between groups, and labels do
-    /// not change.
-    pub(crate) fn thin_out(
+    /// Plans the removal of the clusters for which `stays` is false from the PlacementDecisions in `own`.
+    /// Clusters do not move between groups, and labels do not change.
+    pub(crate) fn retain(
         record: &PlacementRecord,
         placement: &Key,
         own: &[&Arc<DecisionRecord>],
@@ -91,7 +91,7 @@ impl Plan {
     ) -> Self {
         let decisions: Vec<PlannedDecision> = own
             .iter()
-            .map(|stored| PlannedDecision::thinned_out(stored, placement, &stays))
+            .map(|stored| PlannedDecision::retain(stored, placement, &stays))
             .collect();
         let mut groups = record.status.decision_groups.clone();
         for group in &mut groups {
@@ -102,7 +102,7 @@ impl Plan {
                 .filter(of_group)
                 .map(|planned| planned.clusters.len())
                 .sum();
-            group.cluster_count = number(clusters);
+            group.cluster_count = status_number(clusters);
         }
         let selected: BTreeSet<&Arc<str>> = decisions.iter().flat_map(|planned| &planned.clusters).collect();
         Self {
@@ -153,14 +153,14 @@ impl Plan {
             self.decisions.push(planned);
         }
         self.groups.push(DecisionGroupStatus {
-            decision_group_index: number(index),
+            decision_group_index: status_number(index),
             decision_group_name: name.to_string(),
             decisions: names,
-            cluster_count: number(members.len()),
+            cluster_count: status_number(members.len()),
         });
     }
 
-    /// Whether any PlacementDecision is written.
+    /// Whether any PlacementDecision is created, changed or deleted.
     pub(crate) fn writes(&self) -> bool {
         !self.surplus.is_empty()
             || self
@@ -171,13 +171,13 @@ impl Plan {
 }
 
 /// Converts a count to the type of status fields.
-fn number(count: usize) -> i32 {
+fn status_number(count: usize) -> i32 {
     i32::try_from(count).unwrap_or(i32::MAX)
 }
 
 impl PlannedDecision {
-    /// The present object, without the clusters that do not stay.
-    fn thinned_out(stored: &Arc<DecisionRecord>, placement: &Key, stays: impl Fn(&str) -> bool) -> Self {
+    /// Plans the removal of the clusters for which `stays` is false from the stored object.
+    fn retain(stored: &Arc<DecisionRecord>, placement: &Key, stays: impl Fn(&str) -> bool) -> Self {
         let meta = stored.object.meta();
         let label = |name| meta.labels().get(name).unwrap_or_default();
         let listed = stored.clusters.iter().map(|cluster| &cluster.name);
@@ -193,7 +193,7 @@ impl PlannedDecision {
         }
     }
 
-    /// The labels that the object must have.
+    /// The labels that the PlacementDecision must have.
     pub(crate) fn labels(&self, placement: &str) -> [(&'static str, String); 3] {
         [
             (PLACEMENT_LABEL, placement.to_owned()),
@@ -202,24 +202,25 @@ impl PlannedDecision {
         ]
     }
 
-    /// Records whether the plan differs from the stored object; without one, whether a list must be written.
+    /// Sets `metadata_changes` and `list_changes` by comparing the plan with the stored object. Without a
+    /// stored object, only a list with clusters is a change.
     fn compare(&mut self, record: &PlacementRecord, placement: &Key) {
         let Some(stored) = &self.stored else {
             self.list_changes = !self.clusters.is_empty();
             return;
         };
         let meta = stored.object.meta();
-        let labelled = self
+        let has_labels = self
             .labels(&placement.name)
             .iter()
             .all(|(key, value)| meta.labels().get(key) == Some(value));
         let uid = record.object.meta().uid();
-        let owned = uid.is_empty()
+        let has_owner = uid.is_empty()
             || meta
                 .owner_references()
                 .iter()
                 .any(|owner| owner.uid == uid && owner.controller == Some(true));
-        self.metadata_changes = !labelled || !owned;
+        self.metadata_changes = !has_labels || !has_owner;
         let listed = stored.clusters.iter().map(|cluster| &cluster.name);
         self.list_changes = !listed.eq(&self.clusters);
     }
@@ -230,7 +231,7 @@ impl PlannedDecision {
 /// requested size. Rank order would not be stable: after the first decision, Steady ranks the selected
 /// clusters higher, so that a second decision would divide them differently.
 fn divide(columns: &Columns, groups: &Groups, picked: &[Ix]) -> Vec<Group> {
-    let size = groups.size.of(picked.len());
+    let size = groups.size.clusters_per_group(picked.len());
     // Candidates are numbered in name order.
     let mut rest = picked.to_vec();
     rest.sort_unstable();

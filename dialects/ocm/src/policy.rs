@@ -5,9 +5,9 @@
 //! reported (docs/systems/ocm.md, "Conditions").
 
 pub(crate) mod groups;
-pub(crate) mod mention;
 pub(crate) mod predicate;
 pub(crate) mod prioritizers;
+pub(crate) mod selector_input;
 mod shared;
 
 use std::sync::Arc;
@@ -17,13 +17,13 @@ use berth_apimachinery::selector::Selector;
 use crate::cel;
 use crate::cluster::Cluster;
 use crate::code::Plugin;
+use crate::comparer::ExpressionComparer;
 use crate::kind::{PlacementSpec, Toleration};
-use crate::trials::Trials;
 
 pub(crate) use groups::Groups;
-pub(crate) use mention::Mention;
 pub(crate) use predicate::Predicate;
 pub(crate) use prioritizers::{Prioritizer, ScoreSource};
+pub(crate) use selector_input::SelectorInput;
 pub(crate) use shared::Policies;
 
 /// Reason why a placement is Misconfigured.
@@ -51,17 +51,17 @@ impl Problem {
     }
 }
 
-/// The path of an expression, from the index of its predicate and its index in the predicate.
-pub(crate) fn expression_path(predicate: usize, place: usize) -> String {
-    format!("spec.predicates[{predicate}].requiredClusterSelector.celSelector.celExpressions[{place}]")
+/// The path of the expression at `index` in the predicate at index `predicate`.
+pub(crate) fn expression_path(predicate: usize, index: usize) -> String {
+    format!("spec.predicates[{predicate}].requiredClusterSelector.celSelector.celExpressions[{index}]")
 }
 
-/// A compiled spec.
+/// The compiled spec of a Placement.
 #[derive(Debug)]
 pub(crate) struct Policy {
-    /// The spec.
+    /// The spec before its compilation.
     pub(crate) spec: PlacementSpec,
-    /// The requested number of clusters; `None` requests all fitting clusters.
+    /// The requested number of clusters; `None` requests all fitting clusters, or the number is invalid.
     pub(crate) wanted: Option<usize>,
     /// The requested sets; empty requests every bound set.
     pub(crate) sets: Vec<Arc<str>>,
@@ -71,7 +71,7 @@ pub(crate) struct Policy {
     pub(crate) tolerations: Result<Vec<Toleration>, Problem>,
     /// The prioritizers with a weight other than 0.
     pub(crate) prioritizers: Result<Vec<Prioritizer>, Problem>,
-    /// Division of the selection.
+    /// Division of the selected clusters into groups.
     pub(crate) groups: Result<Groups, Problem>,
     /// The problem of `numberOfClusters`.
     number: Option<Problem>,
@@ -94,7 +94,7 @@ impl Policy {
                 .collect(),
             predicates: predicate::compile(&spec.predicates, cache),
             tolerations: tolerations(&spec.tolerations),
-            prioritizers: prioritizers::settle(&spec.prioritizer_policy),
+            prioritizers: prioritizers::compile(&spec.prioritizer_policy),
             groups: groups::compile(&spec.decision_strategy.group_strategy),
             number,
             spec,
@@ -122,8 +122,13 @@ impl Policy {
             .any(|predicate| !predicate.expressions.is_empty())
     }
 
-    /// Whether a predicate or a group may select only one of two versions of a cluster.
-    pub(crate) fn distinguishes(&self, old: &Cluster, new: &Cluster, trials: &mut Trials) -> bool {
+    /// Whether a predicate or a group may select one of two versions of a cluster and not the other.
+    pub(crate) fn distinguishes(
+        &self,
+        old: &Cluster,
+        new: &Cluster,
+        comparer: &mut ExpressionComparer,
+    ) -> bool {
         if !self.uses_cel() && old.is_named_like(new) {
             return false;
         }
@@ -133,9 +138,10 @@ impl Policy {
         };
         let mut predicates = self.predicates.iter().flatten();
         let mut groups = self.groups.iter().flat_map(|groups| &groups.named);
-        predicates
-            .any(|one| differs(&one.labels, &one.claims) || one.expressions_tell_apart(old, new, trials))
-            || groups.any(|one| differs(&one.labels, &one.claims))
+        predicates.any(|predicate| {
+            differs(&predicate.labels, &predicate.claims)
+                || predicate.expressions_distinguish(old, new, comparer)
+        }) || groups.any(|group| differs(&group.labels, &group.claims))
     }
 
     /// Whether a predicate reads the scores of a cluster.

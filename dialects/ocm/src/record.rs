@@ -32,7 +32,7 @@ impl ClusterSet {
     /// Creates the record of a set.
     ///
     /// # Errors
-    /// The problem of its selector.
+    /// The problem of the selector of the set.
     pub(crate) fn new(view: &ManagedClusterSet) -> Result<Self, String> {
         let selector = &view.spec.cluster_selector;
         let membership = match (selector.selector_type, &selector.label_selector) {
@@ -63,13 +63,13 @@ pub(crate) struct PlacementRecord {
     pub(crate) object: Arc<Object>,
     /// The status.
     pub(crate) status: PlacementStatus,
-    /// The compiled spec, which records with an equal spec share.
+    /// The compiled spec, shared by all records with equal specs.
     pub(crate) policy: Arc<Policy>,
 }
 
 impl PlacementRecord {
-    /// Creates the record of a placement. The spec is compiled unless it is equal to the spec of the `old` record
-    /// or of another one in `policies`.
+    /// Creates the record of a placement. The spec is compiled only if neither the `old` record nor another
+    /// placement has an equal spec.
     pub(crate) fn new(
         object: Arc<Object>,
         mut view: kind::Placement,
@@ -82,7 +82,7 @@ impl PlacementRecord {
             .filter(|old| old.policy.spec == view.spec)
             .map(|old| Arc::clone(&old.policy));
         let kind::Placement { spec, status } = view;
-        let policy = known.unwrap_or_else(|| policies.of(spec, cache));
+        let policy = known.unwrap_or_else(|| policies.get_or_compile(spec, cache));
         Self {
             object,
             status,
@@ -147,7 +147,7 @@ impl DecisionRecord {
         }
     }
 
-    /// The name of the Placement, from the label.
+    /// The name of the Placement, from the label of the PlacementDecision.
     pub(crate) fn placement(&self) -> Option<&str> {
         self.object.meta().labels().get(PLACEMENT_LABEL)
     }

@@ -3,7 +3,7 @@
 
 use berth_apimachinery::{Key, selector::Selector};
 use berth_dialect_contract::remedy::{labels, push};
-use berth_dialect_contract::{Decision, Edit, Remedy, Taint, Whose, taints};
+use berth_dialect_contract::{ChangeOwner, Decision, Edit, Remedy, Taint, taints};
 use berth_scheduling::{Ix, Rejection};
 use serde_json::{Value, json};
 
@@ -15,8 +15,8 @@ use crate::names::{BINDINGS, CLUSTERS, GROUP, SET_LABEL, SETS};
 use crate::policy::Predicate;
 use crate::record::{Membership, PlacementRecord};
 
-/// Highest number of the cluster's sets, of sets to move it into, and of predicates, for which remedies are
-/// proposed per refusal.
+/// Highest number of remedies of each kind for one refusal: sets of the cluster to request, sets to move the
+/// cluster into, and predicates to change.
 const LIMIT: usize = 4;
 /// The keys of the taints that OCM itself sets on clusters.
 const OWN_TAINTS: [&str; 2] = [
@@ -42,12 +42,12 @@ pub(crate) fn remedies(
         candidate,
     };
     match refusal {
-        None => pair.number(),
+        None => pair.number_remedies(),
         Some(refusal) => match Code::of_reason(refusal.reason) {
-            Code::NotInSet => pair.sets(),
-            Code::Terminating => vec![Remedy::none("a cluster that is being deleted is chosen no more")],
-            Code::PredicateMismatch | Code::ExpressionTooCostly => pair.predicates(),
-            Code::Untolerated => pair.taint(refusal.reason.detail as usize),
+            Code::NotInSet => pair.set_remedies(),
+            Code::Terminating => vec![Remedy::none("a cluster that is being deleted cannot be chosen")],
+            Code::PredicateMismatch | Code::ExpressionTooCostly => pair.predicate_remedies(),
+            Code::Untolerated => pair.taint_remedies(refusal.reason.detail as usize),
         },
     }
 }
@@ -62,10 +62,10 @@ struct PlacementClusterPair<'a> {
 }
 
 impl PlacementClusterPair<'_> {
-    /// The remedy that edits the placement.
+    /// The remedy `text`, which applies `change` to the placement.
     fn placement_edit(&self, text: String, change: impl FnOnce(&mut Value)) -> Remedy {
         let edit = Edit::of(self.decision.demand.clone(), &self.record.object, change);
-        Remedy::new(Whose::Request, text, edit)
+        Remedy::new(ChangeOwner::Request, text, edit)
     }
 
     fn cluster_key(&self) -> Key {
@@ -80,16 +80,16 @@ impl PlacementClusterPair<'_> {
             key: self.cluster_key(),
             patch: labels::patch(&changes),
         };
-        Some(Remedy::new(Whose::Target, text, edit))
+        Some(Remedy::new(ChangeOwner::Target, text, edit))
     }
 
     /// Remedies by sets: bind and request a set of the cluster, create the missing set that its label names,
     /// or move the cluster into a set that is bound and requested.
-    fn sets(&self) -> Vec<Remedy> {
+    fn set_remedies(&self) -> Vec<Remedy> {
         let namespace = &self.decision.demand.namespace;
         let bound = self.fleet.bound_sets(namespace);
         let requested_sets = &self.record.policy.sets;
-        let is_in = |(name, set): &(&std::sync::Arc<str>, &std::sync::Arc<_>)| {
+        let has_cluster = |(name, set): &(&std::sync::Arc<str>, &std::sync::Arc<_>)| {
             let set: &crate::record::ClusterSet = set;
             set.has(name, self.cluster.labels())
         };
@@ -97,7 +97,7 @@ impl PlacementClusterPair<'_> {
             .fleet
             .sets
             .iter()
-            .filter(is_in)
+            .filter(has_cluster)
             .take(LIMIT)
             .filter_map(|(name, _)| self.open_set(name, !bound.contains(name)))
             .collect();
@@ -116,8 +116,8 @@ impl PlacementClusterPair<'_> {
             remedies.extend(moved);
         }
         if remedies.is_empty() {
-            let text = "the cluster is in no set, and no set is bound that it could come into: make a \
-                        ManagedClusterSet and bind it";
+            let text = "the cluster is in no set, and no bound set can include it: create a ManagedClusterSet \
+                        and bind it";
             return vec![Remedy::none(text)];
         }
         remedies
@@ -143,7 +143,7 @@ impl PlacementClusterPair<'_> {
                 "spec": {"clusterSelector": {"selectorType": "ExclusiveClusterSetLabel"}},
             }),
         };
-        let mut text = format!("make ManagedClusterSet {name}");
+        let mut text = format!("create ManagedClusterSet {name}");
         let mut edits = vec![set];
         if let Some(open_set) = open_set {
             text.push_str(&format!(" and {}", open_set.text));
@@ -151,20 +151,20 @@ impl PlacementClusterPair<'_> {
         }
         Some(Remedy {
             text,
-            whose: Whose::Fleet,
+            owner: ChangeOwner::Fleet,
             edits,
         })
     }
 
-    /// The remedy that opens the cluster's set `name` to the placement: bind the set if it is `unbound`, and
-    /// add it to `spec.clusterSets` if that list names only other sets.
-    fn open_set(&self, name: &std::sync::Arc<str>, unbound: bool) -> Option<Remedy> {
+    /// The remedy that lets the placement choose from the cluster's set `name`: it binds the set if
+    /// `needs_binding`, and adds the set to `spec.clusterSets` if that list names only other sets.
+    fn open_set(&self, name: &std::sync::Arc<str>, needs_binding: bool) -> Option<Remedy> {
         let namespace = &self.decision.demand.namespace;
         let requested_sets = &self.record.policy.sets;
-        let unnamed = !requested_sets.is_empty() && !requested_sets.contains(name);
-        let (mut edits, mut words) = (Vec::new(), Vec::new());
-        if unbound {
-            words.push(format!("bind ManagedClusterSet {name} to namespace {namespace}"));
+        let needs_request = !requested_sets.is_empty() && !requested_sets.contains(name);
+        let (mut edits, mut texts) = (Vec::new(), Vec::new());
+        if needs_binding {
+            texts.push(format!("bind ManagedClusterSet {name} to namespace {namespace}"));
             edits.push(Edit::Create {
                 key: Key::new(BINDINGS, namespace, name),
                 object: json!({
@@ -175,26 +175,27 @@ impl PlacementClusterPair<'_> {
                 }),
             });
         }
-        if unnamed {
-            words.push(format!("add {name} to spec.clusterSets"));
+        if needs_request {
+            texts.push(format!("add {name} to spec.clusterSets"));
             let demand = self.decision.demand.clone();
             edits.push(Edit::of(demand, &self.record.object, |placement| {
                 push(&mut placement["spec"]["clusterSets"], json!(name));
             }));
         }
         (!edits.is_empty()).then(|| Remedy {
-            text: words.join(" and "),
-            whose: Whose::Request,
+            text: texts.join(" and "),
+            owner: ChangeOwner::Request,
             edits,
         })
     }
 
-    /// Remedies for each predicate alone: labels on the cluster, or a weaker predicate.
-    fn predicates(&self) -> Vec<Remedy> {
+    /// Remedies that make single predicates match: labels on the cluster, or fewer requirements in the
+    /// predicate.
+    fn predicate_remedies(&self) -> Vec<Remedy> {
         let predicates = self.record.policy.predicates.as_deref().unwrap_or_default();
         let mut remedies = Vec::new();
         for (index, predicate) in predicates.iter().enumerate().take(LIMIT) {
-            let failing = self.failing(predicate);
+            let failing = self.failing_expressions(predicate);
             if failing.is_empty() && predicate.claims.matches(&self.cluster.claims) {
                 remedies.extend(self.label_cluster(&predicate.labels));
             }
@@ -204,17 +205,17 @@ impl PlacementClusterPair<'_> {
     }
 
     /// The indices of the expressions of `predicate` that are not true.
-    fn failing(&self, predicate: &Predicate) -> Vec<usize> {
+    fn failing_expressions(&self, predicate: &Predicate) -> Vec<usize> {
         let mut evaluator = Evaluator::new(self.fleet, self.decision.now);
         let expressions = predicate.expressions.iter().enumerate();
         expressions
             .filter(|(_, (_, expression))| !evaluator.holds(expression, self.candidate))
-            .map(|(place, _)| place)
+            .map(|(index, _)| index)
             .collect()
     }
 
-    /// The remedy that removes from the predicate at `index` the requirements that the cluster does not
-    /// meet.
+    /// The remedy that removes from the predicate at `index` the requirements that the cluster does not meet;
+    /// `failing` are the indices of the expressions to remove.
     fn relax_predicate(&self, index: usize, failing: &[usize]) -> Option<Remedy> {
         let mut removed = Vec::new();
         let demand = self.decision.demand.clone();
@@ -230,20 +231,20 @@ impl PlacementClusterPair<'_> {
             }
             let expressions = selector.pointer_mut("/celSelector/celExpressions");
             if let Some(list) = expressions.and_then(Value::as_array_mut) {
-                for &place in failing.iter().rev() {
-                    if place < list.len() {
-                        removed.push(list.remove(place).as_str().unwrap_or_default().to_owned());
+                for &expression in failing.iter().rev() {
+                    if expression < list.len() {
+                        removed.push(list.remove(expression).as_str().unwrap_or_default().to_owned());
                     }
                 }
             }
         });
         let text = format!("take {} out of spec.predicates[{index}]", removed.join(" and "));
-        (!removed.is_empty()).then(|| Remedy::new(Whose::Request, text, edit))
+        (!removed.is_empty()).then(|| Remedy::new(ChangeOwner::Request, text, edit))
     }
 
-    /// Remedies for the taint with index `place`: tolerate it, or remove it.
-    fn taint(&self, place: usize) -> Vec<Remedy> {
-        let Some(taint) = self.cluster.taints().get(place).map(Taint::from) else {
+    /// Remedies for the taint at `index`: tolerate the taint, or remove it.
+    fn taint_remedies(&self, index: usize) -> Vec<Remedy> {
+        let Some(taint) = self.cluster.taints().get(index).map(Taint::from) else {
             return Vec::new();
         };
         let tolerate = self.placement_edit(taints::tolerate(&taint), |placement| {
@@ -251,17 +252,17 @@ impl PlacementClusterPair<'_> {
         });
         if OWN_TAINTS.contains(&taint.key.as_str()) {
             let text = format!(
-                "OCM itself keeps the taint {} there until the cluster is available",
+                "OCM itself keeps the taint {} on the cluster until the cluster is available",
                 taint.key
             );
             return vec![tolerate, Remedy::none(text)];
         }
         let target = ("ManagedCluster", self.cluster_key(), &*self.cluster.object);
-        vec![tolerate, taints::removal(&taint, target, place, |_| true)]
+        vec![tolerate, taints::removal(&taint, target, index, |_| true)]
     }
 
-    /// The remedy that increases the number of clusters until this one is picked.
-    fn number(&self) -> Vec<Remedy> {
+    /// The remedy that increases the number of requested clusters until the cluster is picked.
+    fn number_remedies(&self) -> Vec<Remedy> {
         let ranked = &self.decision.solved.ranked;
         let rank = ranked.iter().position(|&other| other == self.candidate);
         let Some(number) = rank

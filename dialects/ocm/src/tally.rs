@@ -1,19 +1,20 @@
-//! Number of decisions that name each cluster, over all PlacementDecisions of the hub. The tally is updated
+//! The number of decisions on each cluster, over all PlacementDecisions of the hub. The numbers are updated
 //! when a decision changes, so that Balance only looks up the feasible clusters.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The count of each cluster name, including names without a cluster, and the number of names for each
-/// count.
+/// The number of decisions on each cluster.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Tally {
+    /// Number of decisions by cluster name, including names without a cluster.
     counts: imbl::HashMap<Arc<str>, u32>,
+    /// Number of cluster names for each number of decisions above 0.
     histogram: imbl::OrdMap<u32, u32>,
 }
 
 impl Tally {
-    /// Number of decisions that name `cluster`.
+    /// Number of decisions on `cluster`.
     pub(crate) fn of(&self, cluster: &str) -> u32 {
         self.counts.get(cluster).copied().unwrap_or(0)
     }
@@ -21,18 +22,19 @@ impl Tally {
     /// Adds one decision on `cluster`; returns the new count.
     pub(crate) fn add(&mut self, cluster: &Arc<str>) -> u32 {
         let count = self.of(cluster);
-        self.shift(cluster, count, count + 1);
+        self.set_count(cluster, count, count + 1);
         count + 1
     }
 
     /// Removes one decision on `cluster`; returns the new count.
     pub(crate) fn remove(&mut self, cluster: &Arc<str>) -> u32 {
         let count = self.of(cluster);
-        self.shift(cluster, count, count.saturating_sub(1));
+        self.set_count(cluster, count, count.saturating_sub(1));
         count.saturating_sub(1)
     }
 
-    fn shift(&mut self, cluster: &Arc<str>, from: u32, to: u32) {
+    /// Changes the count of `cluster`.
+    fn set_count(&mut self, cluster: &Arc<str>, from: u32, to: u32) {
         if let Some(names) = self.histogram.get_mut(&from) {
             *names -= 1;
             if *names == 0 {
@@ -47,20 +49,20 @@ impl Tally {
         }
     }
 
-    /// The highest count of any name without the decisions in `own` (count by name).
+    /// The highest number of decisions on any cluster, without the decisions in `own`, which has numbers by
+    /// cluster name.
     pub(crate) fn highest_without(&self, own: &BTreeMap<&str, u32>) -> u32 {
-        let mut full: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut own_histogram: BTreeMap<u32, u32> = BTreeMap::new();
         let mut highest = 0;
-        for (name, mine) in own {
+        for (name, own_count) in own {
             let count = self.of(name);
-            *full.entry(count).or_default() += 1;
-            highest = highest.max(count.saturating_sub(*mine));
+            *own_histogram.entry(count).or_default() += 1;
+            highest = highest.max(count.saturating_sub(*own_count));
         }
-        let others = self.histogram.iter().rev();
-        let other = others
-            .map(|(&count, &names)| (count, names - full.get(&count).copied().unwrap_or(0).min(names)))
-            .find(|&(_, names)| names > 0);
-        highest.max(other.map_or(0, |(count, _)| count))
+        let own_names = |count: &u32| own_histogram.get(count).copied().unwrap_or(0);
+        let mut counts = self.histogram.iter().rev();
+        let highest_other = counts.find(|(count, names)| **names > own_names(count));
+        highest.max(highest_other.map_or(0, |(&count, _)| count))
     }
 }
 

@@ -1,5 +1,5 @@
-//! Further warnings for the reader of a decision: fields without effect, sets that do not exist, scores
-//! that do not count, expressions that fail.
+//! Warnings for the reader of a decision: fields without effect, sets that do not exist, missing and expired
+//! scores, expressions that fail.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::kind::without_effect;
 use crate::policy::{Policy, Prioritizer, ScoreSource, expression_path};
 use crate::scores::Absence;
 
-/// All warnings.
+/// All warnings about `decision`.
 pub(crate) fn all(fleet: &Fleet, decision: &Decision) -> Vec<String> {
     let Some(record) = fleet.placements.get(&decision.demand) else {
         return Vec::new();
@@ -39,9 +39,14 @@ pub(crate) fn all(fleet: &Fleet, decision: &Decision) -> Vec<String> {
     list
 }
 
-/// Reason why the AddOn score with index `scorer` counts as 0 for a cluster; `None` if its measured value
+/// Reason why the AddOn score with index `scorer` counts as 0 for `candidate`; `None` if the measured value
 /// counts, or the score is built in.
-pub(crate) fn score(fleet: &Fleet, decision: &Decision, candidate: Ix, scorer: u16) -> Option<String> {
+pub(crate) fn score_message(
+    fleet: &Fleet,
+    decision: &Decision,
+    candidate: Ix,
+    scorer: u16,
+) -> Option<String> {
     let policy = decision.detail::<Detail>()?.policy.as_deref()?;
     let prioritizer = policy.prioritizers.as_ref().ok()?.get(usize::from(scorer))?;
     let ScoreSource::AddOn { resource, score } = &prioritizer.scoring else {
@@ -60,7 +65,7 @@ pub(crate) fn score(fleet: &Fleet, decision: &Decision, candidate: Ix, scorer: u
 
 fn absence_text(absence: Absence, resource: &str, score: &str) -> String {
     match absence {
-        Absence::Expired(until) => format!("expired since {}", berth_apimachinery::time::rfc3339(until)),
+        Absence::Expired(until) => format!("expired at {}", berth_apimachinery::time::rfc3339(until)),
         Absence::NoObject => format!("there is no AddOnPlacementScore {resource}"),
         Absence::NoScore => format!("AddOnPlacementScore {resource} has no score {score}"),
     }
@@ -93,7 +98,7 @@ fn missing_sets(fleet: &Fleet, decision: &Decision, policy: &Policy) -> Vec<Stri
     list
 }
 
-/// The warning about an expression that fails on clusters, with the failure on the first of them.
+/// The warning about an expression that fails on some clusters, with the reason for the first cluster.
 pub(crate) fn failure(
     fleet: &Fleet,
     decision: &Decision,
@@ -101,26 +106,26 @@ pub(crate) fn failure(
     failing: &FailingExpression,
 ) -> Option<String> {
     let predicate = policy.predicates.as_ref().ok()?.get(failing.predicate)?;
-    let (source, expression) = predicate.expressions.get(failing.place)?;
+    let (source, expression) = predicate.expressions.get(failing.index)?;
     let evaluator = Evaluator::new(fleet, decision.now);
     let first = failing.failures.first;
-    let why = match failing.failures.why {
+    let reason = match failing.failures.reason {
         Failure::Value => evaluator.failure(expression, first)?,
-        why @ (Failure::Predicate | Failure::Decision(_)) => why.to_string(),
+        reason @ (Failure::Predicate | Failure::Decision(_)) => reason.to_string(),
     };
-    let path = expression_path(failing.predicate, failing.place);
+    let path = expression_path(failing.predicate, failing.index);
     let clusters = match failing.failures.count {
         1 => "1 cluster".to_owned(),
         count => format!("{count} clusters"),
     };
     let name = &fleet.columns().row(first).name;
     Some(format!(
-        "{path}: {source} fails on {clusters} to choose from, which is no match; on {name}: {why}"
+        "{path}: {source} fails on {clusters} to choose from and does not match there; on {name}: {reason}"
     ))
 }
 
-/// The warning about feasible clusters whose score counts as 0 because it is missing or has expired, by
-/// reason.
+/// The warning about feasible clusters whose score counts as 0 because it is missing or has expired. The
+/// clusters are grouped by the reason.
 fn absences(fleet: &Fleet, decision: &Decision, prioritizer: &Prioritizer) -> Option<String> {
     let ScoreSource::AddOn { resource, score } = &prioritizer.scoring else {
         return None;
@@ -134,21 +139,22 @@ fn absences(fleet: &Fleet, decision: &Decision, prioritizer: &Prioritizer) -> Op
             Some((absence, &*columns.row(candidate).name))
         })
         .collect();
-    // If scores expired at different times, the first time is reported. It is the least of all absences.
+    // If scores expired at different times, the first time is reported: the minimum, since Expired is the
+    // first variant.
     let first = absences.iter().map(|(absence, _)| *absence).min();
-    let mut found: BTreeMap<Absence, Vec<&str>> = BTreeMap::new();
+    let mut by_reason: BTreeMap<Absence, Vec<&str>> = BTreeMap::new();
     for (absence, name) in absences {
-        let kind = match absence {
+        let reason = match absence {
             Absence::Expired(_) => first.unwrap_or(absence),
             Absence::NoObject | Absence::NoScore => absence,
         };
-        found.entry(kind).or_default().push(name);
+        by_reason.entry(reason).or_default().push(name);
     }
-    if found.is_empty() {
+    if by_reason.is_empty() {
         return None;
     }
-    let count: usize = found.values().map(Vec::len).sum();
-    let parts: Vec<String> = found
+    let count: usize = by_reason.values().map(Vec::len).sum();
+    let parts: Vec<String> = by_reason
         .into_iter()
         .map(|(absence, clusters)| {
             format!(
@@ -160,7 +166,7 @@ fn absences(fleet: &Fleet, decision: &Decision, prioritizer: &Prioritizer) -> Op
         .collect();
     let weight = prioritizer.weight;
     let effect = match weight < 0 {
-        true => format!("; with weight {weight} that is better than any score above 0"),
+        true => format!("; with weight {weight}, 0 is better than any higher score"),
         false => String::new(),
     };
     Some(format!(

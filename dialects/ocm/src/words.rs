@@ -19,7 +19,7 @@ use crate::names::SET_LABEL;
 use crate::plan::Plan;
 use crate::policy::{Policy, Predicate};
 
-/// The sentence of a refusal.
+/// The sentence of the refusal of `candidate` by `code`.
 pub(crate) fn refusal(fleet: &Fleet, decision: &Decision, candidate: Ix, code: Code) -> String {
     let detail = decision.detail::<Detail>();
     let facts = RefusalFacts {
@@ -31,8 +31,8 @@ pub(crate) fn refusal(fleet: &Fleet, decision: &Decision, candidate: Ix, code: C
     facts.sentence(candidate, code)
 }
 
-/// A number for the part of a refusal's sentence that depends on the candidate; `None` where that part is
-/// not known.
+/// A number for the sentence of a refusal: within one decision, two refusals with the same code and the same
+/// number have the same sentence. `None` if the sentence may be different for each cluster.
 pub(crate) fn alike(fleet: &Fleet, decision: &Decision, candidate: Ix, code: Code) -> Option<u32> {
     let policy = decision.detail::<Detail>()?.policy.as_deref()?;
     match code {
@@ -44,13 +44,13 @@ pub(crate) fn alike(fleet: &Fleet, decision: &Decision, candidate: Ix, code: Cod
         }
         Code::Untolerated => match fleet.columns().taints.of(candidate) {
             ClusterTaints::Like(list) => {
-                // Times and the present selection may lead to different sentences for two clusters with
+                // Times and the current selection may lead to different sentences for two clusters with
                 // the same taints.
                 let mut taints = fleet.columns().taints.list(list).iter();
                 let mut tolerations = policy.tolerations.iter().flatten();
-                let depends = taints.any(|taint| taint.effect == "NoSelectIfNew")
+                let may_differ = taints.any(|taint| taint.effect == "NoSelectIfNew")
                     || tolerations.any(|toleration| toleration.toleration_seconds.is_some());
-                (!depends).then_some(list)
+                (!may_differ).then_some(list)
             }
             ClusterTaints::Not | ClusterTaints::Unnumbered => None,
         },
@@ -79,7 +79,7 @@ pub(crate) struct RefusalFacts<'a> {
 }
 
 impl RefusalFacts<'_> {
-    /// All refusals of `candidate` as one text, for the error of a chosen target.
+    /// All refusals of `candidate` in one text, for the error about a target that the caller has chosen.
     pub(crate) fn refusals(&self, solved: &PipelineOutcome, candidate: Ix) -> String {
         let lines: Vec<String> = solved
             .rejections_of(candidate)
@@ -122,7 +122,7 @@ impl RefusalFacts<'_> {
         }
     }
 
-    /// The sentence about all taints for which the cluster is refused.
+    /// The sentence about all untolerated taints of the cluster.
     fn untolerated(&self, candidate: Ix) -> String {
         let columns = self.fleet.columns();
         let tolerations = self.policy.and_then(|policy| policy.tolerations.as_deref().ok());
@@ -134,8 +134,8 @@ impl RefusalFacts<'_> {
     }
 }
 
-/// The part of each predicate that a cluster does not meet, in words. In a large fleet most refusals are of
-/// this kind, so the text is written without intermediate strings.
+/// The text with the first part of each predicate that a cluster does not match. In a large fleet, most
+/// refusals have such a text, so it is written without intermediate strings.
 struct UnmatchedParts<'a> {
     predicates: &'a [Predicate],
     fleet: &'a Fleet,
@@ -155,9 +155,10 @@ impl fmt::Display for UnmatchedParts<'_> {
     }
 }
 
-/// A part of a predicate that a cluster does not meet.
+/// A part of a predicate that a cluster does not match.
 enum PredicatePart<'a> {
-    /// Each part is met, but the expressions of the predicate or of the decision exceed their cost limit.
+    /// Each single part matches, but the expressions of the predicate or of the decision exceed their cost
+    /// limit.
     TooCostly,
     Labels(&'a Selector),
     Claims(&'a Selector),
@@ -168,7 +169,7 @@ enum PredicatePart<'a> {
 impl fmt::Display for PredicatePart<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooCostly => f.write_str("has expressions that cost too much together"),
+            Self::TooCostly => f.write_str("has expressions that together exceed the cost limit"),
             Self::Labels(selector) => write!(f, "asks for labels {selector}"),
             Self::Claims(selector) => write!(f, "asks for claims {selector}"),
             Self::Expression(source, None) => write!(f, "asks for {source}"),
@@ -226,7 +227,7 @@ pub(crate) fn not_picked(
     if let (Some(&last), Some(total)) = (last, total) {
         let last = &fleet.columns().row(last).name;
         text.push_str(&format!(
-            "; {last} has the same score, {total}, and of equal ones the name decides"
+            "; {last} has the same score, {total}, and among equal scores the name decides"
         ));
     }
     ("LowerRank", text)
@@ -238,7 +239,7 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     match decision.outcome {
         Outcome::Released => {
             return format!(
-                "the placement is being deleted and lets go of {}",
+                "the placement is being deleted and releases {}",
                 listing::clusters(decision.current.iter().map(|entry| &*entry.cluster_name))
             );
         }
@@ -247,7 +248,7 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
             let problem = detail
                 .and_then(|detail| detail.problem.as_ref())
                 .map(|problem| problem.message());
-            return problem.unwrap_or_default() + &kept(decision);
+            return problem.unwrap_or_default() + &kept_and_released(decision);
         }
         _ => {}
     }
@@ -303,8 +304,8 @@ fn groups(plan: &Plan) -> String {
     )
 }
 
-/// Lists the clusters that a misconfigured placement keeps, and the clusters that it releases.
-fn kept(decision: &Decision) -> String {
+/// The text about the clusters that a misconfigured placement keeps, and the clusters that it releases.
+fn kept_and_released(decision: &Decision) -> String {
     let names_with = |action: Action| -> Vec<&str> {
         let changes = decision.changes.iter().filter(|change| change.action == action);
         changes.map(|change| &*change.cluster_name).collect()
@@ -313,13 +314,13 @@ fn kept(decision: &Decision) -> String {
     let mut text = String::new();
     if !kept_names.is_empty() {
         text.push_str(&format!(
-            "; until that is mended it keeps {}",
+            "; until this is corrected, it keeps {}",
             listing::clusters(kept_names.into_iter())
         ));
     }
     if !released_names.is_empty() {
         text.push_str(&format!(
-            "; it lets go of {}, gone or being deleted",
+            "; it releases {}: gone, or being deleted",
             listing::clusters(released_names.into_iter())
         ));
     }

@@ -1,10 +1,10 @@
 //! The writes of a decision, in order: every prefix of them leaves a valid state (docs/concepts.md, "Where
 //! objects are").
 //!
-//! New PlacementDecisions are created empty. Then the lists change, in an order in which a cluster that stays
-//! selected is always in one of them, as far as the limit of their length allows. Then the labels and the
-//! Placement's status are written. Unneeded objects are deleted last. Edits start from the stored objects, so
-//! that unknown fields survive.
+//! New PlacementDecisions are created empty. Then the lists of clusters change, in such an order that a
+//! cluster that stays selected is always in one of the lists, as far as the limit of their length allows.
+//! Then the labels and the Placement's status are written. Unneeded objects are deleted last. Edits start
+//! from the stored objects, so that unknown fields survive.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -40,7 +40,8 @@ pub(crate) fn conditions(fleet: &Fleet, decision: &Decision) -> Vec<Value> {
         .collect()
 }
 
-/// The fields of a condition. Its transition time changes only with its status.
+/// The fields of a condition. The transition time changes only if the status differs from the stored one in
+/// `known`.
 fn condition(aspect: &Aspect<'_>, known: &[Condition], now: Timestamp) -> Map<String, Value> {
     let same = Condition::find(known, aspect.r#type).filter(|known| *known.status == *aspect.status);
     let time = same.and_then(|known| known.last_transition_time).unwrap_or(now);
@@ -74,9 +75,9 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
             written: BTreeSet::new(),
             list: &mut list,
         };
-        writer.create();
-        writer.lists();
-        writer.metadata();
+        writer.create_missing();
+        writer.write_lists();
+        writer.write_metadata();
     }
     if detail.status_changes {
         list.push(placement_status(record, decision, detail));
@@ -94,6 +95,7 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     list
 }
 
+/// Removes the resourceVersion from `object`, as in a planned [`Write`].
 fn without_revision(mut object: Value) -> Value {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("resourceVersion");
@@ -101,7 +103,7 @@ fn without_revision(mut object: Value) -> Value {
     object
 }
 
-/// The JSON object at `name` below `parent`, which is created where it is missing or of another type.
+/// The JSON object at `name` below `parent`. It is created if it is missing or of another type.
 fn child<'a>(parent: &'a mut Value, name: &str) -> &'a mut Map<String, Value> {
     if !parent.is_object() {
         *parent = json!({});
@@ -113,7 +115,7 @@ fn child<'a>(parent: &'a mut Value, name: &str) -> &'a mut Map<String, Value> {
     slot.as_object_mut().expect("it was just made an object")
 }
 
-/// Writes the PlacementDecisions of one plan.
+/// Collects the writes of the PlacementDecisions of one plan.
 struct DecisionWriter<'a> {
     record: &'a PlacementRecord,
     placement: &'a Key,
@@ -125,7 +127,7 @@ struct DecisionWriter<'a> {
 
 impl DecisionWriter<'_> {
     /// Creates the missing objects without a list: a creation does not write the status.
-    fn create(&mut self) {
+    fn create_missing(&mut self) {
         for (index, planned) in self
             .plan
             .decisions
@@ -133,23 +135,23 @@ impl DecisionWriter<'_> {
             .enumerate()
             .filter(|(_, planned)| planned.stored.is_none())
         {
-            let object = self.fresh(planned);
+            let object = self.new_object(planned);
             self.push(index, Verb::Create, "", object);
         }
     }
 
     /// Writes the lists. If a cluster moves from one list to another, the new list of the cluster is written
-    /// first. If lists wait for each other in a circle, one of them is first written with its new clusters
-    /// and those of its old clusters that stay selected, unless they are too many for one object.
-    fn lists(&mut self) {
-        let waits = self.waits();
+    /// first. If lists wait for each other in a cycle, one of the lists is first written with the new
+    /// clusters and with the old clusters that stay selected, unless they are too many for one object.
+    fn write_lists(&mut self) {
+        let prerequisites = self.prerequisites();
         let mut pending: BTreeSet<usize> = (0..self.plan.decisions.len())
             .filter(|&index| self.plan.decisions[index].list_changes)
             .collect();
         let mut pushed: BTreeSet<usize> = BTreeSet::new();
         while let Some(&first) = pending.first() {
             let ready = |index: &usize| {
-                waits[*index]
+                prerequisites[*index]
                     .iter()
                     .all(|other| pushed.contains(other) || !pending.contains(other))
             };
@@ -175,8 +177,9 @@ impl DecisionWriter<'_> {
         }
     }
 
-    /// For every planned PlacementDecision, the others that will list one of its present clusters.
-    fn waits(&self) -> Vec<BTreeSet<usize>> {
+    /// For every planned PlacementDecision, the indices of the others that will list one of the clusters that
+    /// it lists now. These lists must be written first.
+    fn prerequisites(&self) -> Vec<BTreeSet<usize>> {
         let decisions = &self.plan.decisions;
         let future: BTreeMap<&str, usize> = decisions
             .iter()
@@ -199,8 +202,8 @@ impl DecisionWriter<'_> {
             .collect()
     }
 
-    /// The clusters that the PlacementDecision at `index` will list, and its present clusters that stay
-    /// selected.
+    /// The clusters that the PlacementDecision at `index` will list, and the clusters that it lists now and
+    /// that stay selected.
     fn old_and_new(&self, index: usize) -> Vec<Arc<str>> {
         let selected: BTreeSet<&Arc<str>> = self
             .plan
@@ -219,8 +222,8 @@ impl DecisionWriter<'_> {
         names.into_iter().collect()
     }
 
-    /// Repairs labels and owners of existing objects.
-    fn metadata(&mut self) {
+    /// Corrects labels and owners of existing objects.
+    fn write_metadata(&mut self) {
         for (index, planned) in self
             .plan
             .decisions
@@ -232,17 +235,19 @@ impl DecisionWriter<'_> {
             if planned.list_changes {
                 put_list(&mut object, &planned.clusters);
             }
-            self.mend(planned, &mut object);
+            self.set_labels_and_owner(planned, &mut object);
             self.push(index, Verb::Update, "", object);
         }
     }
 
+    /// Adds the write of the list of the PlacementDecision at `index`.
     fn push_list(&mut self, index: usize, clusters: &[Arc<str>]) {
         let mut object = self.current(&self.plan.decisions[index]);
         put_list(&mut object, clusters);
         self.push(index, Verb::Update, "status", object);
     }
 
+    /// Adds a write of the PlacementDecision at `index`.
     fn push(&mut self, index: usize, verb: Verb, subresource: &'static str, object: Value) {
         let planned = &self.plan.decisions[index];
         let first = self.written.insert(index);
@@ -260,26 +265,27 @@ impl DecisionWriter<'_> {
         });
     }
 
-    /// The present object, or the object that an earlier write in `list` creates.
+    /// The stored object, or the object that an earlier write in `list` creates.
     fn current(&self, planned: &PlannedDecision) -> Value {
         match &planned.stored {
             Some(stored) => without_revision(stored.object.parse()),
-            None => self.fresh(planned),
+            None => self.new_object(planned),
         }
     }
 
-    fn fresh(&self, planned: &PlannedDecision) -> Value {
+    /// The PlacementDecision to create, without a list.
+    fn new_object(&self, planned: &PlannedDecision) -> Value {
         let mut object = json!({
             "apiVersion": PLACEMENT_API_VERSION,
             "kind": "PlacementDecision",
             "metadata": {"name": &*planned.key.name, "namespace": &*planned.key.namespace},
         });
-        self.mend(planned, &mut object);
+        self.set_labels_and_owner(planned, &mut object);
         object
     }
 
-    /// Sets the labels and the owner.
-    fn mend(&self, planned: &PlannedDecision, object: &mut Value) {
+    /// Sets the labels and the owner of a PlacementDecision.
+    fn set_labels_and_owner(&self, planned: &PlannedDecision, object: &mut Value) {
         let metadata = child(object, "metadata");
         let labels = metadata.entry("labels").or_insert_with(|| json!({}));
         if !labels.is_object() {
@@ -325,6 +331,7 @@ fn put_list(object: &mut Value, clusters: &[Arc<str>]) {
     status.insert("decisions".to_owned(), clusters.iter().map(entry).collect());
 }
 
+/// The write of the Placement's status.
 fn placement_status(record: &PlacementRecord, decision: &Decision, detail: &Detail) -> Write {
     let mut object = without_revision(record.object.parse());
     let status = child(&mut object, "status");

@@ -1,7 +1,7 @@
-//! The admission rule beyond the kinds' own validation (docs/systems/openmcp.md, "What is guarded"): only
-//! the scheduler changes the grant in the status of a request, its own finalizer on requests, and requests'
-//! finalizers on Clusters. All other fields are free: other finalizers, the rest of the status (providers
-//! report on Clusters), and labels. Deletions are free as well.
+//! The admission rule beyond the kinds' own validation (docs/systems/openmcp.md, "What is guarded"): only the
+//! scheduler changes the grant in the status of a request, the scheduler's finalizer on requests, and the
+//! finalizers of requests on Clusters. Other users may change all other fields: other finalizers, labels, and
+//! the rest of the status, in which providers report on Clusters. Deletions are not restricted.
 //!
 //! A Cluster may be *created* with finalizers of requests: an object restored from a backup has them, and no
 //! decision depends on an object that did not exist.
@@ -16,8 +16,8 @@ use serde_json::Value;
 
 use crate::names::{ACTOR, CLUSTERS, REQUEST_FINALIZER, REQUESTS, USE_FINALIZER};
 
-/// Fields of a request's status that only the scheduler writes, each with the reason.
-const GRANT: [(&str, &str); 2] = [
+/// The fields of a request's status that only the scheduler writes, each with the reason.
+const GRANT_FIELDS: [(&str, &str); 2] = [
     ("cluster", "says which Cluster the request was granted"),
     ("phase", "says whether the request was granted"),
 ];
@@ -55,35 +55,38 @@ impl Plugin for GrantGuard {
         let mut problems = Vec::new();
         // A creation drops the status, so that only updates are checked.
         if request.resource == REQUESTS && request.operation == Operation::Update {
-            let changed = GRANT
+            let changed = GRANT_FIELDS
                 .iter()
                 .filter(|(field, _)| old["status"][field] != new["status"][field]);
-            problems.extend(changed.map(|(field, why)| {
-                only_the_scheduler(format!("status.{field}"), why, "send it as it is stored")
+            problems.extend(changed.map(|(field, reason)| {
+                reserved_field(format!("status.{field}"), reason, "send it as it is stored")
             }));
         }
-        for finalizer in finalizers(request, old).symmetric_difference(&finalizers(request, new)) {
-            let why = if request.resource == REQUESTS {
-                "holds the request until its Cluster has let go of it"
+        let (old, new) = (finalizers(request, old), finalizers(request, new));
+        for finalizer in old.symmetric_difference(&new) {
+            let reason = if request.resource == REQUESTS {
+                "keeps the request until it has released its Cluster"
             } else {
                 "says that a request uses the Cluster"
             };
+            let advice = if old.contains(finalizer) {
+                "keep it in the list, the scheduler removes it when the request is deleted"
+            } else {
+                "leave it out"
+            };
             let path = format!("metadata.finalizers[{finalizer}]");
-            problems.push(only_the_scheduler(
-                path,
-                why,
-                "list it along with your own, or none at all; it goes with the request",
-            ));
+            problems.push(reserved_field(path, reason, advice));
         }
         if problems.is_empty() {
             return Ok(());
         }
-        Err(Denial::owned(request, &problems))
+        Err(Denial::owned_fields(request, &problems))
     }
 }
 
-fn only_the_scheduler(path: String, why: &str, advice: &str) -> FieldError {
-    FieldError::forbidden(path, format!("it {why}; only {ACTOR} writes it: {advice}"))
+/// The error about a change of the field at `path`, which only the scheduler writes.
+fn reserved_field(path: String, reason: &str, advice: &str) -> FieldError {
+    FieldError::forbidden(path, format!("it {reason}; only {ACTOR} writes it: {advice}"))
 }
 
 /// The finalizers of `object` that only the scheduler changes.

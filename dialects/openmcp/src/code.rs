@@ -2,10 +2,10 @@
 //! "Filters").
 
 berth_scheduling::filters! {
-    /// The Cluster is for the request's purpose.
+    /// The Cluster is for the purpose of the request.
     Purpose = "Purpose" {
-        /// The request's purpose is not configured.
-        NotUnderstood = "PurposeMismatch",
+        /// The purpose of the request is not configured.
+        PurposeNotConfigured = "PurposeMismatch",
         PurposeMismatch = "PurposeMismatch",
     }
     /// The labels match the selectors of the configuration and of the purpose.
@@ -19,7 +19,7 @@ berth_scheduling::filters! {
     /// There is room for the request beside the other requests on the Cluster.
     Tenancy = "Tenancy" {
         /// The request needs an exclusive Cluster.
-        NeedsOwn = "Exclusive",
+        NeedsExclusive = "Exclusive",
         /// The Cluster is exclusive, and the request is not its only user.
         Exclusive = "Exclusive",
         Full = "Full",

@@ -34,16 +34,16 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// The default scope under `rules`. Before v0.14, openMCP's default was Namespaced.
+    /// The default scope by `rules`. Before v0.14, openMCP's default was Namespaced.
     #[must_use]
-    pub const fn by(rules: Rules) -> Self {
+    pub const fn default_by(rules: Rules) -> Self {
         match rules {
             Rules::Documented => Self::Namespaced,
             Rules::Current => Self::Cluster,
         }
     }
 
-    /// The token.
+    /// The value in the configuration.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -56,7 +56,7 @@ impl Scope {
 /// The choice among several suitable Clusters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Strategy {
-    /// The Cluster with the fewest requests; of several, the first.
+    /// The Cluster with the fewest requests. Among equals, the first by namespace and name.
     #[default]
     #[serde(alias = "")]
     Balanced,
@@ -67,7 +67,7 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    /// The token.
+    /// The value in the configuration.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -81,9 +81,9 @@ impl Strategy {
 /// The number of requests that may use a Cluster for a purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tenancy {
-    /// One request, for ever: each request gets its own Cluster.
+    /// One request: each request gets its own Cluster.
     Exclusive,
-    /// This number of requests; `None` is any number.
+    /// At most this number of requests; `None` means any number.
     Shared(Option<u32>),
 }
 
@@ -102,7 +102,7 @@ pub struct Config {
     pub purposes: BTreeMap<String, Arc<Mapping>>,
 }
 
-/// The mapping of a purpose.
+/// The rules and the template for the Clusters of one purpose.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mapping {
     /// The fields `template.spec.tenancy` and `tenancyCount`.
@@ -120,21 +120,21 @@ pub struct Mapping {
 pub struct Template {
     /// The field `metadata.namespace`, if it is set.
     pub namespace: Option<Arc<str>>,
-    /// The field `metadata.labels`, with a default for the label that makes openMCP delete a Cluster with its
-    /// last request.
+    /// The field `metadata.labels`, with a default for the label by which a Cluster is deleted with its last
+    /// request.
     pub labels: BTreeMap<String, String>,
     /// The field `metadata.annotations`.
     pub annotations: BTreeMap<String, String>,
-    /// The field `spec`, with the purpose among its purposes.
+    /// The field `spec`, with the purpose of the mapping in the field `purposes`.
     pub spec: Value,
 }
 
-/// The schema of the settings.
+/// The schema of the dialect's part of a SchedulerConfiguration.
 pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::part::<Form>);
 
 impl Config {
-    /// Reads `spec`, the dialect's part of a SchedulerConfiguration, which is at `path`. Returns `None`
-    /// if `spec` is null: there is no configuration.
+    /// Reads `spec`, the dialect's part of a SchedulerConfiguration, which is at `path`. Returns `None` if
+    /// `spec` is null, which means that there is no configuration.
     ///
     /// # Errors
     /// All errors in `spec`.
@@ -160,12 +160,18 @@ impl Config {
         })
     }
 
-    /// The namespace whose Clusters a request in `namespace` may use by `rules`; `None` is all namespaces.
+    /// The only namespace whose Clusters a request in `namespace` may use; `None` means all namespaces.
+    /// `rules` have the default scope.
     #[must_use]
-    pub fn within<'a>(&self, mapping: &'a Mapping, namespace: &'a str, rules: Rules) -> Option<&'a str> {
-        match self.scope.unwrap_or(Scope::by(rules)) {
+    pub fn only_namespace<'a>(
+        &self,
+        mapping: &'a Mapping,
+        namespace: &'a str,
+        rules: Rules,
+    ) -> Option<&'a str> {
+        match self.scope.unwrap_or(Scope::default_by(rules)) {
             Scope::Cluster => None,
-            Scope::Namespaced => Some(mapping.home(namespace)),
+            Scope::Namespaced => Some(mapping.cluster_namespace(namespace)),
         }
     }
 }
@@ -173,7 +179,7 @@ impl Config {
 impl Mapping {
     /// The namespace of new Clusters for a request in `namespace`.
     #[must_use]
-    pub fn home<'a>(&'a self, namespace: &'a str) -> &'a str {
+    pub fn cluster_namespace<'a>(&'a self, namespace: &'a str) -> &'a str {
         self.template.namespace.as_deref().unwrap_or(namespace)
     }
 }
@@ -189,6 +195,7 @@ fn compile_selector(form: &mut ReadValue<Form>, selector: &LabelSelector, path: 
     }
 }
 
+/// Reads `purposeMappings`. `clusters` is `selectors.clusters`, if it could be compiled.
 fn read_purposes(
     form: &mut ReadValue<Form>,
     mappings: BTreeMap<String, Option<PurposeMapping>>,
@@ -202,7 +209,7 @@ fn read_purposes(
         }
         let entry_path = format!("{path}.{purpose}");
         let Some(mapping) = mapping else {
-            let detail = "give the purpose a template, or take it out";
+            let detail = "give the purpose a template, or remove it";
             form.refuse(FieldError::required(entry_path, detail));
             continue;
         };

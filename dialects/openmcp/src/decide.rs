@@ -4,7 +4,7 @@ mod choice;
 
 use std::sync::Arc;
 
-use berth_dialect_contract::{Action, Ask, BindingChange, ChoiceRefusal, Current, Decision, Outcome};
+use berth_dialect_contract::{Action, Ask, BindingChange, ChoiceRefusal, CurrentPlace, Decision, Outcome};
 use berth_scheduling::{Ix, PipelineOutcome, Random};
 
 use crate::code::Plugin;
@@ -42,26 +42,27 @@ impl Fleet {
         Some(parts.judge())
     }
 
-    /// The binding of a request: the Clusters with its finalizer, and the Cluster in its status, if that
-    /// Cluster exists. A request that is being deleted is only bound to Clusters with its finalizer.
-    pub(crate) fn bound(&self, request: &Record) -> Vec<Current> {
+    /// The binding of a request: the Clusters with the request's finalizer, and the Cluster in the request's
+    /// status, if that Cluster exists. A request that is being deleted is only bound to Clusters with its
+    /// finalizer.
+    pub(crate) fn bound(&self, request: &Record) -> Vec<CurrentPlace> {
         let granted = request.status.cluster.as_ref();
         let state = |place: &Place| match granted {
             Some(granted) if granted.place == *place => request.status.phase,
             _ => "",
         };
-        let holder = &request.wants.holder;
-        let mut places: Vec<&Place> = self.held_by(holder).collect();
+        let holder = &request.requirements.holder;
+        let mut places: Vec<&Place> = self.clusters_held_by(holder).collect();
         if let Some(granted) = granted
-            && !request.wants.deleting
+            && !request.requirements.deleting
             && self.cluster(&granted.place).is_some()
             && !self.holds(holder, &granted.place)
         {
             places.push(&granted.place);
             places.sort();
         }
-        let bound = places.into_iter().map(|place| Current {
-            cluster_name: self.name_of(place),
+        let bound = places.into_iter().map(|place| CurrentPlace {
+            cluster_name: self.cluster_name_of(place),
             state: state(place),
             amount: None,
         });
@@ -69,7 +70,7 @@ impl Fleet {
     }
 
     /// The cluster name of the Cluster at `place`.
-    pub(crate) fn name_of(&self, place: &Place) -> Arc<str> {
+    pub(crate) fn cluster_name_of(&self, place: &Place) -> Arc<str> {
         match self.find(place) {
             Some((_, row)) => Arc::clone(&row.record.cluster_name),
             None => place.to_string().into(),
@@ -78,12 +79,13 @@ impl Fleet {
 }
 
 impl<'a> DecisionParts<'a> {
+    /// Decides the request.
     fn judge(&self) -> Result<Decision, ChoiceRefusal> {
-        if self.request.wants.deleting {
+        if self.request.requirements.deleting {
             return Ok(self.release());
         }
         if self.fleet.ignores(self.request) {
-            return Ok(self.without_a_run(Outcome::Ignored, "Ignored"));
+            return Ok(self.without_run(Outcome::Ignored, "Ignored"));
         }
         let config = self.fleet.config.as_deref();
         let mapping = self.fleet.mapping(self.request).map(|mapping| &**mapping);
@@ -91,7 +93,7 @@ impl<'a> DecisionParts<'a> {
             return self.keep(granted, config.zip(mapping));
         }
         match (config, mapping) {
-            (None, _) => Ok(self.without_a_run(Outcome::Invalid, "ConfigInvalid")),
+            (None, _) => Ok(self.without_run(Outcome::Invalid, "ConfigInvalid")),
             (Some(config), None) => Ok(self.unknown_purpose(config)),
             (Some(config), Some(mapping)) => self.schedule(config, mapping),
         }
@@ -104,30 +106,31 @@ impl<'a> DecisionParts<'a> {
         granted: &GrantedCluster,
         settings: Option<(&Config, &Mapping)>,
     ) -> Result<Decision, ChoiceRefusal> {
-        self.must_be_kept(granted)?;
+        self.require_granted_choice(granted)?;
         let place = &granted.place;
         let run = self.run(settings);
         let Some((candidate, row)) = self.fleet.find(place) else {
-            return Ok(self.remake(granted, settings, run));
+            return Ok(self.recreate(granted, settings, run));
         };
-        let step = if self.fleet.holds(&self.request.wants.holder, place) {
+        let step = if self.fleet.holds(&self.request.requirements.holder, place) {
             Step::None
         } else if row.facts.deleting {
             let message = format!(
-                "cluster {place} is being deleted and no longer held for the request; it is made again once it is gone"
+                "cluster {place} is being deleted and no longer has the finalizer of the request; it is created again once \
+                 it is gone"
             );
             return Ok(self.conflict(message, run));
         } else {
             Step::Join
         };
         if step == Step::Join && self.fleet.config.is_none() {
-            return Ok(self.without_a_run(Outcome::Invalid, "ConfigInvalid"));
+            return Ok(self.without_run(Outcome::Invalid, "ConfigInvalid"));
         }
         Ok(self.grant(place.clone(), step, Some(candidate), run))
     }
 
     /// The decision on a request whose granted Cluster does not exist or cannot be parsed.
-    fn remake(
+    fn recreate(
         &self,
         granted: &GrantedCluster,
         settings: Option<(&Config, &Mapping)>,
@@ -135,19 +138,21 @@ impl<'a> DecisionParts<'a> {
     ) -> Decision {
         let place = &granted.place;
         match (self.fleet.config.as_deref(), settings) {
-            (None, _) => self.without_a_run(Outcome::Invalid, "ConfigInvalid"),
-            _ if self.fleet.cluster(place).is_some() => {
-                self.conflict(format!("cluster {place} cannot be read: mend it first"), run)
-            }
+            (None, _) => self.without_run(Outcome::Invalid, "ConfigInvalid"),
+            _ if self.fleet.cluster(place).is_some() => self.conflict(
+                format!("cluster {place} cannot be read: correct or delete it"),
+                run,
+            ),
             (Some(config), None) => self.unknown_purpose(config),
             (Some(_), Some(_)) => self.grant(place.clone(), Step::Recreate, None, run),
         }
     }
 
+    /// The decision on a request without a granted Cluster: a Cluster that fits, or a new one.
     fn schedule(&self, config: &Config, mapping: &Mapping) -> Result<Decision, ChoiceRefusal> {
         let run = self.run(Some((config, mapping)));
         if let Some((candidate, place)) = self.recover(&run.0) {
-            self.must_be(&place)?;
+            self.require_held_choice(&place)?;
             return Ok(self.grant(place, Step::None, Some(candidate), run));
         }
         let picked = match self.ask.chosen {
@@ -166,12 +171,13 @@ impl<'a> DecisionParts<'a> {
             return Ok(self.grant(place, Step::Create, None, run));
         }
         match self.fleet.find(&place) {
-            Some((candidate, _)) if self.fleet.holds(&self.request.wants.holder, &place) => {
+            Some((candidate, _)) if self.fleet.holds(&self.request.requirements.holder, &place) => {
                 Ok(self.grant(place, Step::None, Some(candidate), run))
             }
             _ => {
                 let message = format!(
-                    "a new cluster would be named {place}, and there is one of that name that the request cannot use"
+                    "a new cluster would be named {place}, but the request cannot use the cluster with this name: delete \
+                     that cluster, or change the name in the template of the purpose"
                 );
                 Ok(self.conflict(message, run))
             }
@@ -181,7 +187,7 @@ impl<'a> DecisionParts<'a> {
     /// The Cluster that already has the finalizer of a request whose status was lost: the first one in
     /// scope, even if other filters refuse it now.
     fn recover(&self, solved: &PipelineOutcome) -> Option<(Ix, Place)> {
-        let places = self.fleet.held_by(&self.request.wants.holder);
+        let places = self.fleet.clusters_held_by(&self.request.requirements.holder);
         places
             .filter_map(|place| Some((self.fleet.find(place)?.0, place.clone())))
             .find(|(candidate, _)| {
@@ -196,35 +202,37 @@ impl<'a> DecisionParts<'a> {
     /// The place of a new Cluster.
     fn new_place(&self, mapping: &Mapping) -> Result<Place, NamingError> {
         let meta = self.request.object.meta();
-        let home = mapping.home(meta.namespace());
-        if !self.request.wants.random {
+        let namespace = mapping.cluster_namespace(meta.namespace());
+        if !self.request.requirements.random_name {
             let name = mapping.naming.name(meta.namespace(), meta.name())?;
-            return Ok(Place::new(home, &name));
+            return Ok(Place::new(namespace, &name));
         }
         let mut random = Random::new(self.seed());
-        let mut place = Place::new(home, &mapping.naming.random(&mut random)?);
+        let mut place = Place::new(namespace, &mapping.naming.random_name(&mut random)?);
         // As in the API server, another random name is drawn if the name exists.
         for _ in 0..7 {
             if self.fleet.cluster(&place).is_none() {
                 break;
             }
-            place = Place::new(home, &mapping.naming.random(&mut random)?);
+            place = Place::new(namespace, &mapping.naming.random_name(&mut random)?);
         }
         Ok(place)
     }
 
     /// The seed of random choices. It differs between requests even if callers pass equal seeds.
     fn seed(&self) -> u64 {
-        let holder = self.request.wants.holder.bytes();
+        let holder = self.request.requirements.holder.bytes();
         holder.fold(self.ask.seed ^ 0xcbf2_9ce4_8422_2325, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
         })
     }
 
+    /// Runs the pipeline for the request.
     fn run(&self, settings: Option<(&Config, &Mapping)>) -> PipelineRun {
         Request::new(self.fleet, self.request, settings).solve(self.seed())
     }
 
+    /// The decision on a request whose purpose is not configured.
     fn unknown_purpose(&self, config: &Config) -> Decision {
         let known: Vec<String> = config
             .purposes
@@ -234,22 +242,24 @@ impl<'a> DecisionParts<'a> {
         let known = if known.is_empty() {
             "no purposes are configured".to_owned()
         } else {
-            format!("configured are {}", known.join(", "))
+            format!("the configured purposes are {}", known.join(", "))
         };
         let message = format!(
             "purpose \"{}\" is not configured; {known}",
-            self.request.wants.purpose
+            self.request.requirements.purpose
         );
         let run = (PipelineOutcome::default(), Vec::new());
         self.fail(Outcome::Invalid, "UnknownPurpose", message, run)
     }
 
+    /// The decision on a request whose Cluster cannot be granted, created or read.
     fn conflict(&self, message: String, run: PipelineRun) -> Decision {
         self.fail(Outcome::Unschedulable, "ClusterConflict", message, run)
     }
 
+    /// The decision that leaves the request Pending with this reason and message. The request keeps its binding.
     fn fail(&self, outcome: Outcome, reason: &'static str, message: String, run: PipelineRun) -> Decision {
-        let mut decision = self.after_a_run(outcome, reason, run);
+        let mut decision = self.after_run(outcome, reason, run);
         let current = decision.current.iter();
         let granted = self.request.status.cluster.as_ref();
         let kept = current.map(|current| {
@@ -261,28 +271,29 @@ impl<'a> DecisionParts<'a> {
             )
         });
         decision.changes = kept.collect();
-        self.plan(&mut decision, Plan::Fail { reason, message });
+        self.set_detail(&mut decision, Plan::Fail { reason, message });
         decision
     }
 
+    /// The decision that grants the Cluster at `place`; `picked` is the Cluster as a candidate, if it exists.
     fn grant(&self, place: Place, step: Step, picked: Option<Ix>, run: PipelineRun) -> Decision {
         let request = self.request;
-        let name = self.fleet.name_of(&place);
-        let lacks = self.fleet.find(&place).is_some_and(|(_, row)| {
-            row.facts.exclusive && request.wants.metadata.is_missing_on(&row.record.object)
+        let name = self.fleet.cluster_name_of(&place);
+        let lacks_metadata = self.fleet.find(&place).is_some_and(|(_, row)| {
+            row.facts.exclusive && request.requirements.metadata.is_missing_on(&row.record.object)
         });
-        let idle = step == Step::None
-            && !lacks
-            && request.finalized
-            && request.wants.operation != Operation::Reconcile
-            && request.status.grants(&place, request.wants.generation);
+        let is_unchanged = step == Step::None
+            && !lacks_metadata
+            && request.has_finalizer
+            && request.requirements.operation != Operation::Reconcile
+            && request.status.grants(&place, request.requirements.generation);
         let (outcome, reason) = match step {
-            _ if idle => (Outcome::Unchanged, "Kept"),
+            _ if is_unchanged => (Outcome::Unchanged, "Kept"),
             Step::Create | Step::Recreate => (Outcome::Provision, "Created"),
             Step::Join if request.status.cluster.is_none() => (Outcome::Scheduled, "Picked"),
             Step::Join | Step::None => (Outcome::Scheduled, "Kept"),
         };
-        let mut decision = self.after_a_run(outcome, reason, run);
+        let mut decision = self.after_run(outcome, reason, run);
         decision.solved.picked = picked.into_iter().collect();
         let mut known = false;
         let mut changes: Vec<BindingChange> = decision
@@ -313,34 +324,40 @@ impl<'a> DecisionParts<'a> {
             });
         }
         decision.changes = changes;
-        if step == Step::Create && self.shares() {
+        if step == Step::Create && self.is_new_cluster_shared() {
             decision.fences = vec![NEW_CLUSTERS.into()];
         }
-        self.plan(&mut decision, Plan::Grant { place, step, lacks });
+        let plan = Plan::Grant {
+            place,
+            step,
+            lacks_metadata,
+        };
+        self.set_detail(&mut decision, plan);
         decision
     }
 
-    /// Whether a Cluster created for the request would be shared with others.
-    fn shares(&self) -> bool {
+    /// Whether a Cluster created for the request may be shared with other requests.
+    fn is_new_cluster_shared(&self) -> bool {
         let mapping = self.fleet.mapping(self.request);
         mapping.is_some_and(|mapping| mapping.tenancy != Tenancy::Exclusive)
     }
 
+    /// The decision on a request that is being deleted, which releases its Clusters.
     fn release(&self) -> Decision {
-        let mut decision = self.without_a_run(Outcome::Released, "Released");
+        let mut decision = self.without_run(Outcome::Released, "Released");
         let released = decision
             .current
             .iter()
             .map(|current| change(Action::Unbind, current, ""));
         decision.changes = released.collect();
-        self.plan(
+        self.set_detail(
             &mut decision,
             Plan::Release(Release::of(self.fleet, self.request)),
         );
         decision
     }
 
-    fn plan(&self, decision: &mut Decision, plan: Plan) {
+    fn set_detail(&self, decision: &mut Decision, plan: Plan) {
         let config = self.fleet.config.as_deref();
         decision.detail = Box::new(Detail {
             plan,
@@ -349,7 +366,8 @@ impl<'a> DecisionParts<'a> {
         });
     }
 
-    fn without_a_run(&self, outcome: Outcome, reason: &'static str) -> Decision {
+    /// A decision without a run of the pipeline, which keeps the binding and writes nothing.
+    fn without_run(&self, outcome: Outcome, reason: &'static str) -> Decision {
         let current = self.fleet.bound(self.request);
         let mut decision = Decision {
             demand: self.ask.demand.clone(),
@@ -371,26 +389,22 @@ impl<'a> DecisionParts<'a> {
             now: self.ask.now,
             detail: Box::new(()),
         };
-        self.plan(&mut decision, Plan::Nothing);
+        self.set_detail(&mut decision, Plan::Nothing);
         decision
     }
 
-    fn after_a_run(
-        &self,
-        outcome: Outcome,
-        reason: &'static str,
-        (solved, scorers): PipelineRun,
-    ) -> Decision {
+    /// A decision with the result of a run of the pipeline, which keeps the binding and writes nothing.
+    fn after_run(&self, outcome: Outcome, reason: &'static str, (solved, scorers): PipelineRun) -> Decision {
         Decision {
             solved,
             amounts: Vec::new(),
             scorers,
-            ..self.without_a_run(outcome, reason)
+            ..self.without_run(outcome, reason)
         }
     }
 }
 
-fn change(action: Action, current: &Current, to: &'static str) -> BindingChange {
+fn change(action: Action, current: &CurrentPlace, to: &'static str) -> BindingChange {
     BindingChange {
         action,
         cluster_name: Arc::clone(&current.cluster_name),

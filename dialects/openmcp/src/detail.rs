@@ -7,7 +7,7 @@ use crate::release::Release;
 /// Data for the sentences and writes of a decision.
 #[derive(Debug)]
 pub(crate) struct Detail {
-    /// Plan for the request.
+    /// The planned result for the request.
     pub(crate) plan: Plan,
     /// The strategy that ordered the candidates.
     pub(crate) strategy: Strategy,
@@ -15,17 +15,17 @@ pub(crate) struct Detail {
     pub(crate) chosen: bool,
 }
 
-/// Plan for a request.
+/// The planned result for a request, from which the writes follow.
 #[derive(Debug)]
 pub(crate) enum Plan {
-    /// No writes.
+    /// Nothing is written.
     Nothing,
     /// The request is granted the Cluster at `place`.
     Grant {
         place: Place,
         step: Step,
         /// Whether the Cluster lacks labels or annotations that are copied from the request.
-        lacks: bool,
+        lacks_metadata: bool,
     },
     /// The request is Pending, for this reason.
     Fail { reason: &'static str, message: String },

@@ -7,8 +7,8 @@ use berth_apimachinery::field::below;
 use berth_apimachinery::{FieldError, GroupResource, Kind, Schema};
 use berth_dialect_contract::rules::RulesChoice;
 use berth_dialect_contract::{
-    Configuration, Controllers, DemandKind, Dialect, ExtraViews, Finalizer, Hold, Inventory, OnHub,
-    OwnScheduler, Reach, config,
+    Configuration, Controllers, DemandKind, Dialect, ExtraViews, Finalizer, Inventory, OnHub, OwnScheduler,
+    Reach, ResourceFinalizer, config,
 };
 use serde_json::{Value, json};
 
@@ -41,14 +41,14 @@ const SCHEDULER: OwnScheduler = OwnScheduler {
     // Lease.
     leases: &[],
     stop: &[
-        "run openmcp-operator with --controllers=deploymentcontroller,accessrequest, which leaves out scheduler: its other controllers go on",
+        "run openmcp-operator with --controllers=deploymentcontroller,accessrequest, without scheduler: its other controllers continue",
     ],
     start: &["run openmcp-operator without --controllers, or with scheduler among them"],
-    leaves_out: Some(
+    exclusion: Some(
         "scheduler.selectors.requests in openmcp-operator's configuration names the requests that it decides, which must not be \
          those of spec.requests",
     ),
-    is_part_of: None,
+    stop_consequence: None,
 };
 
 impl Dialect for OpenMcp {
@@ -114,16 +114,16 @@ impl Dialect for OpenMcp {
     }
 
     fn on_hub(&self) -> OnHub {
-        let hold = |resource, finalizer| Hold {
+        let finalizer = |resource, finalizer| ResourceFinalizer {
             resource,
             version: VERSION,
             finalizer,
         };
         OnHub {
             rules: hub_rules::all(),
-            holds: vec![
-                hold(REQUESTS, Finalizer::Is(REQUEST_FINALIZER)),
-                hold(CLUSTERS, Finalizer::Begins(USE_FINALIZER)),
+            finalizers: vec![
+                finalizer(REQUESTS, Finalizer::Name(REQUEST_FINALIZER)),
+                finalizer(CLUSTERS, Finalizer::Prefix(USE_FINALIZER)),
             ],
             records: &[CLUSTERS],
             users: USERS,
@@ -134,15 +134,15 @@ impl Dialect for OpenMcp {
 }
 
 impl Controllers for OpenMcp {
-    /// The operator's own name for the controller.
+    /// The name of the controller in openmcp-operator.
     fn alias(&self) -> Option<&'static str> {
         Some("scheduler")
     }
 }
 
 impl Configuration for OpenMcp {
-    /// Converts the operator's file. The file also configures other controllers; only the scheduler's part
-    /// is read.
+    /// Converts the configuration file of openmcp-operator. The file also configures other controllers; only
+    /// the scheduler's part is read.
     fn own_file(&self, file: &Value) -> Option<Value> {
         let fields = file.as_object()?;
         let scheduler = fields

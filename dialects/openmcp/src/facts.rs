@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::kind::cluster::Cluster;
 
-/// The name of the endpoint for access from outside.
+/// The name of the endpoint of the API server for clients outside of the cluster.
 const EXTERNAL: &str = "apiserver-external";
 
 /// The facts of `target`, a Cluster.

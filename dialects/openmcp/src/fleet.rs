@@ -12,17 +12,17 @@ use std::sync::Arc;
 
 use berth_apimachinery::{Key, Object};
 use berth_dialect_columns::UnusableObjects;
-use berth_dialect_contract::rules::{InForce, Rules, RulesChoice};
+use berth_dialect_contract::rules::{EffectiveRules, Rules, RulesChoice};
 use berth_scheduling::Ix;
 use imbl::{HashMap, OrdMap, OrdSet, Vector};
 
 use crate::config::{Config, Mapping, Scope};
 use crate::names::CLUSTERS;
 
-pub(crate) use request::{GrantedCluster, Operation, PassedOn, Record};
-pub(crate) use row::{Row, holders_of, is_deleted_with_last};
+pub(crate) use request::{GrantedCluster, Operation, Record, RequestMetadata};
+pub(crate) use row::{Row, holders_of, is_deleted_with_last_request};
 
-/// The place of a Cluster: its namespace and name. As text it is the cluster name: `<namespace>/<name>`.
+/// The namespace and the name of a Cluster. The text form is the cluster name: `<namespace>/<name>`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Place {
     pub(crate) namespace: Arc<str>,
@@ -68,20 +68,20 @@ impl fmt::Display for Place {
     }
 }
 
-/// All objects of the scheduler. Cloning copies a handful of pointers.
+/// All objects that the scheduler knows. Cloning copies a handful of pointers.
 #[derive(Clone, Default)]
 pub(crate) struct Fleet {
     /// The configuration in force; `None` if there is none.
     pub(crate) config: Option<Arc<Config>>,
     /// The configured choice of rules.
-    pub(crate) choice: RulesChoice,
-    /// Whether the objects are on a hub.
+    pub(crate) rules_choice: RulesChoice,
+    /// Whether the objects are on a hub. `Auto` then means the current rules.
     pub(crate) on_hub: bool,
     /// Problem of the stored configuration, if no earlier one is in force.
     pub(crate) config_problem: Option<Arc<str>>,
     /// The Clusters, by place.
     pub(crate) rows: Vector<Row>,
-    /// The Clusters that cannot be parsed, which still occupy their names and have finalizers.
+    /// The Clusters that cannot be parsed. Their names are taken, and their finalizers count.
     unparsed: OrdMap<Place, Arc<Object>>,
     /// The Clusters with the finalizer of each holder.
     holders: HashMap<Arc<str>, OrdSet<Place>>,
@@ -93,12 +93,12 @@ pub(crate) struct Fleet {
     by_cluster: OrdSet<(Place, Key)>,
     /// The requests that wait for a Cluster, by purpose.
     waiting: OrdSet<(Arc<str>, Key)>,
-    /// The waiting requests by the place that a new Cluster for them would have, without a random name.
+    /// The waiting requests by the place of a new Cluster for the request, without a random name.
     planned: OrdSet<(Place, Key)>,
     /// Objects that could not be parsed, with the reason.
     pub(crate) unusable: UnusableObjects,
     /// Namespaces, labels and purposes as small numbers.
-    pub(crate) names: intern::Names,
+    pub(crate) texts: intern::InternedTexts,
 }
 
 impl Fleet {
@@ -119,7 +119,7 @@ impl Fleet {
     }
 
     /// Number of Clusters.
-    pub(crate) fn clusters(&self) -> Ix {
+    pub(crate) fn cluster_count(&self) -> Ix {
         Ix::try_from(self.rows.len()).unwrap_or(Ix::MAX)
     }
 
@@ -132,7 +132,7 @@ impl Fleet {
     }
 
     /// The Clusters with the finalizer of `holder`, in order.
-    pub(crate) fn held_by(&self, holder: &str) -> impl Iterator<Item = &Place> {
+    pub(crate) fn clusters_held_by(&self, holder: &str) -> impl Iterator<Item = &Place> {
         self.holders.get(holder).into_iter().flatten()
     }
 
@@ -141,12 +141,12 @@ impl Fleet {
         let granted = fold::keys_of(&self.by_cluster, place);
         let cluster = self.cluster(place);
         let holders = cluster.into_iter().flat_map(|cluster| holders_of(cluster.meta()));
-        let holding = holders.filter_map(|holder| self.holder(holder));
+        let holding = holders.filter_map(|holder| self.request_of_holder(holder));
         granted.chain(holding).cloned().collect()
     }
 
     /// The request of `holder`.
-    pub(crate) fn holder(&self, holder: &str) -> Option<&Key> {
+    pub(crate) fn request_of_holder(&self, holder: &str) -> Option<&Key> {
         self.by_holder.get(holder)
     }
 
@@ -157,19 +157,19 @@ impl Fleet {
             .is_some_and(|places| places.contains(place))
     }
 
-    /// The request of a demand, if it could be parsed.
+    /// The request at `demand`, if it exists and could be parsed.
     pub(crate) fn request(&self, demand: &Key) -> Option<&Arc<Record>> {
         self.requests.get(demand)
     }
 
     /// The mapping of the purpose of `request`, if the purpose is configured.
     pub(crate) fn mapping(&self, request: &Record) -> Option<&Arc<Mapping>> {
-        self.config.as_ref()?.purposes.get(&*request.wants.purpose)
+        self.config.as_ref()?.purposes.get(&*request.requirements.purpose)
     }
 
     /// The rules in force.
     pub(crate) fn rules(&self) -> Rules {
-        match self.choice {
+        match self.rules_choice {
             RulesChoice::Documented => Rules::Documented,
             RulesChoice::Current => Rules::Current,
             RulesChoice::Auto if self.on_hub => Rules::Current,
@@ -178,22 +178,22 @@ impl Fleet {
     }
 
     /// The rules in force, with the reason. `None` without a configuration: no request gets a Cluster then.
-    pub(crate) fn in_force(&self) -> Option<InForce> {
+    pub(crate) fn in_force(&self) -> Option<EffectiveRules> {
         let config = self.config.as_ref()?;
         let rules = self.rules();
-        let why = match self.choice {
+        let why = match self.rules_choice {
             RulesChoice::Auto if self.on_hub => "the objects are those of a hub".to_owned(),
             RulesChoice::Auto => "the objects are in files, or stored by Berth".to_owned(),
             chosen => format!("spec.rules is {}", chosen.as_str()),
         };
         let scope = match config.scope {
-            Some(scope) => format!("scheduler.scope says {}, whatever the rules", scope.as_str()),
+            Some(scope) => format!("scheduler.scope is {}, whatever the rules", scope.as_str()),
             None => format!(
                 "scheduler.scope is not set and means {}",
-                Scope::by(rules).as_str()
+                Scope::default_by(rules).as_str()
             ),
         };
-        Some(InForce {
+        Some(EffectiveRules {
             rules,
             is_at_odds: false,
             because: format!("{why}; {scope}"),
@@ -203,7 +203,7 @@ impl Fleet {
     /// Whether the scheduler ignores `request`.
     pub(crate) fn ignores(&self, request: &Record) -> bool {
         let labels = request.object.meta().labels();
-        request.wants.operation == Operation::Ignore
+        request.requirements.operation == Operation::Ignore
             || self
                 .config
                 .as_ref()

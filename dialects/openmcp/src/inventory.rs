@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use berth_apimachinery::{Change, GroupResource, Key, Object, Timestamp};
-use berth_dialect_contract::rules::InForce;
+use berth_dialect_contract::rules::EffectiveRules;
 use berth_dialect_contract::words::FINAL;
 use berth_dialect_contract::{
     Advisor, Ask, ChoiceRefusal, Consequences, Control, Decision, DemandView, Edit, Guards, Inventory, Pace,
-    Remedy, TargetView, Targets, Unusable, Words, Write,
+    Remedy, TargetView, Targets, UnusableObject, Words, Write,
 };
 use berth_scheduling::{Ix, Reason, Rejection};
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ impl Inventory for Fleet {
         self.apply_change(change)
     }
 
-    fn unusable(&self) -> Vec<Unusable> {
+    fn unusable(&self) -> Vec<UnusableObject> {
         self.unusable.list()
     }
 
@@ -86,10 +86,10 @@ impl Guards for Fleet {
         if resource != CLUSTERS {
             return None;
         }
-        let (had, has) = (held_by(old), held_by(new));
-        let moved = had.symmetric_difference(&has);
+        let (had, has) = (holders_in(old), holders_in(new));
+        let changed = had.symmetric_difference(&has);
         Some(
-            moved
+            changed
                 .filter_map(|holder| self.by_holder.get(*holder))
                 .cloned()
                 .collect(),
@@ -98,7 +98,7 @@ impl Guards for Fleet {
 }
 
 /// The holders with a finalizer on `cluster`.
-fn held_by(cluster: Option<&Value>) -> BTreeSet<&str> {
+fn holders_in(cluster: Option<&Value>) -> BTreeSet<&str> {
     let finalizers = cluster.and_then(|cluster| cluster["metadata"]["finalizers"].as_array());
     let names = finalizers.into_iter().flatten().filter_map(Value::as_str);
     names
@@ -108,7 +108,7 @@ fn held_by(cluster: Option<&Value>) -> BTreeSet<&str> {
 
 impl Targets for Fleet {
     fn count(&self) -> Ix {
-        self.clusters()
+        self.cluster_count()
     }
 
     fn cluster_name(&self, candidate: Ix) -> Arc<str> {
@@ -133,11 +133,11 @@ impl Words for Fleet {
     fn steps(&self, reason: Reason) -> usize {
         match Code::of_reason(reason) {
             Code::Terminating => FINAL,
-            Code::NotUnderstood
+            Code::PurposeNotConfigured
             | Code::PurposeMismatch
             | Code::SelectorMismatch
             | Code::OutOfScope
-            | Code::NeedsOwn
+            | Code::NeedsExclusive
             | Code::Exclusive
             | Code::Full => 1,
         }
@@ -158,7 +158,7 @@ impl Words for Fleet {
         words::is_alike(reason).then_some(0)
     }
 
-    fn rules_in_force(&self) -> Option<InForce> {
+    fn rules_in_force(&self) -> Option<EffectiveRules> {
         self.in_force()
     }
 
@@ -173,7 +173,7 @@ impl Words for Fleet {
     fn conditions(&self, decision: &Decision) -> Vec<Value> {
         let request = self.request(&decision.demand);
         request
-            .and_then(|request| writes::cause(request, decision))
+            .and_then(|request| writes::scheduled_condition(request, decision))
             .into_iter()
             .collect()
     }
@@ -192,23 +192,23 @@ impl Control for Fleet {
 
 impl Advisor for Fleet {
     /// Proposes to delete the Cluster and to remove its grants, because a request keeps its Cluster for ever.
-    /// A plan then shows where the requests would go.
+    /// A decision after these edits shows the Clusters that the requests would get.
     fn drain(&self, cluster_name: &str, _now: Timestamp) -> Option<Vec<Edit>> {
         let place = Place::parse(cluster_name)?;
         self.find(&place)?;
-        let forget = self.requests_on(&place).into_iter().map(|key| Edit::Merge {
+        let ungrant = self.requests_on(&place).into_iter().map(|key| Edit::Merge {
             key,
             patch: json!({"status": {"cluster": null, "phase": "Pending"}}),
         });
-        let free = Edit::Merge {
+        let remove_finalizers = Edit::Merge {
             key: place.key(),
             patch: json!({"metadata": {"finalizers": null}}),
         };
         // The Cluster is deleted first, since a request is due if the Cluster in its status is deleted.
         Some(
-            [free, Edit::Delete(place.key())]
+            [remove_finalizers, Edit::Delete(place.key())]
                 .into_iter()
-                .chain(forget)
+                .chain(ungrant)
                 .collect(),
         )
     }

@@ -14,8 +14,10 @@
 //! use serde_json::json;
 //!
 //! let openmcp = berth_dialect_openmcp::dialect();
-//! let errors = openmcp.configuration().validate(&json!({"scheduler": {"scope": "Everywhere"}}), "spec.openmcp");
-//! assert!(errors.iter().any(|error| error.to_string().starts_with("spec.openmcp.scheduler.scope")), "{errors:?}");
+//! let spec = json!({"scheduler": {"scope": "Everywhere"}});
+//! let errors = openmcp.configuration().validate(&spec, "spec.openmcp");
+//! let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+//! assert!(texts.iter().any(|text| text.starts_with("spec.openmcp.scheduler.scope")), "{texts:?}");
 //!
 //! let mut platform = openmcp.inventory();
 //! let cluster = json!({

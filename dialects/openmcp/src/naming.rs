@@ -7,12 +7,12 @@ use berth_scheduling::Random;
 use shake::Shake128;
 use shake::digest::{ExtendableOutput, Update, XofReader};
 
-/// The largest length of a name with a suffix.
-const LONGEST: usize = 63;
+/// The maximum length of a name with a suffix.
+const MAX_LENGTH: usize = 63;
 /// The length of a hash.
-const HASH: usize = 8;
+const HASH_LENGTH: usize = 8;
 /// The length of a random suffix.
-const RANDOM: usize = 5;
+const RANDOM_LENGTH: usize = 5;
 /// The alphabet of random suffixes, without vowels and easily confused characters.
 const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 
@@ -32,7 +32,7 @@ pub enum NamingError {
     #[error(
         "the name prefix \"{prefix}\" has {} characters, and with a suffix only {} fit: set a shorter \
          template.metadata.generateName",
-        .prefix.len(), LONGEST - HASH
+        .prefix.len(), MAX_LENGTH - HASH_LENGTH
     )]
     TooLong {
         /// The text before the suffix.
@@ -51,53 +51,54 @@ pub enum NamingError {
 }
 
 impl Naming {
-    /// The rule for `purpose`. `single` is set if any number of requests may share one Cluster. Empty names
-    /// count as absent.
+    /// The rule for `purpose`. `is_unlimited` tells whether any number of requests may share one Cluster.
+    /// Empty names count as absent.
     #[must_use]
-    pub fn of(purpose: &str, single: bool, name: Option<&str>, generate_name: Option<&str>) -> Self {
+    pub fn of(purpose: &str, is_unlimited: bool, name: Option<&str>, generate_name: Option<&str>) -> Self {
         let non_empty = |text: Option<&str>| text.filter(|text| !text.is_empty()).map(str::to_owned);
-        match (non_empty(generate_name), single) {
+        match (non_empty(generate_name), is_unlimited) {
             (Some(prefix), _) => Self::Prefix(prefix),
             (None, true) => Self::Fixed(non_empty(name).unwrap_or_else(|| purpose.to_owned())),
             (None, false) => Self::Prefix(format!("{purpose}-")),
         }
     }
 
-    /// The name of a new Cluster for the request `namespace`/`request`, which is the same each time.
+    /// The name of a new Cluster for the request `namespace`/`request`. It is the same at each call.
     ///
     /// # Errors
-    /// The reason, and the remedy.
+    /// The rule results in no valid name.
     pub fn name(&self, namespace: &str, request: &str) -> Result<String, NamingError> {
         match self {
             Self::Fixed(name) => checked(name.clone()),
-            Self::Prefix(prefix) if prefix.len() + HASH > LONGEST => Err(NamingError::TooLong {
+            Self::Prefix(prefix) if prefix.len() + HASH_LENGTH > MAX_LENGTH => Err(NamingError::TooLong {
                 prefix: prefix.clone(),
             }),
             Self::Prefix(prefix) => checked(format!("{prefix}{}", hash(&format!("{namespace}/{request}")))),
         }
     }
 
-    /// A name with a random suffix, if this rule has a suffix. A prefix that is too long is cut.
+    /// A name with a random suffix; for [`Naming::Fixed`], the fixed name. A prefix that is too long is cut.
     ///
     /// # Errors
     /// The name is invalid.
-    pub fn random(&self, random: &mut Random) -> Result<String, NamingError> {
+    pub fn random_name(&self, random: &mut Random) -> Result<String, NamingError> {
         let Self::Prefix(prefix) = self else {
             return self.name("", "");
         };
-        let mut cut = prefix.len().min(LONGEST - RANDOM);
+        let mut cut = prefix.len().min(MAX_LENGTH - RANDOM_LENGTH);
         while !prefix.is_char_boundary(cut) {
             cut -= 1;
         }
         let mut name = prefix[..cut].to_owned();
-        for _ in 0..RANDOM {
-            let place = random.below(ALPHABET.len() as u64);
-            name.push(char::from(ALPHABET[usize::try_from(place).unwrap_or_default()]));
+        for _ in 0..RANDOM_LENGTH {
+            let letter = random.below(ALPHABET.len() as u64);
+            name.push(char::from(ALPHABET[usize::try_from(letter).unwrap_or_default()]));
         }
         checked(name)
     }
 }
 
+/// Returns `name` if it is valid.
 fn checked(name: String) -> Result<String, NamingError> {
     match name::dns_subdomain(&name) {
         Ok(()) => Ok(name),
@@ -114,21 +115,25 @@ pub(crate) fn hash(text: &str) -> String {
     let mut bits = [0; 8];
     hasher.finalize_xof().read(&mut bits[3..]);
     let bits = u64::from_be_bytes(bits);
-    (0..HASH)
+    (0..HASH_LENGTH)
         .rev()
-        .map(|place| char::from(DIGITS[usize::try_from(bits >> (5 * place) & 31).unwrap_or_default()]))
+        .map(|digit| char::from(DIGITS[usize::try_from(bits >> (5 * digit) & 31).unwrap_or_default()]))
         .collect()
 }
 
-/// The holder: the name of a request in its finalizers. It is the request's uid. A request without a uid,
-/// from a file, has its namespace and name as holder, or their hash if they are too long.
+/// The holder: the last part of a request's finalizers on Clusters. It is the request's uid; for a request
+/// without a uid, from a file, it is the namespace and the name, or their hash if they are too long.
 #[must_use]
 pub(crate) fn holder(uid: &str, namespace: &str, name: &str) -> String {
     if !uid.is_empty() {
         return uid.to_owned();
     }
     let text = format!("{namespace}.{name}");
-    if text.len() <= LONGEST { text } else { hash(&text) }
+    if text.len() <= MAX_LENGTH {
+        text
+    } else {
+        hash(&text)
+    }
 }
 
 #[cfg(test)]
@@ -178,7 +183,7 @@ mod tests {
     fn random_suffixes_have_five_characters_and_follow_the_seed() {
         let draw = |prefix: &str, seed| {
             Naming::Prefix(prefix.to_owned())
-                .random(&mut Random::new(seed))
+                .random_name(&mut Random::new(seed))
                 .unwrap()
         };
         assert_eq!(draw("mcp-", 1), draw("mcp-", 1));

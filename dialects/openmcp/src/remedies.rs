@@ -1,8 +1,8 @@
-//! Remedies for refusals (docs/adding-a-system.md, "Advice"): a purpose, a label, a tenancy, and the
-//! configuration's scope and room.
+//! Remedies for refusals (docs/adding-a-system.md, "Advice"): a purpose, a label or a tenancy of the Cluster,
+//! or the scope or a tenancyCount in the configuration.
 
 use berth_dialect_contract::remedy::{labels, push};
-use berth_dialect_contract::{Decision, Edit, Remedy, Whose, config};
+use berth_dialect_contract::{ChangeOwner, Decision, Edit, Remedy, config};
 use berth_scheduling::{Ix, Rejection};
 use serde_json::{Value, json};
 
@@ -22,9 +22,9 @@ pub(crate) fn remedies(
         return Vec::new();
     };
     let row = fleet.row(candidate);
-    let purpose = &request.wants.purpose;
+    let purpose = &request.requirements.purpose;
     match Code::of_reason(refusal.reason) {
-        Code::NotUnderstood => vec![Remedy::none(format!(
+        Code::PurposeNotConfigured => vec![Remedy::none(format!(
             "purpose \"{purpose}\" must be configured first (purposeMappings)"
         ))],
         Code::PurposeMismatch => {
@@ -35,23 +35,23 @@ pub(crate) fn remedies(
         }
         Code::SelectorMismatch => label_cluster(fleet, request, row),
         Code::OutOfScope => vec![configure(
-            "set scope to Cluster in the configuration of openmcp, so that every namespace is looked in"
+            "set scope to Cluster in the configuration of openmcp, so that clusters in all namespaces are considered"
                 .to_owned(),
             json!({"scope": "Cluster"}),
         )],
         Code::Full => {
-            let room = row.used + 1;
+            let count = row.used + 1;
             vec![configure(
                 format!(
-                    "raise tenancyCount of purpose \"{purpose}\" to {room} in the configuration of openmcp"
+                    "raise tenancyCount of purpose \"{purpose}\" to {count} in the configuration of openmcp"
                 ),
-                json!({"purposeMappings": {&**purpose: {"tenancyCount": room}}}),
+                json!({"purposeMappings": {&**purpose: {"tenancyCount": count}}}),
             )]
         }
-        Code::NeedsOwn => vec![Remedy::none(format!(
-            "purpose \"{purpose}\" shares no cluster (template.spec.tenancy Exclusive): another one is made"
+        Code::NeedsExclusive => vec![Remedy::none(format!(
+            "purpose \"{purpose}\" shares no cluster (template.spec.tenancy Exclusive): another one is created"
         ))],
-        Code::Exclusive => vec![edit_cluster(row, "set spec.tenancy to Shared of", |cluster| {
+        Code::Exclusive => vec![edit_cluster(row, "set spec.tenancy to Shared in", |cluster| {
             cluster["spec"]["tenancy"] = "Shared".into();
         })],
         Code::Terminating => vec![Remedy::none(
@@ -60,11 +60,17 @@ pub(crate) fn remedies(
     }
 }
 
-fn edit_cluster(row: &Row, what: &str, change: impl FnOnce(&mut Value)) -> Remedy {
+/// The remedy that applies `change` to the Cluster; the text is `action`, followed by the Cluster.
+fn edit_cluster(row: &Row, action: &str, change: impl FnOnce(&mut Value)) -> Remedy {
     let edit = Edit::of(row.place().key(), &row.record.object, change);
-    Remedy::new(Whose::Target, format!("{what} Cluster {}", row.place()), edit)
+    Remedy::new(
+        ChangeOwner::Target,
+        format!("{action} Cluster {}", row.place()),
+        edit,
+    )
 }
 
+/// The remedy that sets labels on the Cluster so that the selector of the purpose matches.
 fn label_cluster(fleet: &Fleet, request: &Record, row: &Row) -> Vec<Remedy> {
     let selector = fleet.mapping(request).map(|mapping| &mapping.selector);
     let have = row.record.object.meta().labels();
@@ -76,7 +82,7 @@ fn label_cluster(fleet: &Fleet, request: &Record, row: &Row) -> Vec<Remedy> {
         key: row.place().key(),
         patch: labels::patch(&changes),
     };
-    vec![Remedy::new(Whose::Target, text, edit)]
+    vec![Remedy::new(ChangeOwner::Target, text, edit)]
 }
 
 /// A remedy that changes the scheduler's part of the stored configuration.
@@ -85,5 +91,5 @@ fn configure(text: String, scheduler: Value) -> Remedy {
         key: config::key(DIALECT),
         patch: json!({"spec": {DIALECT: {"scheduler": scheduler}}}),
     };
-    Remedy::new(Whose::Fleet, text, edit)
+    Remedy::new(ChangeOwner::Fleet, text, edit)
 }

@@ -1,5 +1,5 @@
-//! One request to the fleet: the rows in one list, and the request's requirements with names replaced by the
-//! fleet's interned numbers.
+//! One request as the pipeline reads it: the requirements, with interned numbers instead of texts, and the
+//! candidates.
 
 use berth_dialect_columns::LabelTest;
 use berth_scheduling::Ix;
@@ -16,46 +16,50 @@ pub(crate) enum SharingMode {
     UpTo(u32),
 }
 
-/// The requirements of one request, with names replaced by the fleet's interned numbers.
+/// The requirements of one request, with interned numbers instead of texts, and the candidates.
 pub(crate) struct Request<'a> {
     /// The candidates, by index.
     pub(crate) rows: Vec<&'a Row>,
-    /// Whether each list of purposes contains the request's purpose, by number of the list.
+    /// For each list of purposes, whether it contains the request's purpose; the index is the number of the
+    /// list.
     pub(crate) purposes: Vec<bool>,
     /// Whether the configuration defines the purpose.
-    pub(crate) understood: bool,
+    pub(crate) is_purpose_configured: bool,
+    /// The selector that the labels of Clusters must match.
     pub(crate) selector: LabelTest,
     /// The only namespace whose Clusters are candidates, if there is one; `Some(None)` is a namespace
     /// without Clusters.
     pub(crate) namespace: Option<Option<u32>>,
+    /// The mode in which the request shares Clusters.
     pub(crate) sharing: SharingMode,
-    /// The candidates that the request uses already, and on which its own use is not counted.
-    own: Vec<Ix>,
+    /// The candidates that the request uses already. The use by the request itself does not count.
+    used: Vec<Ix>,
+    /// The strategy that ranks the feasible candidates.
     pub(crate) strategy: Strategy,
 }
 
 impl<'a> Request<'a> {
-    /// Creates the request to the fleet from the record `request`. Without a configuration and a mapping
-    /// (`settings`), no Cluster fits.
+    /// Prepares `request` for the pipeline. Without a configuration and a mapping (`settings`), no Cluster
+    /// fits.
     pub(crate) fn new(fleet: &'a Fleet, request: &Record, settings: Option<(&Config, &Mapping)>) -> Self {
         let namespace = request.object.meta().namespace();
-        let places = fleet.held_by(&request.wants.holder);
+        let places = fleet.clusters_held_by(&request.requirements.holder);
         Self {
             rows: fleet.rows.iter().collect(),
-            purposes: fleet.names.purposes.lists_with(&request.wants.purpose),
-            understood: settings.is_some(),
+            purposes: fleet.texts.purposes.lists_with(&request.requirements.purpose),
+            is_purpose_configured: settings.is_some(),
             selector: settings
-                .map(|(_, mapping)| LabelTest::new(&mapping.selector, &fleet.names.labels))
+                .map(|(_, mapping)| LabelTest::new(&mapping.selector, &fleet.texts.labels))
                 .unwrap_or_default(),
             namespace: settings
-                .and_then(|(config, mapping)| config.within(mapping, namespace, fleet.rules()))
-                .map(|namespace| fleet.names.namespaces.find(namespace)),
+                .and_then(|(config, mapping)| config.only_namespace(mapping, namespace, fleet.rules()))
+                .map(|namespace| fleet.texts.namespaces.find(namespace)),
             sharing: match settings.map(|(_, mapping)| mapping.tenancy) {
                 Some(Tenancy::Exclusive) => SharingMode::Never,
                 Some(Tenancy::Shared(limit)) => SharingMode::UpTo(limit.unwrap_or(u32::MAX)),
                 None => SharingMode::UpTo(u32::MAX),
             },
-            own: places
+            used: places
                 .filter_map(|place| fleet.find(place).map(|(candidate, _)| candidate))
                 .collect(),
             strategy: settings.map(|(config, _)| config.strategy).unwrap_or_default(),
@@ -68,12 +72,12 @@ impl<'a> Request<'a> {
     }
 
     /// Whether the request uses `candidate` already.
-    pub(crate) fn is_own(&self, candidate: Ix) -> bool {
-        self.own.contains(&candidate)
+    pub(crate) fn uses(&self, candidate: Ix) -> bool {
+        self.used.contains(&candidate)
     }
 
     /// Number of other requests that use `candidate`.
-    pub(crate) fn others(&self, candidate: Ix) -> u32 {
-        self.row(candidate).used - u32::from(self.is_own(candidate))
+    pub(crate) fn other_requests(&self, candidate: Ix) -> u32 {
+        self.row(candidate).used - u32::from(self.uses(candidate))
     }
 }

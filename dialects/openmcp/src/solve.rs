@@ -1,4 +1,4 @@
-//! The pipeline: every filter judges every Cluster, and the strategy ranks the remaining ones.
+//! The run of the pipeline: every filter judges every Cluster, and the strategy ranks the feasible ones.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ impl Request<'_> {
             // The column is for information only: the fewest requests rank first, and there are no totals.
             let values = feasible
                 .iter()
-                .map(|&candidate| Some(i64::from(self.others(candidate))));
+                .map(|&candidate| Some(i64::from(self.other_requests(candidate))));
             solved.scores = vec![ScoreColumn {
                 plugin: 0,
                 weight: 0,
@@ -43,7 +43,7 @@ impl Request<'_> {
 
     /// Ranks by the fewest other requests, then by place: candidates are numbered in the order of places.
     fn balanced(&self, feasible: &[Ix]) -> Vec<Ix> {
-        let key = |&candidate: &Ix| u64::from(self.others(candidate)) << 32 | u64::from(candidate);
+        let key = |&candidate: &Ix| u64::from(self.other_requests(candidate)) << 32 | u64::from(candidate);
         let mut keys: Vec<u64> = feasible.iter().map(key).collect();
         keys.sort_unstable();
         #[expect(clippy::cast_possible_truncation, reason = "the lower half is the candidate")]
@@ -54,10 +54,10 @@ impl Request<'_> {
 /// Shuffles `list` by `seed`.
 fn shuffled(mut list: Vec<Ix>, seed: u64) -> Vec<Ix> {
     let mut random = Random::new(seed);
-    for place in 0..list.len() {
-        let rest = list.len() - place;
-        let other = place + usize::try_from(random.below(rest as u64)).unwrap_or_default();
-        list.swap(place, other);
+    for index in 0..list.len() {
+        let rest = list.len() - index;
+        let other = index + usize::try_from(random.below(rest as u64)).unwrap_or_default();
+        list.swap(index, other);
     }
     list
 }

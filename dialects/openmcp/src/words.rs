@@ -1,4 +1,4 @@
-//! Sentences for codes, rendered only for a reader of a decision.
+//! Sentences about a decision, rendered only for a reader.
 
 use berth_dialect_contract::{Decision, Outcome};
 use berth_scheduling::{Ix, Reason};
@@ -12,10 +12,10 @@ use crate::release::Release;
 /// Whether the sentence of a refusal is the same for all clusters.
 pub(crate) fn is_alike(reason: Reason) -> bool {
     match Code::of_reason(reason) {
-        Code::NotUnderstood
+        Code::PurposeNotConfigured
         | Code::SelectorMismatch
         | Code::OutOfScope
-        | Code::NeedsOwn
+        | Code::NeedsExclusive
         | Code::Exclusive
         | Code::Terminating => true,
         Code::PurposeMismatch | Code::Full => false,
@@ -25,10 +25,10 @@ pub(crate) fn is_alike(reason: Reason) -> bool {
 /// The sentence of one refusal of `candidate`.
 pub(crate) fn refusal(fleet: &Fleet, request: &Record, candidate: Ix, reason: Reason) -> String {
     let row = fleet.row(candidate);
-    let purpose = &request.wants.purpose;
+    let purpose = &request.requirements.purpose;
     let mapping = fleet.mapping(request);
     match Code::of_reason(reason) {
-        Code::NotUnderstood => format!("purpose \"{purpose}\" is not configured"),
+        Code::PurposeNotConfigured => format!("purpose \"{purpose}\" is not configured"),
         Code::PurposeMismatch if row.purposes().is_empty() => {
             format!("the cluster has no purposes, the request wants \"{purpose}\"")
         }
@@ -45,14 +45,14 @@ pub(crate) fn refusal(fleet: &Fleet, request: &Record, candidate: Ix, reason: Re
         }
         Code::OutOfScope => {
             let namespace = request.object.meta().namespace();
-            let only = mapping.map_or(namespace, |mapping| mapping.home(namespace));
-            format!("only clusters in namespace \"{only}\" are looked at (scope Namespaced)")
+            let only = mapping.map_or(namespace, |mapping| mapping.cluster_namespace(namespace));
+            format!("only clusters in namespace \"{only}\" are considered (scope Namespaced)")
         }
         Code::Full => format!(
             "{} requests use the cluster, which takes {}",
             row.used, reason.detail
         ),
-        Code::NeedsOwn => format!("purpose \"{purpose}\" gives each request a cluster of its own"),
+        Code::NeedsExclusive => format!("purpose \"{purpose}\" gives each request a cluster of its own"),
         Code::Exclusive => "the cluster is for one request only (tenancy Exclusive)".to_owned(),
         Code::Terminating => "the cluster is being deleted".to_owned(),
     }
@@ -83,7 +83,7 @@ pub(crate) fn not_picked(fleet: &Fleet, decision: &Decision, candidate: Ix) -> (
                 Strategy::Balanced => {
                     format!("{} requests, cluster {best} has {}", row.used, picked.used)
                 }
-                Strategy::Random => format!("cluster {best} was drawn"),
+                Strategy::Random => format!("cluster {best} was picked at random"),
                 Strategy::Simple => format!("cluster {best} comes first by name"),
             }
         }
@@ -96,7 +96,7 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     let (Some(request), Some(detail)) = (fleet.request(&decision.demand), decision.detail::<Detail>()) else {
         return String::new();
     };
-    let count = fleet.clusters();
+    let count = fleet.cluster_count();
     let feasible = || format!("{} of {count} clusters feasible", decision.solved.feasible.len());
     match &detail.plan {
         Plan::Grant { place, step, .. } => match step {
@@ -106,22 +106,24 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
             Step::None if request.status.cluster.is_some() => {
                 format!("bound to {place}; the request is brought up to date")
             }
-            Step::None => format!("{place} carries the finalizer of the request; its status says so again"),
+            Step::None => {
+                format!("{place} has the finalizer of the request; the status of the request is restored")
+            }
             Step::Join if request.status.cluster.is_some() => {
-                format!("bound to {place}; its lost finalizer is put back")
+                format!("bound to {place}; the lost finalizer of the request is restored")
             }
             Step::Join => format!("{}; picked {place}", feasible()),
             Step::Create => format!(
-                "{}; {place} is made from the template of purpose \"{}\"",
+                "{}; {place} is created from the template of purpose \"{}\"",
                 feasible(),
-                request.wants.purpose
+                request.requirements.purpose
             ),
-            Step::Recreate => format!("{place} is gone and made again"),
+            Step::Recreate => format!("{place} no longer exists and is created again"),
         },
         Plan::Fail { message, .. } => message.clone(),
         Plan::Release(release) => release_text(release),
         Plan::Nothing if decision.outcome == Outcome::Ignored => {
-            if request.wants.operation == Operation::Ignore {
+            if request.requirements.operation == Operation::Ignore {
                 "the request is annotated openmcp.cloud/operation=ignore".to_owned()
             } else {
                 let selector = fleet.config.as_ref().map(|config| config.requests.to_string());
@@ -140,22 +142,23 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     }
 }
 
+/// The summary of the release of a request's Clusters.
 fn release_text(release: &Release) -> String {
     let names = |deleted: bool| -> Vec<String> {
         let matching = release
-            .leaves
+            .clusters
             .iter()
-            .filter(|(_, is_deleted)| *is_deleted == deleted);
-        matching.map(|(place, _)| place.to_string()).collect()
+            .filter(|cluster| cluster.is_deleted == deleted);
+        matching.map(|cluster| cluster.place.to_string()).collect()
     };
-    let (left, deleted) = (names(false), names(true));
+    let (kept, deleted) = (names(false), names(true));
     let mut text = "the request is being deleted".to_owned();
-    if !left.is_empty() {
-        text.push_str(&format!("; it leaves {}", left.join(", ")));
+    if !kept.is_empty() {
+        text.push_str(&format!("; it releases {}", kept.join(", ")));
     }
     if !deleted.is_empty() {
         text.push_str(&format!(
-            "; {} go with it, their last request",
+            "; it is the last request of {}, deleted with it",
             deleted.join(", ")
         ));
     }

@@ -2,9 +2,9 @@
 //! objects are").
 //!
 //! To grant a Cluster, the request first gets the scheduler's finalizer. Then the Cluster gets the finalizer
-//! of the request, or is created with it, so that the request is bound. The status is written last. Each
-//! update is an edit of the stored object and is guarded by its revision: if two requests compete for the
-//! last room on a Cluster, one of them is decided again.
+//! of the request, or is created with it, so that the request is bound. The status is written last. Updates
+//! are edits of the stored objects, and are guarded by the revisions of these objects: if two requests
+//! compete for the last room on a Cluster, one of the requests is decided again.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ use serde_json::{Map, Value, json};
 
 use crate::config::{Mapping, Tenancy};
 use crate::detail::{Detail, Plan, Step};
-use crate::fleet::{Fleet, Operation, PassedOn, Place, Record};
+use crate::fleet::{Fleet, Operation, Place, Record, RequestMetadata};
 use crate::kind::cluster_request::ClusterRequest;
 use crate::names::{
     API_VERSION, GRANTED, OPERATION_ANNOTATION, PENDING, REQUEST_FINALIZER, SCHEDULED, USE_FINALIZER,
 };
-use crate::release::Release;
+use crate::release::{Release, ReleasedCluster};
 
 /// The beginnings of the messages about a request that fails.
 const SENTENCES: Sentences = Sentences(&[
@@ -41,32 +41,36 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
     let mut list = Vec::new();
     match &detail.plan {
         Plan::Nothing => {}
-        Plan::Grant { place, step, lacks } => {
+        Plan::Grant {
+            place,
+            step,
+            lacks_metadata,
+        } => {
             let object = with_scheduler_finalizer(request, decision, &mut list);
-            cluster(fleet, request, place, (*step, *lacks), &mut list);
-            if !request.status.grants(place, request.wants.generation) {
-                list.push(status(request, decision, object, Some(place)));
+            add_cluster_write(fleet, request, place, (*step, *lacks_metadata), &mut list);
+            if !request.status.grants(place, request.requirements.generation) {
+                list.push(status_write(request, decision, object, Some(place)));
             }
         }
         Plan::Fail { reason, message } => {
             let object = with_scheduler_finalizer(request, decision, &mut list);
             let is_reported = request.status.cause.as_ref().is_some_and(|cause| {
-                cause[0] == "False" && cause[1] == *reason && SENTENCES.leave(&cause[2], message)
+                cause[0] == "False" && cause[1] == *reason && SENTENCES.keeps(&cause[2], message)
             });
             if !(is_reported
                 && request.status.phase == PENDING
-                && request.status.observed == request.wants.generation)
+                && request.status.observed_generation == request.requirements.generation)
             {
-                list.push(status(request, decision, object, None));
+                list.push(status_write(request, decision, object, None));
             }
         }
-        Plan::Release(release) => self::release(fleet, request, decision, release, &mut list),
+        Plan::Release(release) => add_release_writes(fleet, request, decision, release, &mut list),
     }
     list
 }
 
-/// The condition for the request's status; `None` if the decision sets no condition.
-pub(crate) fn cause(request: &Record, decision: &Decision) -> Option<Value> {
+/// The condition Scheduled for the request's status; `None` if the decision does not set it.
+pub(crate) fn scheduled_condition(request: &Record, decision: &Decision) -> Option<Value> {
     let (status, reason, message) = match &decision.detail::<Detail>()?.plan {
         Plan::Grant { place, .. } => ("True", GRANTED, format!("cluster {place} is granted")),
         Plan::Fail { reason, message } => ("False", *reason, message.clone()),
@@ -78,19 +82,19 @@ pub(crate) fn cause(request: &Record, decision: &Decision) -> Option<Value> {
     let since = known.and_then(|known| known.last_transition_time);
     Some(json!({
         "type": SCHEDULED, "status": status, "reason": reason, "message": message,
-        "observedGeneration": request.wants.generation,
+        "observedGeneration": request.requirements.generation,
         "lastTransitionTime": time::rfc3339(since.map_or(decision.now, |since| since.0)),
     }))
 }
 
-/// The stored object as the base of an edit.
-fn stored(object: &Arc<Object>) -> Value {
+/// The stored object, without a resourceVersion, as the base of an edit.
+fn stored_value(object: &Arc<Object>) -> Value {
     let mut value = object.parse();
     child(&mut value, "metadata").remove("resourceVersion");
     value
 }
 
-/// The map at `name`, which is created where it is missing or of another type.
+/// The JSON object at `name` in `value`. It is created if it is missing or of another type.
 fn child<'a>(value: &'a mut Value, name: &str) -> &'a mut Map<String, Value> {
     let slot = &mut value[name];
     if !slot.is_object() {
@@ -99,6 +103,7 @@ fn child<'a>(value: &'a mut Value, name: &str) -> &'a mut Map<String, Value> {
     slot.as_object_mut().expect("it was just made an object")
 }
 
+/// The list of finalizers of the object in `value`. It is created if it is missing or of another type.
 fn finalizers(value: &mut Value) -> &mut Vec<Value> {
     let slot = child(value, "metadata")
         .entry("finalizers")
@@ -109,6 +114,7 @@ fn finalizers(value: &mut Value) -> &mut Vec<Value> {
     slot.as_array_mut().expect("it was just made a list")
 }
 
+/// The update of the stored `object` to `value`.
 fn update(object: &Arc<Object>, key: berth_apimachinery::Key, value: Value) -> Write {
     Write {
         verb: Verb::Update,
@@ -122,11 +128,11 @@ fn update(object: &Arc<Object>, key: berth_apimachinery::Key, value: Value) -> W
 /// Returns the request with the scheduler's finalizer and without the annotation `reconcile`. Adds the write
 /// to `list` if anything changes.
 fn with_scheduler_finalizer(request: &Record, decision: &Decision, list: &mut Vec<Write>) -> Value {
-    let mut value = stored(&request.object);
-    if !request.finalized {
+    let mut value = stored_value(&request.object);
+    if !request.has_finalizer {
         finalizers(&mut value).push(REQUEST_FINALIZER.into());
     }
-    if request.wants.operation == Operation::Reconcile {
+    if request.requirements.operation == Operation::Reconcile {
         let metadata = child(&mut value, "metadata");
         if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
             annotations.remove(OPERATION_ANNOTATION);
@@ -135,42 +141,42 @@ fn with_scheduler_finalizer(request: &Record, decision: &Decision, list: &mut Ve
             }
         }
     }
-    if !request.finalized || request.wants.operation == Operation::Reconcile {
+    if !request.has_finalizer || request.requirements.operation == Operation::Reconcile {
         list.push(update(&request.object, decision.demand.clone(), value.clone()));
     }
     value
 }
 
-/// Adds the write of the granted Cluster: either its creation, or an update with the request's finalizer and
-/// with metadata of the request that the Cluster `lacks`.
-fn cluster(
+/// Adds the write of the granted Cluster: either its creation, or an update that adds the request's finalizer
+/// (at the step [`Step::Join`]) and missing metadata of the request (if `lacks_metadata`).
+fn add_cluster_write(
     fleet: &Fleet,
     request: &Record,
     place: &Place,
-    (step, lacks): (Step, bool),
+    (step, lacks_metadata): (Step, bool),
     list: &mut Vec<Write>,
 ) {
-    let finalizer = format!("{USE_FINALIZER}{}", request.wants.holder);
+    let finalizer = format!("{USE_FINALIZER}{}", request.requirements.holder);
     match step {
-        Step::None if !lacks => {}
+        Step::None if !lacks_metadata => {}
         Step::None | Step::Join => {
             if let Some(object) = fleet.cluster(place) {
-                let mut value = stored(object);
+                let mut value = stored_value(object);
                 if step == Step::Join {
                     finalizers(&mut value).push(finalizer.into());
                 }
-                if lacks {
-                    pass_on(&request.wants.metadata, &mut value);
+                if lacks_metadata {
+                    copy_metadata(&request.requirements.metadata, &mut value);
                 }
                 list.push(update(object, place.key(), value));
             }
         }
         Step::Create | Step::Recreate => {
             if let Some(mapping) = fleet.mapping(request) {
-                let generated = step == Step::Create && request.wants.random;
-                let mut object = new_cluster(place, mapping, &finalizer, generated);
+                let is_random = step == Step::Create && request.requirements.random_name;
+                let mut object = new_cluster(place, mapping, &finalizer, is_random);
                 if mapping.tenancy == Tenancy::Exclusive {
-                    pass_on(&request.wants.metadata, &mut object);
+                    copy_metadata(&request.requirements.metadata, &mut object);
                 }
                 list.push(Write {
                     verb: Verb::Create,
@@ -184,8 +190,8 @@ fn cluster(
     }
 }
 
-/// Adds labels and annotations of the request to its Cluster, in place of entries with the same keys.
-fn pass_on(metadata: &PassedOn, cluster: &mut Value) {
+/// Copies labels and annotations of the request to `cluster`, in place of entries with equal keys.
+fn copy_metadata(metadata: &RequestMetadata, cluster: &mut Value) {
     for (part, entries) in metadata
         .parts()
         .into_iter()
@@ -200,8 +206,9 @@ fn pass_on(metadata: &PassedOn, cluster: &mut Value) {
     }
 }
 
-/// A new Cluster. If its name has a random suffix (`generated`), the prefix is its `generateName`.
-fn new_cluster(place: &Place, mapping: &Mapping, finalizer: &str, generated: bool) -> Value {
+/// A new Cluster. If the name has a random suffix (`is_random`), the prefix is the `generateName` of the
+/// Cluster.
+fn new_cluster(place: &Place, mapping: &Mapping, finalizer: &str, is_random: bool) -> Value {
     let template = &mapping.template;
     let mut metadata = json!({
         "namespace": &*place.namespace, "name": &*place.name, "labels": template.labels, "finalizers": [finalizer],
@@ -209,29 +216,33 @@ fn new_cluster(place: &Place, mapping: &Mapping, finalizer: &str, generated: boo
     if !template.annotations.is_empty() {
         metadata["annotations"] = json!(template.annotations);
     }
-    if let (true, crate::naming::Naming::Prefix(prefix)) = (generated, &mapping.naming) {
+    if let (true, crate::naming::Naming::Prefix(prefix)) = (is_random, &mapping.naming) {
         metadata["generateName"] = prefix.as_str().into();
     }
     json!({"apiVersion": API_VERSION, "kind": "Cluster", "metadata": metadata, "spec": template.spec})
 }
 
-/// The write of the request's status: granted `place`, or Pending with the Cluster that was granted before.
-fn status(request: &Record, decision: &Decision, mut object: Value, place: Option<&Place>) -> Write {
-    let cause = cause(request, decision);
+/// The write of the request's status: Granted with the Cluster at `place`; without a `place`, Pending with
+/// the Cluster that was granted before.
+fn status_write(request: &Record, decision: &Decision, mut object: Value, place: Option<&Place>) -> Write {
+    let condition = scheduled_condition(request, decision);
     let status = child(&mut object, "status");
     let phase = if place.is_some() { GRANTED } else { PENDING };
     status.insert("phase".to_owned(), phase.into());
-    status.insert("observedGeneration".to_owned(), request.wants.generation.into());
+    status.insert(
+        "observedGeneration".to_owned(),
+        request.requirements.generation.into(),
+    );
     if let Some(place) = place {
         let cluster = json!({"name": &*place.name, "namespace": &*place.namespace});
         status.insert("cluster".to_owned(), cluster);
     }
-    if let Some(cause) = cause {
+    if let Some(condition) = condition {
         let slot = status.entry("conditions").or_insert_with(|| json!([]));
         let mut conditions = slot.as_array().cloned().unwrap_or_default();
         match conditions.iter_mut().find(|known| known["type"] == SCHEDULED) {
-            Some(known) => *known = cause,
-            None => conditions.push(cause),
+            Some(known) => *known = condition,
+            None => conditions.push(condition),
         }
         *slot = conditions.into();
     }
@@ -242,14 +253,20 @@ fn status(request: &Record, decision: &Decision, mut object: Value, place: Optio
 }
 
 /// Adds all writes that release the Clusters of a deleted request.
-fn release(fleet: &Fleet, request: &Record, decision: &Decision, release: &Release, list: &mut Vec<Write>) {
-    let finalizer = format!("{USE_FINALIZER}{}", request.wants.holder);
-    for (place, deleted) in &release.leaves {
+fn add_release_writes(
+    fleet: &Fleet,
+    request: &Record,
+    decision: &Decision,
+    release: &Release,
+    list: &mut Vec<Write>,
+) {
+    let finalizer = format!("{USE_FINALIZER}{}", request.requirements.holder);
+    for ReleasedCluster { place, is_deleted } in &release.clusters {
         let Some(object) = fleet.cluster(place) else {
             continue;
         };
-        let mut value = stored(object);
-        if *deleted {
+        let mut value = stored_value(object);
+        if *is_deleted {
             list.push(Write {
                 verb: Verb::Delete,
                 ..update(object, place.key(), value.clone())
@@ -259,14 +276,14 @@ fn release(fleet: &Fleet, request: &Record, decision: &Decision, release: &Relea
         }
         finalizers(&mut value).retain(|known| *known != *finalizer);
         let mut write = update(object, place.key(), value);
-        if *deleted {
+        if *is_deleted {
             // The deletion has changed the revision.
             write.base = None;
         }
         list.push(write);
     }
-    if request.finalized && release.awaited.is_none() {
-        let mut value = stored(&request.object);
+    if request.has_finalizer && release.awaited.is_none() {
+        let mut value = stored_value(&request.object);
         finalizers(&mut value).retain(|known| known != REQUEST_FINALIZER);
         list.push(update(&request.object, decision.demand.clone(), value));
     }

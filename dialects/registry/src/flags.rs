@@ -1,5 +1,5 @@
-//! Flags of the program for single systems: users with a role (docs/concepts.md, "Actors"), and settings of
-//! kcp.
+//! Flags of the program that concern a single system: users with a role in it (docs/concepts.md, "Actors"),
+//! and settings of kcp.
 
 use berth_apimachinery::GroupResource;
 use berth_apimachinery::selector::Selector;
@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::settings::{Settings, location_cluster, synced_resource};
 
-/// Users of actors, and settings of kcp.
+/// Flags for users with a role in a system, and for settings of kcp.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ActorArgs {
     /// A user that rolls out Fleet's bindings: it moves them from Scheduled to Bound and deletes Unscheduled
@@ -39,16 +39,16 @@ pub const LEAVE_OUT_SECRETS: &str = "leave them out of what kcp syncs \
 /// The error about resources that cannot be synced behind a hub. It lists the resources that can be synced.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("--kcp-synced-resources: behind a kube-apiserver Berth cannot sync {unknown}, but only {known}")]
-pub struct NotSynced {
+pub struct SyncedResourcesError {
     unknown: String,
     known: String,
 }
 
 /// The default selector of the namespaces that kcp places, on a hub and in the demo.
-const ON_A_HUB: &str = "scheduling.berth.dev/kcp=enabled";
+const HUB_NAMESPACE_SELECTOR: &str = "scheduling.berth.dev/kcp=enabled";
 
 impl ActorArgs {
-    /// Settings for the dialects.
+    /// The settings of the dialects.
     #[must_use]
     pub fn settings(&self) -> Settings {
         Settings {
@@ -62,22 +62,22 @@ impl ActorArgs {
         }
     }
 
-    /// The defaults, except that kcp only places labelled namespaces, and ignores the namespaces of other
-    /// systems' objects.
+    /// The default flags, except that kcp only places namespaces with a label, and so ignores the namespaces
+    /// of other systems.
     #[must_use]
     pub fn placing_labelled_namespaces() -> Self {
         Self {
-            kcp_namespace_selector: Selector::parse(ON_A_HUB).ok(),
+            kcp_namespace_selector: Selector::parse(HUB_NAMESPACE_SELECTOR).ok(),
             ..Self::default()
         }
     }
 
-    /// Checks that these settings work behind a hub: synced objects are copied from the hub, and their
-    /// resources must be in `known`.
+    /// Checks that these flags work behind a hub. Synced objects are copied from the hub, so their resources
+    /// must be in `known`.
     ///
     /// # Errors
     /// When a resource to be synced is not in `known`.
-    pub fn check_on_hub(&self, mut known: Vec<GroupResource>) -> Result<(), NotSynced> {
+    pub fn check_on_hub(&self, mut known: Vec<GroupResource>) -> Result<(), SyncedResourcesError> {
         known.sort_unstable();
         let resources = self.kcp_synced_resources.iter().flatten();
         let unknown: Vec<String> = resources
@@ -88,14 +88,14 @@ impl ActorArgs {
             return Ok(());
         }
         let known: Vec<String> = known.iter().map(ToString::to_string).collect();
-        Err(NotSynced {
+        Err(SyncedResourcesError {
             unknown: unknown.join(", "),
             known: known.join(", "),
         })
     }
 
-    /// Settings behind a hub, where kcp by default places only labelled namespaces, and syncs only resources
-    /// with granted permissions.
+    /// Settings behind a hub. By default, kcp then places only namespaces with a label, and syncs only the
+    /// resources for which Berth has permissions.
     #[must_use]
     pub fn settings_on_hub(&self) -> Settings {
         let mut settings = self.settings();
@@ -116,7 +116,7 @@ mod tests {
         let usual = ActorArgs::default().settings_on_hub().kcp_namespace_selector;
         assert_eq!(
             usual.map(|selector| selector.to_string()),
-            Some(ON_A_HUB.to_owned())
+            Some(HUB_NAMESPACE_SELECTOR.to_owned())
         );
         assert_eq!(ActorArgs::default().settings().kcp_namespace_selector, None);
         let configured = ActorArgs {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use berth_dialect_contract::Dialect;
 use parking_lot::RwLock;
 
-pub use flags::{ActorArgs, LEAVE_OUT_SECRETS, NotSynced};
+pub use flags::{ActorArgs, LEAVE_OUT_SECRETS, SyncedResourcesError};
 pub use settings::Settings;
 
 /// Every dialect, in the order of names.
@@ -23,7 +23,7 @@ pub fn all() -> Vec<Arc<dyn Dialect>> {
     with(&Settings::default())
 }
 
-/// Every dialect, in the order of names, with these settings.
+/// Every dialect with `settings`, in the order of names.
 #[must_use]
 pub fn with(settings: &Settings) -> Vec<Arc<dyn Dialect>> {
     let mut all = vec![
@@ -42,20 +42,20 @@ pub fn with(settings: &Settings) -> Vec<Arc<dyn Dialect>> {
 /// Dialects that a program has registered.
 static REGISTERED: RwLock<Vec<Arc<dyn Dialect>>> = RwLock::new(Vec::new());
 
-/// The error that a system with this name exists.
+/// The error of a registration under the name of an existing system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is a system called {0:?} already")]
-pub struct NameTaken(pub &'static str);
+#[error("there is a system called {0:?} already: register the dialect under another name")]
+pub struct DuplicateNameError(pub &'static str);
 
 /// Adds a system to the list. Earlier copies of the list do not include the system, so a program should
 /// register its systems first.
 ///
 /// # Errors
 /// When there is a system with that name.
-pub fn register(dialect: Arc<dyn Dialect>) -> Result<(), NameTaken> {
+pub fn register(dialect: Arc<dyn Dialect>) -> Result<(), DuplicateNameError> {
     let name = dialect.name();
     if by_name(name).is_some() {
-        return Err(NameTaken(name));
+        return Err(DuplicateNameError(name));
     }
     REGISTERED.write().push(dialect);
     Ok(())
@@ -83,7 +83,10 @@ mod tests {
                 .all(|name| by_name(name).is_some_and(|dialect| dialect.name() == *name))
         );
         assert!(by_name("nomad").is_none());
-        assert_eq!(register(berth_dialect_ocm::dialect()), Err(NameTaken("ocm")));
+        assert_eq!(
+            register(berth_dialect_ocm::dialect()),
+            Err(DuplicateNameError("ocm"))
+        );
     }
 
     #[test]

@@ -9,8 +9,8 @@ pub(crate) use berth_dialect_kcp::config::synced_resource;
 use berth_dialect_kcp::location_string::{LocationClusterError, check_location_cluster};
 use berth_dialect_kcp::{Role, Settings as Kcp};
 
-/// Settings of the dialects: actors in each role in addition to Berth's own users (docs/concepts.md,
-/// "Actors"), and settings of kcp.
+/// Settings of the dialects: users with a role in a system, in addition to Berth's own users
+/// (docs/concepts.md, "Actors"), and settings of kcp.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// The users that roll out Fleet's bindings.
@@ -27,19 +27,19 @@ pub struct Settings {
     pub kcp_namespace_selector: Option<Selector>,
     /// The cluster of kcp's Locations, unless its configuration sets it; `None` is the default.
     pub kcp_location_cluster: Option<String>,
-    /// The URL of all Targets, below which kcp's syncers have their views; `None` where it is not known.
+    /// The URL of all Targets, below which kcp's syncers have their views; `None` if it is not known.
     pub targets_url: Option<String>,
 }
 
 impl Settings {
-    /// KubeFleet with these settings.
+    /// The dialect of KubeFleet with these settings.
     pub(crate) fn fleet(&self) -> Arc<dyn Dialect> {
         berth_dialect_fleet::with(berth_dialect_fleet::admission::Settings {
             rollout_users: SystemUsers::new(self.fleet_rollout_users.iter().map(String::as_str)),
         })
     }
 
-    /// kcp with these settings.
+    /// The dialect of kcp with these settings.
     pub(crate) fn kcp(&self) -> Arc<dyn Dialect> {
         let mut settings = Kcp::default();
         let users = self.kcp_coordination_users.iter().cloned();

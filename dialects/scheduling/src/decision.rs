@@ -3,15 +3,15 @@
 use crate::candidate::Ix;
 use crate::rejections::{Rejection, Rejections};
 
-/// The values from one scorer, aligned with [`PipelineOutcome::feasible`].
+/// The values of one scorer, aligned with [`PipelineOutcome::feasible`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScoreColumn {
     /// The index of the scorer in the decision's list of scorers.
     pub plugin: u16,
     /// The weight by which the values are multiplied.
     pub weight: i64,
-    /// One value per feasible candidate, in fleet order; `None` where the scorer has no value, which counts
-    /// as 0.
+    /// One value per feasible candidate, in fleet order; `None` if the scorer has no value for the candidate,
+    /// which counts as 0.
     pub values: Vec<Option<i64>>,
 }
 
@@ -24,11 +24,11 @@ pub struct PipelineOutcome {
     pub feasible: Vec<Ix>,
     /// The scores, aligned with `feasible`.
     pub scores: Vec<ScoreColumn>,
-    /// The weighted totals, aligned with `feasible`; empty where the system does not add scores.
+    /// The weighted totals, aligned with `feasible`; empty if the system does not add scores.
     pub totals: Vec<i64>,
     /// The feasible candidates, best first.
     pub ranked: Vec<Ix>,
-    /// The resulting set in rank order, including kept candidates.
+    /// The picked candidates in rank order, including candidates that were picked before.
     pub picked: Vec<Ix>,
 }
 
@@ -39,13 +39,13 @@ impl PipelineOutcome {
         self.rejections.of_candidate(candidate)
     }
 
-    /// The position of `candidate` in the columns, when it is feasible.
+    /// The index of `candidate` in [`PipelineOutcome::feasible`]; `None` if it is not feasible.
     #[must_use]
     pub fn row_of(&self, candidate: Ix) -> Option<usize> {
         self.feasible.binary_search(&candidate).ok()
     }
 
-    /// The weighted total of `candidate`, where the system has one.
+    /// The weighted total of `candidate`; `None` if it is not feasible, or the system does not add scores.
     #[must_use]
     pub fn total_of(&self, candidate: Ix) -> Option<i64> {
         self.row_of(candidate)

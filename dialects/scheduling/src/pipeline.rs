@@ -7,9 +7,9 @@ use crate::rejections::{Refusals, Rejections};
 /// A filter's answer about one candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The candidate may be used.
+    /// The filter accepts the candidate.
     Pass,
-    /// The candidate is refused, with the reason.
+    /// The filter refuses the candidate, for this reason.
     Reject(Reason),
 }
 
@@ -18,7 +18,7 @@ pub trait Filter<F: ?Sized> {
     /// The number of the filter in the dialect's pipeline order, assigned by [`filters!`](crate::filters).
     fn plugin(&self) -> u16;
 
-    /// Whether `candidate` may be used.
+    /// The verdict on `candidate`.
     fn check(&self, fleet: &F, candidate: Ix) -> Verdict;
 
     /// The refused candidates among `count`: the verdicts of [`Filter::check`]. Filters that judge a whole
@@ -30,13 +30,13 @@ pub trait Filter<F: ?Sized> {
                 refused.push((candidate, reason));
             }
         }
-        Refusals::These(refused)
+        Refusals::List(refused)
     }
 }
 
 /// Scores the feasible candidates of a fleet `F`.
 pub trait Scorer<F: ?Sized> {
-    /// The weight of the values.
+    /// The weight by which the values are multiplied.
     fn weight(&self) -> i64;
 
     /// Writes one value per entry of `feasible`, in the same order, into `values`, which is initially filled
@@ -59,11 +59,12 @@ pub fn filter<F: ?Sized, P: Filter<F> + ?Sized>(
         .iter()
         .map(|filter| (filter.plugin(), filter.refuse(fleet, count)))
         .collect();
-    let rejections = Rejections::of(count, lists);
+    let rejections = Rejections::new(count, lists);
     (rejections.feasible(), rejections)
 }
 
-/// Runs every scorer over the feasible candidates and adds up the weighted totals, saturating.
+/// Runs every scorer over the feasible candidates. Returns the columns of values and the weighted totals; a
+/// total beyond the range of its type is cut to the range.
 pub fn score<F: ?Sized>(
     fleet: &F,
     feasible: &[Ix],
@@ -116,20 +117,21 @@ const COUNTERS_PER_CANDIDATE: usize = 4;
 fn sort_by_counting(feasible: &[Ix], totals: &[i64], most: i64, range: usize) -> Vec<Ix> {
     // No difference is larger than the range, which is a usize.
     let behind = |total: i64| usize::try_from(most.abs_diff(total)).unwrap_or(range);
-    let mut places = vec![0; range + 2];
+    // For each distance from the highest total, the rank of the next candidate.
+    let mut ranks = vec![0; range + 2];
     for &total in totals {
-        places[behind(total) + 1] += 1;
+        ranks[behind(total) + 1] += 1;
     }
     let mut so_far = 0;
-    for place in &mut places {
-        so_far += *place;
-        *place = so_far;
+    for rank in &mut ranks {
+        so_far += *rank;
+        *rank = so_far;
     }
     let mut ranked = vec![0; feasible.len()];
     for (&total, &candidate) in totals.iter().zip(feasible) {
-        let place = &mut places[behind(total)];
-        ranked[*place] = candidate;
-        *place += 1;
+        let rank = &mut ranks[behind(total)];
+        ranked[*rank] = candidate;
+        *rank += 1;
     }
     ranked
 }
@@ -211,7 +213,7 @@ mod tests {
             let reason = |(candidate, detail)| (candidate, Reason { code: 1, detail });
             match &self.passing {
                 Some(passing) => Refusals::AllBut(passing, OTHER),
-                None => Refusals::These(self.list.iter().copied().zip(0..).map(reason).collect()),
+                None => Refusals::List(self.list.iter().copied().zip(0..).map(reason).collect()),
             }
         }
     }

@@ -20,7 +20,7 @@ impl Random {
         word ^ (word >> 31)
     }
 
-    /// A number below `bound` (0 when `bound` is 0). Its bias is negligible.
+    /// A number below `bound`, or 0 if `bound` is 0. The bias is negligible.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }

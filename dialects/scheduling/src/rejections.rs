@@ -13,7 +13,7 @@ use crate::candidate::{Ix, Reason};
 /// One plugin's refusal of one candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rejection {
-    /// The candidate.
+    /// The refused candidate.
     pub candidate: Ix,
     /// The number of the filter, assigned by [`filters!`](crate::filters).
     pub plugin: u16,
@@ -24,36 +24,37 @@ pub struct Rejection {
 /// Candidates that one filter refuses.
 #[derive(Clone, Debug)]
 pub enum Refusals<'a> {
-    /// These candidates, in fleet order.
-    These(Vec<(Ix, Reason)>),
+    /// The refused candidates in fleet order, each with its reason.
+    List(Vec<(Ix, Reason)>),
     /// All candidates whose bits are not set, for one reason. The lowest bit of the first word belongs to
     /// the first candidate.
     AllBut(&'a [u64], Reason),
 }
 
 /// Every refusal of every filter, by candidate, then by plugin: a slice of [`Rejection`]s that is built when
-/// it is first read. A clone shares everything, with the slice.
+/// it is first read. Clones share the refusals, and the slice once it is built.
 #[derive(Clone, Default)]
-pub struct Rejections(Arc<Refused>);
+pub struct Rejections(Arc<RefusalLists>);
 
-/// The refusals as the filters return them, and as one list.
+/// The refusals of every filter as the filter returned them, and all refusals as one list.
 #[derive(Clone, Default)]
-struct Refused {
-    /// Number of candidates; 0 if `listed` was given.
+struct RefusalLists {
+    /// Number of candidates; 0 if the refusals were created from a list.
     count: Ix,
-    /// Refusals of each filter, in the order of their numbers; empty if `listed` was given.
-    lists: Vec<(u16, List)>,
-    /// The list of all refusals, which is built on first use.
+    /// Filters, by their numbers in ascending order, with their refusals; empty if the refusals were created
+    /// from a list.
+    lists: Vec<(u16, OwnedRefusals)>,
+    /// All refusals, by candidate, then by plugin; built on first use.
     listed: OnceLock<Vec<Rejection>>,
-    /// See [`Rejections::starts`].
+    /// Result of [`Rejections::starts`], computed on first use.
     starts: OnceLock<Vec<u32>>,
 }
 
-/// Candidates that one filter refuses.
+/// Candidates that one filter refuses, like [`Refusals`] without borrowed bits.
 #[derive(Clone, Debug)]
-enum List {
-    /// These candidates, in fleet order.
-    These(Vec<(Ix, Reason)>),
+enum OwnedRefusals {
+    /// The refused candidates in fleet order, each with its reason.
+    List(Vec<(Ix, Reason)>),
     /// All candidates whose bits are not set, for one reason.
     AllBut(Box<[u64]>, Reason),
 }
@@ -61,18 +62,18 @@ enum List {
 impl Rejections {
     /// Creates the refusals over `count` candidates from the refusals of each filter, which are in the order
     /// of the filters' numbers.
-    pub(crate) fn of(count: Ix, lists: Vec<(u16, Refusals<'_>)>) -> Self {
+    pub(crate) fn new(count: Ix, lists: Vec<(u16, Refusals<'_>)>) -> Self {
         let owned = |(plugin, refused)| {
             let list = match refused {
-                Refusals::These(list) => List::These(list),
-                Refusals::AllBut(passing, reason) => List::AllBut(passing.into(), reason),
+                Refusals::List(list) => OwnedRefusals::List(list),
+                Refusals::AllBut(passing, reason) => OwnedRefusals::AllBut(passing.into(), reason),
             };
             (plugin, list)
         };
-        Self(Arc::new(Refused {
+        Self(Arc::new(RefusalLists {
             count,
             lists: lists.into_iter().map(owned).collect(),
-            ..Refused::default()
+            ..RefusalLists::default()
         }))
     }
 
@@ -135,7 +136,7 @@ impl Rejections {
                 }
             };
             match list {
-                List::These(these) => {
+                OwnedRefusals::List(these) => {
                     let counted = these.iter().filter(|(candidate, _)| {
                         let word = (candidate / u64::BITS) as usize;
                         mask(word) >> (candidate % u64::BITS) & 1 == 1
@@ -149,7 +150,7 @@ impl Rejections {
                         groups.add(refusal, 1);
                     });
                 }
-                List::AllBut(_, reason) => {
+                OwnedRefusals::AllBut(_, reason) => {
                     let words = list.words(self.0.count);
                     let counted = |(word, bits): (usize, u64)| bits & mask(word);
                     let mut words = (0..)
@@ -200,19 +201,19 @@ impl Rejections {
 
     /// The candidates that no filter refuses, in fleet order.
     pub(crate) fn feasible(&self) -> Vec<Ix> {
-        let most = self
+        let max_refused = self
             .0
             .lists
             .iter()
             .map(|(_, list)| list.refused_count(self.0.count))
             .max();
         let mut feasible =
-            Vec::with_capacity((self.0.count as usize).saturating_sub(most.unwrap_or_default()));
-        let mut heads = self.heads();
+            Vec::with_capacity((self.0.count as usize).saturating_sub(max_refused.unwrap_or_default()));
+        let mut cursors = self.cursors();
         self.each_word(|word, first, existing| {
-            let refused = heads.iter_mut().fold(0, |refused, head| {
-                let bits = head.refused_bits(word, first, existing);
-                head.skip(bits);
+            let refused = cursors.iter_mut().fold(0, |refused, cursor| {
+                let bits = cursor.refused_bits(word, first, existing);
+                cursor.skip(bits);
                 refused | bits
             });
             feasible.extend(ones(existing & !refused).map(|bit| first + bit));
@@ -222,38 +223,38 @@ impl Rejections {
 
     fn list_all(&self) -> Vec<Rejection> {
         let mut rejections = Vec::with_capacity(self.len());
-        let mut heads = self.heads();
-        let mut refusing = Vec::with_capacity(heads.len());
+        let mut cursors = self.cursors();
+        let mut refusing = Vec::with_capacity(cursors.len());
         self.each_word(|word, first, existing| {
             let mut refused = 0;
             refusing.clear();
-            for (place, head) in heads.iter().enumerate() {
-                let bits = head.refused_bits(word, first, existing);
+            for (place, cursor) in cursors.iter().enumerate() {
+                let bits = cursor.refused_bits(word, first, existing);
                 refused |= bits;
                 if bits != 0 {
                     refusing.push((place, bits));
                 }
             }
-            // Mostly only one filter refuses candidates of a word.
+            // In most words, only one filter refuses candidates.
             if let [(place, bits)] = *refusing {
-                let head = &mut heads[place];
-                rejections.extend(ones(bits).map(|bit| head.refuse(first + bit)));
+                let cursor = &mut cursors[place];
+                rejections.extend(ones(bits).map(|bit| cursor.next_refusal(first + bit)));
                 return;
             }
             for bit in ones(refused) {
                 for (place, _) in refusing.iter().filter(|(_, bits)| bits >> bit & 1 == 1) {
-                    rejections.push(heads[*place].refuse(first + bit));
+                    rejections.push(cursors[*place].next_refusal(first + bit));
                 }
             }
         });
         rejections
     }
 
-    fn heads(&self) -> Vec<Head<'_>> {
+    fn cursors(&self) -> Vec<Cursor<'_>> {
         self.0
             .lists
             .iter()
-            .map(|(plugin, list)| Head::new(*plugin, list))
+            .map(|(plugin, list)| Cursor::new(*plugin, list))
             .collect()
     }
 
@@ -279,7 +280,7 @@ pub struct Group {
     pub count: usize,
 }
 
-/// Groups, with the position of each group by filter and reason.
+/// Groups in the order of their creation, with the position of each group by filter and reason.
 #[derive(Default)]
 struct Groups {
     all: Vec<Group>,
@@ -305,11 +306,11 @@ impl Groups {
     }
 }
 
-impl List {
+impl OwnedRefusals {
     /// The refused candidates among `count` as bits.
     fn words(&self, count: Ix) -> Vec<u64> {
         match self {
-            Self::These(list) => {
+            Self::List(list) => {
                 let mut words = vec![0; (count as usize).div_ceil(u64::BITS as usize)];
                 for (candidate, _) in list {
                     words[(candidate / u64::BITS) as usize] |= 1 << (candidate % u64::BITS);
@@ -330,7 +331,7 @@ impl List {
     /// Number of refused candidates among `count`.
     fn refused_count(&self, count: Ix) -> usize {
         match self {
-            Self::These(list) => list.len(),
+            Self::List(list) => list.len(),
             Self::AllBut(passing, _) => {
                 let passing: usize = passing.iter().map(|word| word.count_ones() as usize).sum();
                 (count as usize).saturating_sub(passing)
@@ -340,7 +341,7 @@ impl List {
 
     fn has(&self, candidate: Ix) -> bool {
         match self {
-            Self::These(list) => list
+            Self::List(list) => list
                 .binary_search_by_key(&candidate, |(refused, _)| *refused)
                 .is_ok(),
             Self::AllBut(passing, _) => {
@@ -361,18 +362,18 @@ pub fn ones(mut bits: u64) -> impl Iterator<Item = u32> {
 }
 
 /// A position in the refusals of one filter.
-struct Head<'a> {
+struct Cursor<'a> {
     plugin: u16,
-    refused: &'a List,
-    /// The refusals of a list from this position on.
+    refused: &'a OwnedRefusals,
+    /// The remaining refusals of a list; empty for [`OwnedRefusals::AllBut`].
     rest: &'a [(Ix, Reason)],
 }
 
-impl<'a> Head<'a> {
-    fn new(plugin: u16, refused: &'a List) -> Self {
+impl<'a> Cursor<'a> {
+    fn new(plugin: u16, refused: &'a OwnedRefusals) -> Self {
         let rest = match refused {
-            List::These(list) => list.as_slice(),
-            List::AllBut(..) => &[],
+            OwnedRefusals::List(list) => list.as_slice(),
+            OwnedRefusals::AllBut(..) => &[],
         };
         Self {
             plugin,
@@ -381,12 +382,12 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// Bits of the refused candidates of a word. `existing` has the bits of its existing candidates, and
-    /// `first` is its first candidate.
+    /// Bits of the refused candidates in the word `word`, whose first candidate is `first` and whose existing
+    /// candidates have the bits `existing`.
     fn refused_bits(&self, word: usize, first: Ix, existing: u64) -> u64 {
         match self.refused {
-            List::AllBut(passing, _) => existing & !passing[word],
-            List::These(_) => {
+            OwnedRefusals::AllBut(passing, _) => existing & !passing[word],
+            OwnedRefusals::List(_) => {
                 let own = self.rest.iter().map(|(candidate, _)| candidate - first);
                 own.take_while(|bit| *bit < u64::BITS)
                     .fold(0, |bits, bit| bits | 1 << bit)
@@ -396,21 +397,23 @@ impl<'a> Head<'a> {
 
     /// Skips the refusals of the candidates in `bits`, which are the next ones of the list.
     fn skip(&mut self, bits: u64) {
-        if let List::These(_) = self.refused {
+        if let OwnedRefusals::List(_) = self.refused {
             self.rest = &self.rest[bits.count_ones() as usize..];
         }
     }
 
     /// Returns the next refusal, which is the refusal of `candidate`.
     #[inline]
-    fn refuse(&mut self, candidate: Ix) -> Rejection {
+    fn next_refusal(&mut self, candidate: Ix) -> Rejection {
         let reason = match (self.refused, self.rest) {
-            (List::AllBut(_, reason), _) => *reason,
-            (List::These(_), [(_, reason), rest @ ..]) => {
+            (OwnedRefusals::AllBut(_, reason), _) => *reason,
+            (OwnedRefusals::List(_), [(_, reason), rest @ ..]) => {
                 self.rest = rest;
                 *reason
             }
-            (List::These(_), []) => unreachable!("each bit is of a refusal that is left"),
+            (OwnedRefusals::List(_), []) => {
+                unreachable!("every bit of `refused_bits` belongs to a refusal in `rest`")
+            }
         };
         Rejection {
             candidate,
@@ -440,9 +443,9 @@ impl<'a> IntoIterator for &'a Rejections {
 /// Converts a list of refusals that is sorted by candidate, then by plugin.
 impl From<Vec<Rejection>> for Rejections {
     fn from(listed: Vec<Rejection>) -> Self {
-        Self(Arc::new(Refused {
+        Self(Arc::new(RefusalLists {
             listed: OnceLock::from(listed),
-            ..Refused::default()
+            ..RefusalLists::default()
         }))
     }
 }

@@ -38,8 +38,7 @@ impl Plugin for BoxGuard {
         if old["spec"]["box"] == new["spec"]["box"] {
             return Ok(());
         }
-        let detail =
-            format!("it says which box the toy is in; only {ACTOR} writes it: create a binding instead");
+        let detail = format!("only {ACTOR} writes the box of a toy: create a binding to choose a box");
         Err(Denial::Invalid(vec![FieldError::forbidden("spec.box", detail)]))
     }
 }

@@ -1,4 +1,4 @@
-//! The settings, and the schema that reads them.
+//! The toy system's part of a SchedulerConfiguration, `spec.toy`: its schema and its values.
 
 use std::sync::LazyLock;
 
@@ -17,7 +17,7 @@ pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
     }))
 });
 
-/// The prefix that `spec` sets.
+/// The prefix of colors that `spec`, the value of `spec.toy`, sets; empty by default.
 pub(crate) fn prefix(spec: Option<&Value>) -> String {
     let prefix = spec.and_then(|spec| spec["prefix"].as_str());
     prefix.unwrap_or_default().to_owned()

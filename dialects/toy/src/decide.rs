@@ -1,4 +1,4 @@
-//! Deciding: a pure function from the known objects and the [`Ask`] to a decision.
+//! Decisions of toys: a pure function of the known objects and the [`Ask`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use berth_apimachinery::{FieldError, Key, Object};
 use berth_dialect_contract::guarded::fence;
 use berth_dialect_contract::{
-    Action, Ask, BindingChange, ChoiceRefusal, Current, Decision, Outcome, Targets,
+    Action, Ask, BindingChange, ChoiceRefusal, CurrentPlace, Decision, Outcome, Targets,
 };
 use berth_scheduling::PipelineOutcome;
 
@@ -45,7 +45,7 @@ pub(crate) fn decide(fleet: &Fleet, toy: &Arc<Object>, ask: &Ask<'_>) -> Result<
         .iter()
         .map(|change| fence(DIALECT, &Key::new(BOXES, "", &change.cluster_name)))
         .collect();
-    let current = place.into_iter().map(|cluster_name| Current {
+    let current = place.into_iter().map(|cluster_name| CurrentPlace {
         cluster_name,
         state: "",
         amount: None,
@@ -76,7 +76,11 @@ pub(crate) fn decide(fleet: &Fleet, toy: &Arc<Object>, ask: &Ask<'_>) -> Result<
     })
 }
 
-/// Runs every filter on every box, and picks the chosen box, or else the emptiest of the remaining ones.
+/// Runs every filter on every box, and picks the chosen boxes or, without a choice, the emptiest feasible
+/// box.
+///
+/// # Errors
+/// When a chosen box does not exist or is refused.
 fn solve(fleet: &Fleet, ask: &Ask<'_>) -> Result<PipelineOutcome, ChoiceRefusal> {
     let (feasible, rejections) = berth_scheduling::filter(fleet, fleet.count(), &Plugin::ALL.each_ref());
     let mut ranked = feasible.clone();
@@ -84,14 +88,25 @@ fn solve(fleet: &Fleet, ask: &Ask<'_>) -> Result<PipelineOutcome, ChoiceRefusal>
     let picked = match ask.chosen {
         None => ranked.first().copied().into_iter().collect(),
         Some(names) => {
-            let chosen = names.iter().filter_map(|name| fleet.candidate(name));
-            let fits: Vec<_> = chosen.filter(|candidate| feasible.contains(candidate)).collect();
-            if fits.len() < names.len() {
-                let detail = "unknown, full or closed";
-                let error = FieldError::invalid("spec.targets[0]", names[0].as_str(), detail);
-                return Err(ChoiceRefusal { errors: vec![error] });
+            let mut chosen = Vec::with_capacity(names.len());
+            let mut errors = Vec::new();
+            for (index, name) in names.iter().enumerate() {
+                match fleet
+                    .candidate(name)
+                    .filter(|candidate| feasible.contains(candidate))
+                {
+                    Some(candidate) => chosen.push(candidate),
+                    None => {
+                        let detail = "must be a box that exists, has room and has no lid";
+                        let path = format!("spec.targets[{index}]");
+                        errors.push(FieldError::invalid(path, name.as_str(), detail));
+                    }
+                }
             }
-            fits
+            if !errors.is_empty() {
+                return Err(ChoiceRefusal { errors });
+            }
+            chosen
         }
     };
     Ok(PipelineOutcome {

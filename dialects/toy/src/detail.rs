@@ -1,10 +1,10 @@
-//! Details of a decision of this system beyond the report of every dialect.
+//! The part of a decision that only the toy system has.
 
 use std::sync::Arc;
 
 use berth_apimachinery::Object;
 
-/// Details for the writes of a decision.
+/// The object from which the writes of a decision start.
 pub(crate) struct Detail {
     /// The decided toy.
     pub(crate) toy: Arc<Object>,

@@ -1,4 +1,4 @@
-//! The system as one of the dialects.
+//! The toy system as a [`Dialect`]: its kinds, resources, rules and controllers.
 
 use std::sync::Arc;
 

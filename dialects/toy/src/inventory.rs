@@ -6,7 +6,7 @@ use std::time::Duration;
 use berth_apimachinery::{Change, Key, Labels, Object, Timestamp};
 use berth_dialect_contract::{
     Advisor, Ask, Backoff, ChoiceRefusal, Consequences, Control, Decision, DemandView, Inventory, Pace,
-    Phase, PlacedCluster, Quantities, Remedy, TargetView, Targets, Unusable, Words, Write,
+    Phase, PlacedCluster, Quantities, Remedy, TargetView, Targets, UnusableObject, Words, Write,
 };
 use berth_scheduling::{Ix, Reason, Rejection};
 use serde_json::Value;
@@ -25,7 +25,7 @@ impl Inventory for Fleet {
     }
 
     /// Empty: every object that fits its schema can be read.
-    fn unusable(&self) -> Vec<Unusable> {
+    fn unusable(&self) -> Vec<UnusableObject> {
         Vec::new()
     }
 

@@ -1,4 +1,4 @@
-//! The kinds, as data.
+//! The kinds of the toy system: Toy and Box.
 
 use std::sync::{Arc, LazyLock};
 
@@ -38,7 +38,7 @@ const BOX_COLUMNS: &[Column] = &[
     Column::AGE,
 ];
 
-/// The schema of an object with this spec. Unknown fields pass through.
+/// The schema of a kind with the fields `spec`. Unknown fields are preserved.
 fn schema(spec: &Value) -> Schema {
     Schema::from_value(json!({
         "type": "object",

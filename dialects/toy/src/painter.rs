@@ -1,5 +1,5 @@
-//! A further controller: every toy in a namespace gets a label with the color of that namespace, or with
-//! `faded` once the color has faded.
+//! A reconciler that labels each toy with the color of the toy's namespace, or with `faded` once that color
+//! has faded.
 
 use std::sync::Arc;
 
@@ -9,14 +9,15 @@ use serde_json::Value;
 
 use crate::names::{COLORS, PAINTER, TOYS};
 
-/// The controller that paints toys.
+/// Reconciler that keeps the label `color` of toys up to date.
 pub(crate) struct Painter {
-    /// Text before the color, from the configuration.
+    /// Prefix of every color, from the configuration.
     pub(crate) prefix: String,
 }
 
 impl Painter {
-    /// The color of a namespace, and the time at which it will fade.
+    /// The color of a namespace with the prefix, and the time at which the color will fade; `None` for a
+    /// namespace without a color.
     fn color(&self, namespace: &str, context: &Context<'_>) -> Option<(String, Option<Timestamp>)> {
         let object = context.objects.get(&Key::new(COLORS, "", namespace))?;
         let spec = &object.value()["spec"];

@@ -1,7 +1,7 @@
 //! Remedies for refusals, as edits.
 
 use berth_apimachinery::Key;
-use berth_dialect_contract::{Decision, Edit, Remedy, Targets, Whose};
+use berth_dialect_contract::{ChangeOwner, Decision, Edit, Remedy, Targets};
 use berth_scheduling::{Ix, Rejection};
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::code::Code;
 use crate::fleet::Fleet;
 use crate::names::BOXES;
 
-/// The name of a box that no edit opens.
+/// The name of a box for which no edit helps.
 const SEALED: &str = "sealed";
 
 /// Remedies that lift `refusal` of `candidate`.
@@ -35,7 +35,7 @@ pub(crate) fn remedies(
 
 fn edit_box(name: &str, text: String, patch: Value) -> Remedy {
     let key = Key::new(BOXES, "", name);
-    Remedy::new(Whose::Target, text, Edit::Merge { key, patch })
+    Remedy::new(ChangeOwner::Target, text, Edit::Merge { key, patch })
 }
 
 fn room_remedies(fleet: &Fleet, decision: &Decision, name: &str) -> Vec<Remedy> {
@@ -44,7 +44,7 @@ fn room_remedies(fleet: &Fleet, decision: &Decision, name: &str) -> Vec<Remedy> 
         let shrunk = Edit::of(decision.demand.clone(), toy, |toy| {
             toy["spec"]["small"] = true.into();
         });
-        Remedy::new(Whose::Request, "make the toy small", shrunk)
+        Remedy::new(ChangeOwner::Request, "make the toy small", shrunk)
     });
     let capacity = fleet.used(name) + 1;
     let wider = edit_box(

@@ -23,25 +23,26 @@ thread_local! {
     static CURRENT_FLAG: RefCell<Option<AbandonedFlag>> = const { RefCell::new(None) };
 }
 
-/// Flag of a request whose result is no longer needed: it timed out, or the client has disconnected.
+/// Flag that the result of a request is no longer needed, since the request timed out or the client has
+/// disconnected.
 #[derive(Clone, Debug, Default)]
 pub struct AbandonedFlag(Arc<AtomicBool>);
 
 impl AbandonedFlag {
     /// Records that the caller no longer waits for the result.
-    pub fn end(&self) {
+    pub fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
     /// Whether the caller no longer waits for the result.
     #[must_use]
-    pub fn is_ended(&self) -> bool {
+    pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Runs `work`, which must stay on this thread. Every [`Budget`] inside it, and [`wanted`], use this
-    /// flag.
-    pub fn during<T>(&self, work: impl FnOnce() -> T) -> T {
+    /// Runs `work` on this thread. During the call, every new [`Budget`] and every call of [`check_needed`]
+    /// on this thread uses this flag.
+    pub fn scope<T>(&self, work: impl FnOnce() -> T) -> T {
         let _guard = FlagGuard(CURRENT_FLAG.replace(Some(self.clone())));
         work()
     }
@@ -57,14 +58,15 @@ impl Drop for FlagGuard {
 }
 
 /// Checks that the result of this thread's work is still needed. Long loops over bounded pieces of work (one
-/// decision, one row) call this between the pieces. Without a request the result counts as needed.
+/// decision, one row) call this function between the pieces. Outside of [`AbandonedFlag::scope`], every
+/// result counts as needed.
 ///
 /// # Errors
-/// [`BudgetExceeded::Ended`] when the result is no longer needed.
-pub fn wanted() -> Result<(), BudgetExceeded> {
-    let is_ended = CURRENT_FLAG.with_borrow(|flag| flag.as_ref().is_some_and(AbandonedFlag::is_ended));
-    if is_ended {
-        Err(BudgetExceeded::Ended)
+/// [`BudgetExceeded::Abandoned`] when the result is no longer needed.
+pub fn check_needed() -> Result<(), BudgetExceeded> {
+    let is_abandoned = CURRENT_FLAG.with_borrow(|flag| flag.as_ref().is_some_and(AbandonedFlag::is_set));
+    if is_abandoned {
+        Err(BudgetExceeded::Abandoned)
     } else {
         Ok(())
     }
@@ -73,45 +75,50 @@ pub fn wanted() -> Result<(), BudgetExceeded> {
 /// Limits of the steps and bytes of one piece of work, and the numbers spent so far.
 #[derive(Clone, Debug)]
 pub struct Budget {
-    what: &'static str,
-    most_steps: u64,
-    most_bytes: u64,
+    /// Name of the work in messages.
+    work: &'static str,
+    step_limit: u64,
+    byte_limit: u64,
+    /// Number of steps spent so far.
     steps: u64,
+    /// Number of bytes spent so far.
     bytes: u64,
+    /// Number of steps at which the flag is checked next.
     next_check: u64,
     flag: Option<AbandonedFlag>,
 }
 
-/// A used up budget.
+/// Reason why work on a budget stops early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BudgetExceeded {
     /// The work needs more steps than the limit.
     Steps {
-        /// Description of the work.
-        what: &'static str,
-        /// The limit.
-        most: u64,
+        /// Name of the work in messages.
+        work: &'static str,
+        /// Highest allowed number of steps.
+        limit: u64,
     },
     /// The work needs more bytes than the limit.
     Bytes {
-        /// Description of the work.
-        what: &'static str,
-        /// The limit.
-        most: u64,
+        /// Name of the work in messages.
+        work: &'static str,
+        /// Highest allowed number of bytes.
+        limit: u64,
     },
-    /// The result is no longer needed.
-    Ended,
+    /// The caller no longer waits for the result.
+    Abandoned,
 }
 
 impl Budget {
-    /// A budget of `steps` and `bytes` for `what`, which is part of the message "the patch takes more than
-    /// …". It ends early when the caller no longer waits for this thread's work.
+    /// Creates a budget of `steps` and `bytes`. `work` is the name of the work, and begins the message of an
+    /// exceeded limit: "the patch takes more than the limit of …". Inside [`AbandonedFlag::scope`], spending
+    /// also fails when the flag is set.
     #[must_use]
-    pub fn new(what: &'static str, steps: u64, bytes: u64) -> Self {
+    pub fn new(work: &'static str, steps: u64, bytes: u64) -> Self {
         Self {
-            what,
-            most_steps: steps,
-            most_bytes: bytes,
+            work,
+            step_limit: steps,
+            byte_limit: bytes,
             steps: 0,
             bytes: 0,
             next_check: CHECK_INTERVAL,
@@ -122,19 +129,19 @@ impl Budget {
     /// Spends `steps`.
     ///
     /// # Errors
-    /// When fewer steps are left, or the caller no longer waits.
+    /// When fewer steps are left, or a check finds that the caller no longer waits.
     pub fn spend(&mut self, steps: usize) -> Result<(), BudgetExceeded> {
         self.steps = self.steps.saturating_add(steps as u64);
-        if self.steps > self.most_steps {
+        if self.steps > self.step_limit {
             return Err(BudgetExceeded::Steps {
-                what: self.what,
-                most: self.most_steps,
+                work: self.work,
+                limit: self.step_limit,
             });
         }
         if self.steps >= self.next_check {
             self.next_check = self.steps + CHECK_INTERVAL;
-            if self.flag.as_ref().is_some_and(AbandonedFlag::is_ended) {
-                return Err(BudgetExceeded::Ended);
+            if self.flag.as_ref().is_some_and(AbandonedFlag::is_set) {
+                return Err(BudgetExceeded::Abandoned);
             }
         }
         Ok(())
@@ -144,12 +151,12 @@ impl Budget {
     ///
     /// # Errors
     /// When fewer bytes are left.
-    pub fn take(&mut self, bytes: usize) -> Result<(), BudgetExceeded> {
+    pub fn spend_bytes(&mut self, bytes: usize) -> Result<(), BudgetExceeded> {
         self.bytes = self.bytes.saturating_add(bytes as u64);
-        if self.bytes > self.most_bytes {
+        if self.bytes > self.byte_limit {
             return Err(BudgetExceeded::Bytes {
-                what: self.what,
-                most: self.most_bytes,
+                work: self.work,
+                limit: self.byte_limit,
             });
         }
         Ok(())
@@ -171,25 +178,25 @@ impl Budget {
 impl fmt::Display for BudgetExceeded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Steps { what, most } => {
-                write!(f, "{what} takes more than the limit of {most} steps of work")
+            Self::Steps { work, limit } => {
+                write!(f, "{work} takes more than the limit of {limit} steps of work")
             }
-            Self::Bytes { what, most } => write!(f, "{what} takes more than the limit of {most} bytes"),
-            Self::Ended => f.write_str("Timeout: request did not complete within the allotted timeout"),
+            Self::Bytes { work, limit } => write!(f, "{work} takes more than the limit of {limit} bytes"),
+            Self::Abandoned => f.write_str("Timeout: request did not complete within the allotted timeout"),
         }
     }
 }
 
 impl std::error::Error for BudgetExceeded {}
 
-/// Converts to 422 for steps, 413 for bytes, and 504 for a result that is no longer needed.
+/// Converts to 422 for steps, 413 for bytes, and 504 for an abandoned request.
 impl From<BudgetExceeded> for Status {
     fn from(exceeded: BudgetExceeded) -> Self {
         let text = exceeded.to_string();
         match exceeded {
             BudgetExceeded::Steps { .. } => Self::failure(422, "Invalid", text),
             BudgetExceeded::Bytes { .. } => Self::failure(413, "RequestEntityTooLarge", text),
-            BudgetExceeded::Ended => Self::timeout(text),
+            BudgetExceeded::Abandoned => Self::timeout(text),
         }
     }
 }

@@ -6,12 +6,12 @@ use crate::age::human_duration;
 
 use jiff::Timestamp;
 
-/// One cell. Cells are cached with the object, so content that depends on the time of reading stays symbolic.
+/// One cell. Cells are cached with the object, so an age is stored as an instant and formatted at each read.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
     /// A fixed value.
     Value(Value),
-    /// The age of an instant, computed at each read; `None` shows `<unknown>`.
+    /// The age of an instant, formatted at each read; `None` shows `<unknown>`.
     Age(Option<Timestamp>),
 }
 
@@ -54,13 +54,12 @@ fn write_age(from: Option<Timestamp>, now: Timestamp, out: &mut Vec<u8>) {
     }
 }
 
-/// Marker of an age among the JSON of cells, which never contains this byte. The microseconds of the instant
-/// follow.
+/// Marker of an age in [`Cells`], followed by the microseconds of the instant. JSON never contains this byte.
 const AGE: u8 = 0;
 const MICROS: usize = size_of::<i64>();
 
-/// The cells of one row in their cached form: the JSON of each and commas in between, so that a row is mostly
-/// copied, and needs little memory.
+/// The cells of one row in their cached form, which needs little memory and is mostly copied to a response:
+/// JSON values with commas in between, and a marker in place of each age.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cells(Box<[u8]>);
 
@@ -93,7 +92,7 @@ impl Cells {
             out.extend_from_slice(&rest[..position]);
             let (micros, after) = rest[position + 1..]
                 .split_first_chunk::<MICROS>()
-                .expect("microseconds follow each mark");
+                .expect("microseconds follow each marker");
             write_age(
                 Timestamp::from_microsecond(i64::from_le_bytes(*micros)).ok(),
                 now,
@@ -112,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kept_cells_show_what_the_row_does() {
+    fn cached_cells_equal_the_cells_of_the_row() {
         let at = |second| Timestamp::from_second(second).unwrap();
         for row in [
             vec![],

@@ -6,9 +6,10 @@ use crate::key::Key;
 use crate::object::Object;
 use crate::revision::Revision;
 
-/// One change of one object: `old` is the state before, `new` the state after. A delete has no `new`.
+/// One change of one object: `old` is the state before, `new` the state after. A create has no `old`, and a
+/// delete has no `new`.
 ///
-/// At least one of the two is always present. For a delete, `old` has the revision of the *deletion*, which
+/// For a delete, `old` has the revision of the *deletion*, which
 /// the `DELETED` watch event requires.
 #[derive(Clone, Debug)]
 pub struct Change {
@@ -16,14 +17,15 @@ pub struct Change {
     pub revision: Revision,
     /// Key of the object.
     pub key: Key,
-    /// The object before the change.
+    /// The object before the change; `None` for a create.
     pub old: Option<Arc<Object>>,
-    /// The object after the change.
+    /// The object after the change; `None` for a delete.
     pub new: Option<Arc<Object>>,
 }
 
 impl Change {
-    /// The change that adds `object`: lists, reviews and files are folded into an inventory by such changes.
+    /// Creates the change that adds `object`, to fold the objects of a list, a review or a file into an
+    /// inventory.
     #[must_use]
     pub fn added(key: Key, object: Arc<Object>) -> Self {
         Self {

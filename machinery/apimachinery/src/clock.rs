@@ -1,8 +1,8 @@
-//! The source of `now`.
+//! Clocks, the source of the current instant.
 
 use jiff::Timestamp;
 
-/// Source of `now`. The program has one system clock; tests have a fixed or a stepped one.
+/// Source of the current instant. The program has one system clock; tests have a fixed or a stepped clock.
 pub trait Clock: Send + Sync + 'static {
     /// The current instant.
     fn now(&self) -> Timestamp;

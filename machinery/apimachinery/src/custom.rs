@@ -39,7 +39,7 @@ use crate::symbol;
 #[derive(Clone, Debug)]
 pub struct CustomKind {
     info: KindInfo,
-    /// Schema of each version, in their order.
+    /// Schema of each version, in the order of the versions.
     schemas: Vec<Schema>,
     columns: Vec<Column>,
     selectable: &'static [SelectableField],
@@ -83,6 +83,7 @@ impl Kind for CustomKind {
     }
 }
 
+/// Reader of a definition that collects every error.
 #[derive(Default)]
 struct Reader {
     errors: Vec<FieldError>,
@@ -116,15 +117,18 @@ impl Reader {
             .as_str()
             .is_some_and(|strategy| strategy != "None")
         {
-            self.forbid("spec.conversion.strategy", "versions differ in apiVersion alone");
+            self.forbid(
+                "spec.conversion.strategy",
+                "conversion is not supported: set None, or remove the field",
+            );
         }
         let versions = self.versions(&spec["versions"]);
-        let names = symbol::list(&versions.iter().map(|version| version.name).collect::<Vec<_>>());
+        let names = symbol::intern_list(&versions.iter().map(|version| version.name).collect::<Vec<_>>());
         let preferred = versions.first()?;
-        let optional = |name: &str| spec["names"][name].as_str().map_or("", symbol::of);
+        let optional = |name: &str| spec["names"][name].as_str().map_or("", symbol::intern);
         let info = KindInfo {
             singular: match optional("singular") {
-                "" => symbol::of(&kind.to_lowercase()),
+                "" => symbol::intern(&kind.to_lowercase()),
                 singular => singular,
             },
             short_names: texts(&spec["names"]["shortNames"]),
@@ -132,7 +136,12 @@ impl Reader {
             scope,
             verbs: ALL_VERBS,
             status: preferred.status,
-            ..KindInfo::new(symbol::of(group), names, symbol::of(kind), symbol::of(plural))
+            ..KindInfo::new(
+                symbol::intern(group),
+                names,
+                symbol::intern(kind),
+                symbol::intern(plural),
+            )
         };
         Some(CustomKind {
             info,
@@ -142,7 +151,7 @@ impl Reader {
         })
     }
 
-    /// Parses the served versions; the storage version comes first.
+    /// Parses the served versions, and moves the storage version to the front.
     fn versions(&mut self, versions: &Value) -> Vec<Version> {
         let mut read = Vec::new();
         let mut stored = 0;
@@ -154,7 +163,7 @@ impl Reader {
                 if is_stored {
                     self.forbid(
                         &format!("{path}.served"),
-                        "the version that is stored must be served",
+                        "must be true, since this version has storage: true",
                     );
                 }
                 continue;
@@ -164,7 +173,7 @@ impl Reader {
             }
         }
         if stored != 1 {
-            let detail = "exactly one version must be stored";
+            let detail = "exactly one version must have storage: true";
             self.errors
                 .push(FieldError::invalid("spec.versions", versions.clone(), detail));
         }
@@ -181,15 +190,15 @@ impl Reader {
             return None;
         }
         let before = self.errors.len();
-        self.schema(root, &path_of_schema);
+        self.check_schema(root, &path_of_schema);
         if version["subresources"].get("scale").is_some() {
             self.forbid(
                 &format!("{path}.subresources.scale"),
-                "there is no subresource scale",
+                "the subresource scale is not supported: remove it",
             );
         }
         (self.errors.len() == before).then(|| Version {
-            name: symbol::of(name),
+            name: symbol::intern(name),
             schema: Schema::from_value(root.clone()),
             columns: columns(&version["additionalPrinterColumns"]),
             selectable: selectable(&version["selectableFields"]),
@@ -197,8 +206,8 @@ impl Reader {
         })
     }
 
-    /// Checks the schema of a definition for errors that the schemas of this program cannot have.
-    fn schema(&mut self, schema: &Value, path: &str) {
+    /// Adds the errors of a schema that comes from a file, such as keywords that this crate does not check.
+    fn check_schema(&mut self, schema: &Value, path: &str) {
         for (at, problem) in schema::problems(schema) {
             self.errors
                 .push(FieldError::invalid(format!("{path}{at}"), "", problem));
@@ -229,8 +238,8 @@ impl Reader {
         text
     }
 
-    fn forbid(&mut self, path: &str, why: &str) {
-        self.errors.push(FieldError::forbidden(path, why));
+    fn forbid(&mut self, path: &str, detail: &str) {
+        self.errors.push(FieldError::forbidden(path, detail));
     }
 }
 
@@ -245,13 +254,13 @@ struct Version {
 
 fn texts(list: &Value) -> &'static [&'static str] {
     let texts = list.as_array().into_iter().flatten().filter_map(Value::as_str);
-    symbol::list(&texts.collect::<Vec<_>>())
+    symbol::intern_list(&texts.collect::<Vec<_>>())
 }
 
 /// The columns of custom resources, as in kube-apiserver: NAME, the columns of the definition, and AGE if the
 /// definition has no columns.
 fn columns(list: &Value) -> Vec<Column> {
-    let text = |column: &Value, field: &str| column[field].as_str().map_or("", symbol::of);
+    let text = |column: &Value, field: &str| column[field].as_str().map_or("", symbol::intern);
     let mut columns = vec![Column::NAME];
     columns.extend(list.as_array().into_iter().flatten().map(|column| {
         Column {
@@ -300,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn the_version_that_is_stored_is_preferred_and_reading_anew_keeps_nothing_more() {
+    fn the_storage_version_is_preferred_and_equal_names_are_stored_once() {
         let (first, again) = (
             CustomKind::read(&gizmos()).unwrap(),
             CustomKind::read(&gizmos()).unwrap(),
@@ -320,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn every_error_of_a_definition_is_told() {
+    fn every_error_of_a_definition_is_reported() {
         let mut gizmos = gizmos();
         gizmos["spec"]["group"] = "Example".into();
         gizmos["spec"]["scope"] = "Everywhere".into();

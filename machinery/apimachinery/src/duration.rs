@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_duration_is_refused_in_gos_words() {
+    fn invalid_durations_are_refused_in_gos_words() {
         for (text, words) in [
             ("", "invalid duration \"\""),
             ("-", "invalid duration \"-\""),

@@ -1,12 +1,12 @@
-//! Paths of fields, and combinations of field errors.
+//! Paths of fields, and lists of field errors.
 
 use std::collections::HashMap;
 
 use crate::field_error::{FieldError, FieldErrorKind};
 
-/// Adds the errors of `more` about fields without an error: one error per field is enough. An error that
-/// explains a wrong type replaces the schema's error.
-pub fn add_about_others(errors: &mut Vec<FieldError>, more: Vec<FieldError>) {
+/// Adds the errors in `more` whose fields have no error in `errors` yet: one error per field is enough. A
+/// [`FieldErrorKind::Misread`] replaces the error of its field.
+pub fn merge_by_field(errors: &mut Vec<FieldError>, more: Vec<FieldError>) {
     if more.is_empty() {
         return;
     }
@@ -52,9 +52,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_one_field_the_first_thing_that_is_wrong_is_told() {
+    fn only_one_error_of_a_field_is_reported() {
         let mut errors = vec![FieldError::required("a", "")];
-        add_about_others(
+        merge_by_field(
             &mut errors,
             vec![FieldError::invalid("a", "", "x"), FieldError::required("a.b", "")],
         );
@@ -62,9 +62,9 @@ mod tests {
     }
 
     #[test]
-    fn what_explains_a_wrong_type_takes_the_place_of_it() {
+    fn an_explanation_replaces_the_error_of_a_wrong_type() {
         let mut errors = vec![FieldError::type_invalid("a", "boolean", "must be of type string")];
-        add_about_others(&mut errors, vec![FieldError::misread("a", false, "quote it")]);
+        merge_by_field(&mut errors, vec![FieldError::misread("a", false, "quote it")]);
         assert_eq!(aggregate(&errors), "a: Invalid value: false: quote it");
     }
 

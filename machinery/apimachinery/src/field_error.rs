@@ -13,13 +13,14 @@ pub enum FieldErrorKind {
     Invalid,
     /// The value is of the wrong JSON type.
     TypeInvalid,
-    /// The value is of the wrong JSON type, and the kind explains why; replaces `TypeInvalid`.
+    /// The value has the wrong JSON type, since YAML read it in another way than the author meant: an
+    /// unquoted `On` is a boolean. The error explains this, and replaces `TypeInvalid`.
     Misread,
     /// The value is not one of the supported ones.
     NotSupported,
     /// The value is a duplicate.
     Duplicate,
-    /// The value must not be set (or changed).
+    /// The field must not be set or changed.
     Forbidden,
     /// The text is too long.
     TooLong,
@@ -60,7 +61,7 @@ impl FieldErrorKind {
     }
 }
 
-/// One error in one field. [`fmt::Display`] formats the whole line (`spec.x: Invalid value: "y": detail`).
+/// One error in one field. [`fmt::Display`] formats path and message (`spec.x: Invalid value: "y": detail`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldError {
     /// Type of the error.
@@ -103,7 +104,8 @@ impl FieldError {
         Self::new(FieldErrorKind::TypeInvalid, path, Some(value.into()), detail)
     }
 
-    /// The error of a value of the wrong JSON type, with an explanation.
+    /// The error of a value that YAML read in another way than the author meant; `detail` explains how to
+    /// write it.
     pub fn misread(path: impl Into<String>, value: impl Into<Value>, detail: impl Into<String>) -> Self {
         Self::new(FieldErrorKind::Misread, path, Some(value.into()), detail)
     }
@@ -120,7 +122,7 @@ impl FieldError {
         Self::new(FieldErrorKind::Duplicate, path, Some(value.into()), "")
     }
 
-    /// The error of a value that must not be set or changed.
+    /// The error of a field that must not be set or changed.
     pub fn forbidden(path: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::new(FieldErrorKind::Forbidden, path, None, detail)
     }
@@ -235,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_redacted_error_says_where_and_why_and_not_what() {
+    fn a_redacted_error_has_no_value() {
         let error = |path: &str| FieldError::invalid(path, "hunter2", "must be base64").redacted(&["data"]);
         let text = error("data[password]").to_string();
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Paths of fields in an object, as in messages.
+//! Paths of fields in an object, for messages.
 
 /// Highest number of bytes of a field's name in a path, without the placeholder.
 const NAME_LIMIT: usize = 100;
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn long_names_and_deep_paths_are_cut_where_a_letter_ends() {
+    fn long_names_and_paths_are_truncated_at_character_boundaries() {
         let mut path = FieldPath::default();
         path.field(&"é".repeat(1_000));
         path.field("a");

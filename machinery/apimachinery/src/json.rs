@@ -10,8 +10,8 @@ use serde_json::{Deserializer, Map, Number, Value};
 use crate::FieldPath;
 use crate::nesting::DEPTH_LIMIT;
 
-/// Highest number of duplicate fields whose paths are reported: formatting a path takes time.
-pub const MOST_DUPLICATES: usize = 100;
+/// Highest number of duplicate fields whose paths are reported, since formatting a path takes time.
+pub const MAX_DUPLICATES: usize = 100;
 
 /// One parsed document.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,11 +25,12 @@ pub struct Document {
 /// Handling of a double without a fraction: `1.0`, `1e2` and `-0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doubles {
-    /// Treats the number as an integer, as JSON Schema does, and kube-apiserver for custom resources: clients
-    /// that store every number as a double send such numbers for integer fields.
-    Whole,
-    /// Keeps the number as a double: parsers of a kind's own type do not accept a double as an integer.
-    Kept,
+    /// Converts the number to an integer, as JSON Schema allows and kube-apiserver does for custom resources:
+    /// clients that store every number as a double send such numbers for integer fields.
+    AsInteger,
+    /// Keeps the double, as kube-apiserver does for the kinds of Kubernetes: their types do not accept a
+    /// double for an integer field.
+    AsDouble,
 }
 
 /// Parses a text with one value.
@@ -84,7 +85,7 @@ struct Duplicates {
 impl Duplicates {
     fn add(&self, path: &Path<'_>) {
         self.count.set(self.count.get() + 1);
-        if self.count.get() <= MOST_DUPLICATES {
+        if self.count.get() <= MAX_DUPLICATES {
             let mut field_path = FieldPath::default();
             path.write(&mut field_path);
             let text = field_path.into_text();
@@ -96,6 +97,7 @@ impl Duplicates {
     }
 }
 
+/// One part of a path.
 #[derive(Clone, Copy)]
 enum Step<'a> {
     Root,
@@ -103,7 +105,7 @@ enum Step<'a> {
     Index(usize),
 }
 
-/// Path of the present value: links on the call stack, formatted only for a message.
+/// Path of the current value: links on the call stack, formatted only for a message.
 #[derive(Clone, Copy)]
 struct Path<'a> {
     parent: Option<&'a Path<'a>>,
@@ -132,6 +134,7 @@ impl<'a> Path<'a> {
     }
 }
 
+/// Seed and visitor of the value at `path`.
 #[derive(Clone, Copy)]
 struct Node<'a> {
     path: Path<'a>,
@@ -174,7 +177,7 @@ impl<'de> Visitor<'de> for Node<'_> {
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
         /// Smallest number from which doubles cannot represent every integer.
         const EXACT_LIMIT: f64 = 9_007_199_254_740_992.0;
-        if self.doubles == Doubles::Whole && value.fract() == 0.0 && value.abs() < EXACT_LIMIT {
+        if self.doubles == Doubles::AsInteger && value.fract() == 0.0 && value.abs() < EXACT_LIMIT {
             #[allow(clippy::cast_possible_truncation, reason = "it has no fraction and fits")]
             return Ok((value as i64).into());
         }
@@ -233,24 +236,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_value_after_the_other_is_read_with_what_stands_twice_in_it() {
+    fn documents_are_parsed_with_the_paths_of_duplicate_fields() {
         let text = "{\"a\": 1.0, \"a\": 2.0}\n {\"b\": [{\"c\": 1, \"c\": 1}]} ";
-        let found = documents(text, Doubles::Whole).unwrap();
+        let found = documents(text, Doubles::AsInteger).unwrap();
         assert_eq!(found[0].value.to_string(), "{\"a\":2}");
         let twice: Vec<_> = found.iter().map(|document| &document.duplicates[..]).collect();
         assert_eq!(twice, [["a"], ["b[0].c"]]);
-        assert!(documents("{} {", Doubles::Kept).is_err());
-        assert!(document(b"{} {}", Doubles::Kept).is_err());
+        assert!(documents("{} {", Doubles::AsDouble).is_err());
+        assert!(document(b"{} {}", Doubles::AsDouble).is_err());
     }
 
     #[test]
-    fn paths_of_what_stands_twice_do_not_multiply_the_text() {
+    fn the_paths_of_duplicate_fields_are_limited() {
         let name = "n".repeat(1_000);
         let fields = vec!["\"a\": 1, \"a\": 1"; 1_000].join(", ");
         let items = vec![format!("{{{fields}}}"); 10].join(", ");
         let text = format!("{{\"{name}\": [{items}]}}");
-        let read = document(text.as_bytes(), Doubles::Whole).unwrap();
+        let read = document(text.as_bytes(), Doubles::AsInteger).unwrap();
         let length: usize = read.duplicates.iter().map(String::len).sum();
-        assert!(length > 0 && length < MOST_DUPLICATES * 256, "{length}");
+        assert!(length > 0 && length < MAX_DUPLICATES * 256, "{length}");
     }
 }

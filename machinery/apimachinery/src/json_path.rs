@@ -21,7 +21,7 @@ pub fn first<'a>(path: &str, value: &'a Value) -> Option<&'a Value> {
                 .iter()
                 .find_map(|item| match inside {
                     "*" => first(after, item),
-                    _ => holds(inside, item).then(|| first(after, item)).flatten(),
+                    _ => matches(inside, item).then(|| first(after, item)).flatten(),
                 });
         }
     }
@@ -34,7 +34,7 @@ fn selected_list<'a>(inside: &str, current: &'a Value) -> Option<&'a Vec<Value>>
 }
 
 /// Whether `item` matches the filter `?(@.field=="text")`.
-fn holds(filter: &str, item: &Value) -> bool {
+fn matches(filter: &str, item: &Value) -> bool {
     let parts = filter
         .strip_prefix("?(@.")
         .and_then(|rest| rest.strip_suffix(')'))

@@ -15,19 +15,19 @@ pub struct GroupResource {
 }
 
 impl GroupResource {
-    /// A resource known at compile time.
+    /// Creates a resource whose names are known at compile time.
     #[must_use]
     pub const fn new(group: &'static str, resource: &'static str) -> Self {
         Self { group, resource }
     }
 
-    /// A resource named at run time (a stored key, a flag): see [`symbol`]. It must never be called with
-    /// unchecked names from requests.
+    /// Creates a resource whose names become known at run time, such as in a stored key or a flag. The names
+    /// stay in memory until the process ends ([`symbol`]), so they must not be unchecked names from requests.
     #[must_use]
     pub fn intern(group: &str, resource: &str) -> Self {
         Self {
-            group: symbol::of(group),
-            resource: symbol::of(resource),
+            group: symbol::intern(group),
+            resource: symbol::intern(resource),
         }
     }
 }
@@ -49,14 +49,14 @@ impl fmt::Debug for GroupResource {
     }
 }
 
-/// Key of one object of one resource. `namespace` is empty for cluster-scoped objects.
+/// Key of one object: resource, namespace and name.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
-    /// The resource.
+    /// The resource of the object.
     pub resource: GroupResource,
-    /// The namespace, or the empty string.
+    /// The namespace of the object; empty for cluster-scoped objects.
     pub namespace: Arc<str>,
-    /// The name.
+    /// The name of the object.
     pub name: Arc<str>,
 }
 

@@ -1,4 +1,5 @@
-//! The trait [`Kind`], which determines everything generic: verbs, discovery, OpenAPI, tables, validation.
+//! The trait [`Kind`]: the properties of a kind from which the server derives verbs, discovery, OpenAPI,
+//! tables and validation.
 
 use std::borrow::Cow;
 use std::ptr;
@@ -12,8 +13,7 @@ use crate::key::GroupResource;
 use crate::name::{self, NameError};
 use crate::object::Object;
 use crate::schema::Schema;
-use crate::selectable::Selectable;
-use crate::selectable::SelectableField;
+use crate::selectable::{SelectableField, SelectableTexts};
 use jiff::Timestamp;
 
 /// Scope of a kind's objects.
@@ -25,7 +25,7 @@ pub enum Scope {
     Cluster,
 }
 
-/// Names and switches of a kind. The listed verbs determine the routes, the discovery document and the tests.
+/// Names, verbs and switches of a kind. Routes and discovery documents follow the verbs.
 #[derive(Clone, Debug)]
 pub struct KindInfo {
     /// The API group; empty for the core group.
@@ -128,7 +128,7 @@ impl KindInfo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatusMetadata {
     /// Metadata are not written, as for custom resources.
-    Stay,
+    Ignored,
     /// Metadata are written too, as for most of Kubernetes' own kinds.
     Written,
     /// Metadata except labels are written.
@@ -157,12 +157,13 @@ pub struct Write<'a> {
     pub now: Timestamp,
 }
 
-/// User whose fields no other client changes ([`Kind::keeper`]).
+/// User whose fields are protected: writes of other users do not change the fields that this user applied
+/// ([`Kind::keeper`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keeper {
-    /// User that writes the fields.
+    /// Name of the user that applies the fields.
     pub user: &'static str,
-    /// Field manager of the writes, which no other user may use.
+    /// Field manager under which the user applies the fields. No other user may use it.
     pub manager: &'static str,
 }
 
@@ -182,9 +183,9 @@ pub struct Column {
     /// Path of the cell in the object, in the form of a CustomResourceDefinition ([`crate::json_path`]);
     /// empty for a computed cell.
     pub path: &'static str,
-    /// Text of the cell without a value at the path.
+    /// Text of the cell if the object has no value at the path.
     pub absent: &'static str,
-    /// Function that computes the cell, where the value at a path is not sufficient.
+    /// Function that computes the cell, for cells that are not the value at a path.
     pub computed: Option<fn(&Object) -> Cell>,
 }
 
@@ -211,23 +212,23 @@ impl Column {
         self
     }
 
-    /// Returns the column with the text `<none>` for a missing value at its path.
+    /// Returns the column with the text `<none>` for a missing value at the column's path.
     #[must_use]
     pub const fn or_none(self) -> Self {
         self.or("<none>")
     }
 
-    /// Returns the column with `text` for a missing value at its path.
+    /// Returns the column with `text` for a missing value at the column's path.
     #[must_use]
     pub const fn or(mut self, text: &'static str) -> Self {
         self.absent = text;
         self
     }
 
-    /// Returns the column with cells that `make` computes.
+    /// Returns the column with cells that `compute` returns.
     #[must_use]
-    pub const fn computed(mut self, make: fn(&Object) -> Cell) -> Self {
-        self.computed = Some(make);
+    pub const fn computed(mut self, compute: fn(&Object) -> Cell) -> Self {
+        self.computed = Some(compute);
         self
     }
 
@@ -257,8 +258,9 @@ impl Column {
         self
     }
 
-    /// Returns the cell of `object`: computed, or the value at the column's path. A missing or empty text is
-    /// the column's text for it, a missing instant is `<unknown>`, and any other missing value is null.
+    /// Returns the cell of `object`: computed, or the value at the column's path. In place of a missing or
+    /// empty text it is [`Column::absent`]; a missing instant is `<unknown>`, and any other missing value is
+    /// null.
     #[must_use]
     pub fn cell(&self, object: &Object) -> Cell {
         if let Some(computed) = self.computed {
@@ -317,7 +319,7 @@ impl Column {
         self
     }
 
-    /// Returns the column with a priority for `-o wide` only.
+    /// Returns the column with the priority 1: it is displayed only with `-o wide`.
     #[must_use]
     pub const fn wide(mut self) -> Self {
         self.priority = 1;
@@ -334,12 +336,13 @@ pub trait Kind: Send + Sync + 'static {
     fn schema(&self, version: &str) -> &Schema;
 
     /// Normalises write-only fields of a body, and removes values that count as absent. Runs after schema
-    /// defaulting and before ownership is tracked, so the sender owns the outcome, unlike the changes of
-    /// [`Kind::prepare`]. It does not run on applied configurations, which own the fields that they name.
+    /// defaulting and before field ownership is computed, so the sender owns the changed fields, unlike
+    /// fields that [`Kind::prepare`] changes. Does not run on applied configurations, whose manager owns
+    /// exactly the fields in them.
     fn read_body(&self, _old: Option<&Value>, _body: &mut Value) {}
 
-    /// Sets and resets fields in addition to the schema's defaults. Runs after schema defaulting and before
-    /// validation.
+    /// Sets and resets fields in `new`, in addition to the schema's defaults. Runs after schema defaulting
+    /// and before validation.
     fn prepare(&self, _write: &Write<'_>, _new: &mut Value) {}
 
     /// Whether `metadata.generation` counts changes outside metadata and status. This holds for kinds with a
@@ -348,9 +351,9 @@ pub trait Kind: Send + Sync + 'static {
         self.info().status
     }
 
-    /// Effect of a write of the status on the metadata in it.
+    /// Treatment of the metadata in a write of the status.
     fn status_metadata(&self) -> StatusMetadata {
-        StatusMetadata::Stay
+        StatusMetadata::Ignored
     }
 
     /// Whether an update of a missing object creates it, as for some of Kubernetes' own kinds.
@@ -358,8 +361,8 @@ pub trait Kind: Send + Sync + 'static {
         false
     }
 
-    /// Whether deletions of the objects have a propagation policy for dependents. For events any requested
-    /// policy is ignored.
+    /// Whether a deletion's propagation policy applies to the dependents of the object. The policy is
+    /// ignored for events, which own no objects.
     fn has_dependents(&self) -> bool {
         true
     }
@@ -370,14 +373,15 @@ pub trait Kind: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Top-level fields whose values no error message contains, since the reader of the message may not be
-    /// the writer of the object.
+    /// Top-level fields whose values must not appear in error messages, since the reader of a message may be
+    /// another user than the writer of the object.
     fn confidential(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Rules that the system's own API does not have: a write that breaks them is refused before it causes a
-    /// problem. Objects from other sources (files, reviews, a hub) are still accepted.
+    /// Rules of Berth that the system's own API does not have: a write that breaks a rule is refused before
+    /// the object causes a problem. Objects from other sources (files, reviews, a hub) are accepted
+    /// nevertheless.
     fn own_rules(&self, _write: &Write<'_>, _new: &Value) -> Vec<FieldError> {
         Vec::new()
     }
@@ -400,7 +404,7 @@ pub trait Kind: Send + Sync + 'static {
         &[Column::NAME, Column::AGE]
     }
 
-    /// Returns a table row, as long as [`Kind::columns`]. The default reads each column's path.
+    /// Returns the table row of `object`, with one cell for each of [`Kind::columns`].
     fn row(&self, object: &Object) -> Vec<Cell> {
         self.columns().iter().map(|column| column.cell(object)).collect()
     }
@@ -410,34 +414,36 @@ pub trait Kind: Send + Sync + 'static {
         &[]
     }
 
-    /// Groups of the kind in other releases of its system; files may use them.
+    /// API groups of the kind in other releases of the kind's system. Objects in files may have these groups.
     fn other_groups(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Resource under which this kind's objects are stored: another one where two APIs serve the same objects
-    /// (Event).
+    /// Resource under which this kind's objects are stored. It differs from the kind's own resource where two
+    /// APIs serve the same objects (Event).
     fn stored_in(&self) -> GroupResource {
         self.info().resource()
     }
 
-    /// Returns the keeper of the kind, if any: writes of other users do not change the fields that the keeper
-    /// applied.
+    /// Returns the user whose applied fields are protected, if the kind has one: writes of other users do not
+    /// change these fields.
     fn keeper(&self) -> Option<Keeper> {
         None
     }
 
-    /// Converts an object of `version` to the stored form, where more than `apiVersion` differs.
+    /// Converts an object of `version` to the stored form, for kinds whose versions differ in more than
+    /// `apiVersion`.
     fn to_stored(&self, _version: &str, _value: &mut Value) {}
 
-    /// Whether a condition other than `metadata.finalizers` delays the removal of `object`, which is being
-    /// deleted (a Namespace's `spec.finalizers`). Called at the deletion and at each later update without
-    /// finalizers, until it returns false; may mark the object (`status.phase: Terminating`).
+    /// Whether a field other than `metadata.finalizers` delays the removal of `object`, which is being
+    /// deleted: a Namespace's `spec.finalizers`. Called at the deletion and at each later update without
+    /// finalizers, until it returns false. It may mark the object (`status.phase: Terminating`).
     fn holds_deletion(&self, _object: &mut Value, _now: Timestamp) -> bool {
         false
     }
 
-    /// Returns the object in `version`, where more than `apiVersion` differs from the stored form.
+    /// Returns the object in the form of `version`; `None` if that form differs from the stored form in
+    /// `apiVersion` alone.
     fn to_served(&self, _version: &str, _object: &Object) -> Option<Value> {
         None
     }
@@ -452,11 +458,11 @@ impl Object {
         self.cells.get_or_init(|| Cells::of(&self.row(kind)))
     }
 
-    /// Returns the texts of `fields`, in their order; they are read at the first call and cached, without the
-    /// parsed object. For fields other than in the first call, the texts are read at each call.
+    /// Returns the texts of `fields`, in their order. The texts are read at the first call and cached,
+    /// without the parsed object. If a later call names other fields, their texts are not cached.
     #[must_use]
     pub fn texts(&self, fields: &'static [SelectableField]) -> Cow<'_, [Box<str>]> {
-        let cached = self.parsed().selectable.get_or_init(|| Selectable {
+        let cached = self.parsed().selectable.get_or_init(|| SelectableTexts {
             fields,
             texts: self.read_texts(fields),
         });
@@ -474,7 +480,7 @@ impl Object {
         }
     }
 
-    /// Returns the row that `kind` computes for the object, at each call.
+    /// Returns the row of the object from [`Kind::row`], computed at each call.
     #[must_use]
     pub fn row(&self, kind: &dyn Kind) -> Vec<Cell> {
         match self.parsed_value() {
@@ -492,7 +498,7 @@ mod tests {
     use crate::Draft;
 
     #[test]
-    fn a_cell_is_computed_or_stands_at_the_path_or_is_the_text_for_nothing() {
+    fn a_cell_is_computed_or_the_value_at_the_path_or_the_absent_text() {
         let value = json!({
             "apiVersion": "v1", "kind": "Toy",
             "metadata": {"name": "car"}, "spec": {"color": "red", "owner": "", "wheels": 4},

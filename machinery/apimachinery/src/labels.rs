@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_tools_know_their_own_by_is_not_inherited() {
+    fn labels_of_deployment_tools_are_not_inherited() {
         let labels: Labels = [
             ("app.kubernetes.io/instance", "x"),
             ("app.kubernetes.io/managed-by", "Helm"),
@@ -238,7 +238,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn they_are_what_a_map_of_them_is(
+        fn labels_behave_like_a_map(
             pairs in proptest::collection::vec(("[a-c\"é]{0,3}", "[a-z\\\\]{0,3}"), 0..8),
             key in "[a-c]{0,3}",
         ) {
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_map_of_texts_is_refused() {
+    fn only_a_map_of_texts_is_accepted() {
         for json in ["[]", "null", "{\"a\":1}", "{\"a\":null}", "\"a\""] {
             let map = serde_json::from_str::<BTreeMap<String, String>>(json).unwrap_err();
             let labels = serde_json::from_str::<Labels>(json).unwrap_err();

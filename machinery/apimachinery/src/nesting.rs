@@ -1,14 +1,15 @@
-//! Limit of the nesting of values: recursive code reads stored values.
+//! Limit of the nesting of objects: recursive code reads stored objects, and would overflow the stack on
+//! deeper ones.
 
 use serde_json::Value;
 
-/// Deepest nesting of an object.
+/// Highest allowed depth of an object.
 pub const DEPTH_LIMIT: usize = 100;
 
 /// Depth of `value`, counted up to `cap`; a scalar has depth 0. The function does not recurse.
 #[must_use]
 pub fn depth(value: &Value, cap: usize) -> usize {
-    walk(value, cap).0
+    depth_and_count(value, cap).0
 }
 
 /// Whether the nesting of `value` is at most [`DEPTH_LIMIT`] deep.
@@ -18,7 +19,7 @@ pub fn is_shallow(value: &Value) -> bool {
 }
 
 /// Returns the depth, at most `cap`, and the number of counted values.
-pub(crate) fn walk(value: &Value, cap: usize) -> (usize, usize) {
+pub(crate) fn depth_and_count(value: &Value, cap: usize) -> (usize, usize) {
     let mut level: Vec<&Value> = vec![value];
     let mut count = 1;
     for depth in 0..cap {

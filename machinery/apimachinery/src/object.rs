@@ -8,10 +8,10 @@
 mod annotations;
 mod draft;
 mod metadata;
-mod mold;
 mod outline;
 mod sets;
 mod spans;
+mod template;
 mod text;
 
 use std::sync::{Arc, OnceLock};
@@ -23,13 +23,13 @@ use serde_json::{Value, json};
 pub use self::annotations::Annotations;
 pub use self::draft::{Draft, DraftError};
 pub use self::metadata::{Meta, OwnerReference};
-pub use self::mold::Mold;
 use self::spans::Spans;
+pub use self::template::ObjectTemplate;
 use self::text::Text;
 use crate::cell::{Cell, Cells};
 use crate::revision::Revision;
-use crate::selectable::Selectable;
-use crate::selector::LabelPrint;
+use crate::selectable::SelectableTexts;
+use crate::selector::LabelFingerprint;
 
 const MANAGED: &str = "managedFields";
 
@@ -45,7 +45,7 @@ pub struct Object {
     revision: Revision,
     /// Spans in the text's own bytes.
     spans: Spans,
-    print: LabelPrint,
+    label_fingerprint: LabelFingerprint,
     meta: Arc<Meta>,
     parsed: OnceLock<Box<ParsedParts>>,
     pub(crate) cells: OnceLock<Cells>,
@@ -55,7 +55,7 @@ pub struct Object {
 #[derive(Debug, Default)]
 pub(crate) struct ParsedParts {
     pub(crate) value: OnceLock<Arc<Value>>,
-    pub(crate) selectable: OnceLock<Selectable>,
+    pub(crate) selectable: OnceLock<SelectableTexts>,
     message: OnceLock<Bytes>,
 }
 
@@ -69,7 +69,7 @@ impl PartialEq for Object {
 impl Eq for Object {}
 
 impl Object {
-    /// Creates the object of `value` at `revision`: for objects that are not from drafts of this process.
+    /// Creates the object `value` at `revision`: for objects that do not come from a [`Draft`].
     ///
     /// # Errors
     /// As [`Draft::new`].
@@ -77,11 +77,12 @@ impl Object {
         Draft::new(value).map(|draft| draft.at(revision))
     }
 
-    /// Restores the object from `bytes` that this module has written: [`Object::bytes`] of this very
-    /// revision, or [`Draft::bytes`]. This is much faster than [`Object::new`], since no tree is built.
-    /// `None` for bytes whose two top levels have another form; deeper levels are not checked.
+    /// Restores the object at `revision` from `bytes` that this module has written: [`Object::bytes`] of an
+    /// object at `revision`, or [`Draft::bytes`]. This is much faster than [`Object::new`], since no tree is
+    /// built. `None` for bytes of another revision, or whose two top levels have another form; the form of
+    /// deeper levels is not checked.
     #[must_use]
-    pub fn written(bytes: &[u8], revision: Revision) -> Option<Self> {
+    pub fn restore(bytes: &[u8], revision: Revision) -> Option<Self> {
         let (meta, spans) = outline::read(bytes)?;
         let meta = Arc::new(meta);
         let digits = &bytes[spans.revision.range()];
@@ -91,20 +92,20 @@ impl Object {
         if digits != revision.to_string().as_bytes() {
             return None;
         }
-        let (text, spans) = Text::placed(bytes, &spans);
+        let (text, spans) = Text::new(bytes, &spans);
         Some(Self {
             text,
             revision,
             spans,
-            print: LabelPrint::of(meta.labels()),
+            label_fingerprint: LabelFingerprint::of(meta.labels()),
             meta,
             parsed: OnceLock::new(),
             cells: OnceLock::new(),
         })
     }
 
-    /// The canonical JSON, including `resourceVersion`: the answer to a get. The bytes are copied if the
-    /// object shares parts with others.
+    /// The canonical JSON, including `resourceVersion`: the response to a get. The bytes are copied if the
+    /// object shares parts with other objects.
     #[must_use]
     pub fn bytes(&self) -> Bytes {
         self.text.slice(self.text.all())
@@ -139,11 +140,11 @@ impl Object {
         &self.meta
     }
 
-    /// Hash print of the labels. If it does not cover the print of a selector, [`Meta::labels`] need not be
-    /// compared.
+    /// Fingerprint of the labels. If it does not cover the fingerprint of a selector, the selector does not
+    /// match [`Meta::labels`].
     #[must_use]
-    pub fn print(&self) -> LabelPrint {
-        self.print
+    pub fn label_fingerprint(&self) -> LabelFingerprint {
+        self.label_fingerprint
     }
 
     /// Annotations of the object.
@@ -158,8 +159,8 @@ impl Object {
         self.text.slice(self.spans.managed.range())
     }
 
-    /// The JSON of [`Object::managed_fields`] for readers that need only managers and times: the bytes are
-    /// not copied, and shared sets of fields are empty.
+    /// The JSON of `metadata.managedFields` with empty sets in place of shared sets of fields: for readers
+    /// that need only managers and times. The bytes are not copied.
     #[must_use]
     pub fn managers(&self) -> &[u8] {
         &self.text.own()[self.spans.managed.range()]
@@ -188,8 +189,8 @@ impl Object {
         std::str::from_utf8(&self.text.own()[self.spans.api_version.range()]).unwrap_or_default()
     }
 
-    /// Appends [`Object::bytes`] with another `apiVersion` to `out`: this is the form of another served
-    /// version with the same fields.
+    /// Appends [`Object::bytes`] with another `apiVersion` to `out`: the form of another served version with
+    /// the same fields.
     pub fn write_in_version(&self, api_version: &str, out: &mut Vec<u8>) {
         let span = self.spans.api_version.range();
         self.text.write(0..span.start, out);
@@ -197,11 +198,11 @@ impl Object {
         self.text.write(span.end..self.text.all().end, out);
     }
 
-    /// Returns the object in another encoding, which `make` produces at the first call. The encoding is
+    /// Returns the object in another encoding, which `encode` produces at the first call. The result is
     /// cached as long as the object exists, so all calls must use the same encoding.
     #[must_use]
-    pub fn message(&self, make: impl FnOnce() -> Vec<u8>) -> Bytes {
-        self.parsed().message.get_or_init(|| make().into()).clone()
+    pub fn message(&self, encode: impl FnOnce() -> Vec<u8>) -> Bytes {
+        self.parsed().message.get_or_init(|| encode().into()).clone()
     }
 
     /// Whether [`Object::message`] is already cached.
@@ -212,11 +213,11 @@ impl Object {
             .is_some_and(|parsed| parsed.message.get().is_some())
     }
 
-    /// Appends [`Object::bytes`] without `apiVersion` and `kind` to `out`: this is the form of an item in a
-    /// list that has both.
+    /// Appends [`Object::bytes`] without `apiVersion` and `kind` to `out`: the form of an item in a list,
+    /// which has both itself.
     pub fn write_untyped(&self, out: &mut Vec<u8>) {
         let [version, kind] = self.types();
-        // Shared parts are in the metadata, after both.
+        // Shared parts are in the metadata, which come after both members.
         let own = self.text.own();
         out.extend_from_slice(&own[..version.start]);
         out.extend_from_slice(&own[version.end..kind.start]);
@@ -230,8 +231,8 @@ impl Object {
         self.len() - version.len() - kind.len()
     }
 
-    /// The spans of `apiVersion` and `kind`, including their names and the commas after them: metadata
-    /// follow.
+    /// The spans of the members `apiVersion` and `kind`, including names and the commas after the values.
+    /// Both have a comma, since the metadata come after them.
     fn types(&self) -> [std::ops::Range<usize>; 2] {
         let member = |value: spans::Span, name: &str| {
             let value = value.range();
@@ -267,7 +268,7 @@ impl Object {
             text: self.text.clone(),
             revision: self.revision,
             spans: self.spans,
-            print: self.print,
+            label_fingerprint: self.label_fingerprint,
             meta: Arc::clone(&self.meta),
             parsed: OnceLock::new(),
             cells: OnceLock::new(),
@@ -281,14 +282,14 @@ impl Object {
         self
     }
 
-    /// Parses the object without caching it: for callers that will change it.
+    /// Parses the object without caching the result: for callers that change the value.
     #[must_use]
     pub fn parse(&self) -> Value {
         serde_json::from_slice(&self.bytes()).expect("stored bytes are JSON that we wrote")
     }
 
-    /// Parses the object without its managed fields, which can be as large as the rest and are only needed by
-    /// writes.
+    /// Parses the object without its managed fields, which can be as large as the rest and which only writes
+    /// need.
     #[must_use]
     pub fn parse_unmanaged(&self) -> Value {
         if self.spans.managed.is_empty() {
@@ -306,8 +307,8 @@ impl Object {
     }
 
     /// Returns a typed, read-only view. Unknown fields are skipped. Shared sets of managed fields are empty
-    /// in it, so do not write back a value with managed fields, such as a tree: use [`Object::parse`] for
-    /// that.
+    /// in the view, so do not write back a view with managed fields, such as a [`Value`]: use
+    /// [`Object::parse`] instead.
     ///
     /// # Errors
     /// When a field has another type than in `T`.
@@ -316,8 +317,8 @@ impl Object {
     }
 
     /// Returns the owner reference to this object of `kind`, for a dependent in `namespace` (empty for a
-    /// cluster-scoped one). `None` where a reference is not possible: an owner is in the same namespace, or
-    /// cluster-scoped. The reference does not block deletion.
+    /// cluster-scoped one). The reference does not block deletion. `None` where no reference is possible: an
+    /// owner is in the namespace of the dependent or cluster-scoped, and has a UID.
     #[must_use]
     pub fn as_owner(&self, kind: &str, namespace: &str) -> Option<Value> {
         let meta = self.meta();
@@ -332,7 +333,8 @@ impl Object {
         })
     }
 
-    /// Returns a draft with the content of this object, for another revision of it (a `DELETED` event).
+    /// Returns a draft with the content of this object, to create it at another revision (for a `DELETED`
+    /// event).
     #[must_use]
     pub fn draft(&self) -> Draft {
         let digits = self.spans.revision.range();

@@ -8,24 +8,30 @@ use crate::field::below;
 /// Fields of `metadata` that are compared. The others belong to the server, or identify the object.
 const METADATA: [&str; 4] = ["labels", "annotations", "finalizers", "ownerReferences"];
 
-/// Meaning of a decided field that is missing in the stored object.
+/// Meaning of a decided field that is absent from the stored object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Absent {
-    /// Another writer removed the field.
-    Counts,
-    /// The server may have dropped the field, since it drops unknown and empty fields. So missing fields are
-    /// a change only if no decided value is present. Numbers are compared by value.
+pub enum AbsentField {
+    /// Another writer removed the field, which is a difference.
+    Removed,
+    /// The server may have dropped the field, since it drops unknown and empty fields. So absent fields are a
+    /// difference only if no decided value is present. Numbers are compared by value.
     MayBePruned,
 }
 
-/// Returns the path of the first difference between `changed` and `decided`, among the fields that `decided`
-/// changes in `stored` (null where there was no object).
+/// Returns the path of the first decided field that has another value after admission. Decided fields are the
+/// fields in which `decided`, the object that the write sends, differs from `stored`, the object before the
+/// write (null if there was none). `changed` is the object after admission.
 #[must_use]
-pub fn first(decided: &Value, stored: &Value, changed: &Value, absent: Absent) -> Option<String> {
+pub fn first_difference(
+    decided: &Value,
+    stored: &Value,
+    changed: &Value,
+    absent: AbsentField,
+) -> Option<String> {
     let mut walk = Walk {
         absent,
         path: String::new(),
-        arrived: false,
+        has_decided: false,
         missing: None,
     };
     let parts = decided.as_object()?.keys().map(String::as_str);
@@ -49,22 +55,23 @@ pub fn first(decided: &Value, stored: &Value, changed: &Value, absent: Absent) -
             walk.differs(&pick(decided), &pick(stored), &pick(changed))
                 .then(|| walk.path.clone())
         });
-    found.or(walk.missing.filter(|_| !walk.arrived))
+    found.or(walk.missing.filter(|_| !walk.has_decided))
 }
 
 /// State of the comparison.
 struct Walk {
-    absent: Absent,
+    absent: AbsentField,
+    /// Path of the compared field.
     path: String,
-    /// Whether any decided part is present.
-    arrived: bool,
-    /// Path of the first decided field that is missing, or that was removed and is present.
+    /// Whether any decided value is present.
+    has_decided: bool,
+    /// Path of the first decided field that is absent, or that was removed and is present.
     missing: Option<String>,
 }
 
 impl Walk {
-    /// Whether `changed` differs from `decided` in a field that `decided` changes in `stored`. If so, `path`
-    /// is the path of that field. Null means an absent value.
+    /// Whether `changed` differs from `decided` in a field that `decided` changes in `stored`. If so, sets
+    /// `path` to the path of that field. Null means an absent value.
     fn differs(&mut self, decided: &Value, stored: &Value, changed: &Value) -> bool {
         const ABSENT: Value = Value::Null;
         if decided == stored {
@@ -91,7 +98,7 @@ impl Walk {
             }
             // Finalizers and owners are sets, to which other writers may add.
             (Value::Array(items), Value::Array(present)) if self.path.starts_with("metadata.") => {
-                self.arrived |= !items.is_empty();
+                self.has_decided |= !items.is_empty();
                 !items.iter().all(|item| present.contains(item))
             }
             (Value::Array(items), Value::Array(present)) if items.len() == present.len() => {
@@ -111,10 +118,10 @@ impl Walk {
     /// Whether `changed` differs from `decided`, compared as whole values.
     fn values_differ(&mut self, decided: &Value, changed: &Value) -> bool {
         if decided == changed {
-            self.arrived |= !decided.is_null();
+            self.has_decided |= !decided.is_null();
             return false;
         }
-        if self.absent == Absent::Counts {
+        if self.absent == AbsentField::Removed {
             return true;
         }
         if is_empty(decided) && is_empty(changed) {
@@ -127,7 +134,7 @@ impl Walk {
         }
         let number = |value: &Value| value.as_f64();
         let equal = number(decided).is_some() && number(decided) == number(changed);
-        self.arrived |= equal;
+        self.has_decided |= equal;
         !equal
     }
 }
@@ -151,11 +158,11 @@ mod tests {
     use super::*;
 
     fn overruled_at(decided: &Value, stored: &Value, changed: &Value) -> Option<String> {
-        first(decided, stored, changed, Absent::Counts)
+        first_difference(decided, stored, changed, AbsentField::Removed)
     }
 
     #[test]
-    fn whatever_a_write_sets_stays_and_the_rest_is_free() {
+    fn fields_that_a_write_sets_must_stay_and_other_fields_may_change() {
         let stored = json!({"spec": {"a": 1, "b": 1, "list": [1]}, "metadata": {"labels": {"x": "1"}}});
         let decided =
             json!({"spec": {"a": 2, "b": 1, "list": [1]}, "metadata": {"labels": {"x": "1", "y": "2"}}});
@@ -189,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_new_object_everything_is_decided_and_fields_may_be_added() {
+    fn a_new_object_must_keep_every_field_and_may_get_more() {
         let decided =
             json!({"spec": {"target": "a"}, "status": {"decisions": [{"cluster": "a"}, {"cluster": "b"}]}});
         let mut changed = decided.clone();
@@ -205,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_a_write_removes_stays_away() {
+    fn fields_that_a_write_removes_must_stay_absent() {
         let stored = json!({"spec": {"a": 1, "b": 1}, "metadata": {"finalizers": ["x"]}});
         let decided = json!({"spec": {"b": 1}, "metadata": {}});
         let path = overruled_at(
@@ -225,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn finalizers_may_be_added_to_those_of_a_write() {
+    fn admission_may_add_finalizers() {
         let with_finalizers = |finalizers: Value| json!({"metadata": {"finalizers": finalizers}});
         let decided = with_finalizers(json!(["ours"]));
         let both = with_finalizers(json!(["theirs", "ours"]));
@@ -235,10 +242,10 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_prunes_overrules_only_with_other_values_or_where_nothing_arrives() {
+    fn pruned_fields_are_a_difference_only_if_no_value_is_present() {
         let first_path = |changed: Value| {
             let decided = json!({"spec": {"seedName": "a", "new": true, "zones": [], "score": 1.0}});
-            first(&decided, &json!({"spec": {}}), &changed, Absent::MayBePruned)
+            first_difference(&decided, &json!({"spec": {}}), &changed, AbsentField::MayBePruned)
         };
         assert_eq!(first_path(json!({"spec": {"seedName": "a", "score": 1}})), None);
         let other = json!({"spec": {"seedName": "evil", "new": true}});

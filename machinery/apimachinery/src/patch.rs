@@ -10,7 +10,7 @@ use json_patch::{AddOperation, PatchOperation};
 use serde_json::Value;
 
 use crate::budget::{Budget, BudgetExceeded};
-use crate::nesting::{DEPTH_LIMIT, depth, walk};
+use crate::nesting::{DEPTH_LIMIT, depth, depth_and_count};
 
 #[cfg(test)]
 mod tests;
@@ -18,13 +18,13 @@ mod tests;
 /// Highest number of operations; patches with more are refused.
 pub const OPERATIONS_LIMIT: usize = 10_000;
 
-/// Limit of all copied values of one patch together, in bytes of JSON.
+/// Limit of the copied values of one patch together, in bytes of JSON.
 pub const COPY_LIMIT: u64 = 3 * 1024 * 1024;
 
 /// Limit of the steps of one patch. Moving sixteen elements of a list is one step.
-pub const STEPS: u64 = 2_000_000;
+pub const STEP_LIMIT: u64 = 2_000_000;
 
-/// Number of list elements that are moved in one step, and of bytes of a pointer that are read in one step.
+/// Number of list elements, or of bytes of a pointer, that cost one step.
 const PER_STEP: usize = 16;
 
 /// Reason why a patch was not applied.
@@ -39,11 +39,11 @@ pub enum Problem {
 /// Default budget of a JSON patch.
 #[must_use]
 pub fn budget() -> Budget {
-    Budget::new("the JSON patch", STEPS, COPY_LIMIT)
+    Budget::new("the JSON patch", STEP_LIMIT, COPY_LIMIT)
 }
 
-/// Applies `patch` to `value` as kube-apiserver does: replacing a missing field adds it, and a test for
-/// `null` succeeds for it. After an error, `value` is partly patched and must be dropped.
+/// Applies `patch` to `value` as kube-apiserver does: replacing a missing field adds the field, and a test of
+/// a missing field for `null` succeeds. After an error, `value` is partly patched and must be dropped.
 ///
 /// # Errors
 /// When an operation or a test fails, there are too many operations, the object would be nested too deeply,
@@ -71,7 +71,7 @@ fn run(patch: &Patch, value: &mut Value, budget: &mut Budget, is_strict: bool) -
     let mut bound = depth(value, DEPTH_LIMIT + 1);
     for (index, operation) in patch.0.iter().enumerate() {
         let failed = |problem: &dyn fmt::Display| Problem::Failed(format!("operation {index}{problem}"));
-        pay(operation, value, budget)?;
+        charge(operation, value, budget)?;
         if !is_strict && tests_absence(operation, value) {
             continue;
         }
@@ -81,7 +81,7 @@ fn run(patch: &Patch, value: &mut Value, budget: &mut Budget, is_strict: bool) -
             .map_err(|error| failed(&format_args!(" at {:?}: {}", error.path.as_str(), error.kind)))?;
         bound = bound.max(depth_after(operation, bound));
         if bound > DEPTH_LIMIT {
-            let (measured, value_count) = walk(value, DEPTH_LIMIT + 1);
+            let (measured, value_count) = depth_and_count(value, DEPTH_LIMIT + 1);
             budget.spend(value_count)?;
             bound = measured;
         }
@@ -94,8 +94,8 @@ fn run(patch: &Patch, value: &mut Value, budget: &mut Budget, is_strict: bool) -
     Ok(())
 }
 
-/// Whether `operation` tests for the absence of a field that is absent. In a test, `null` means an absent
-/// field, so that a patch can add a map only where it is absent.
+/// Whether `operation` tests a missing field for `null`, which succeeds: so a patch can add a map only where
+/// it is missing.
 fn tests_absence(operation: &PatchOperation, value: &Value) -> bool {
     let PatchOperation::Test(test) = operation else {
         return false;
@@ -124,14 +124,14 @@ fn replaces_absence(operation: &PatchOperation, value: &Value) -> Option<PatchOp
     }))
 }
 
-/// Message about a patch with `count` operations, which are more than [`OPERATIONS_LIMIT`].
+/// Message about a patch with `count` operations, more than [`OPERATIONS_LIMIT`].
 #[must_use]
 pub fn too_many(count: usize) -> String {
     format!("The allowed maximum operations in a JSON patch is {OPERATIONS_LIMIT}, got {count}")
 }
 
 /// Charges `operation` on `value` to the budget, before it is applied.
-fn pay(operation: &PatchOperation, value: &Value, budget: &mut Budget) -> Result<(), BudgetExceeded> {
+fn charge(operation: &PatchOperation, value: &Value, budget: &mut Budget) -> Result<(), BudgetExceeded> {
     let pointer_cost = |pointer: &Pointer| 1 + pointer.as_str().len() / PER_STEP;
     let steps = match operation {
         PatchOperation::Add(add) => pointer_cost(&add.path) + shift_cost(value, &add.path),
@@ -149,7 +149,7 @@ fn pay(operation: &PatchOperation, value: &Value, budget: &mut Budget) -> Result
             let mut bytes = BudgetWriter(budget);
             if copied.is_some_and(|copied| serde_json::to_writer(&mut bytes, copied).is_err()) {
                 // Writing fails only because of the budget. This second call returns the exceeded limit.
-                budget.take(0)?;
+                budget.spend_bytes(0)?;
             }
             pointer_cost(&from_to.path) + pointer_cost(&from_to.from) + shift_cost(value, &from_to.path)
         }
@@ -177,7 +177,7 @@ struct BudgetWriter<'a>(&'a mut Budget);
 
 impl io::Write for BudgetWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.take(bytes.len()).map_err(io::Error::other)?;
+        self.0.spend_bytes(bytes.len()).map_err(io::Error::other)?;
         Ok(bytes.len())
     }
 

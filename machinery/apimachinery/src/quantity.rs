@@ -26,20 +26,20 @@ impl From<QuantityError> for String {
     }
 }
 
-/// Sign, digits without the decimal point, and the factor of point and suffix.
+/// Parts of a quantity: the number is the digits, times a power of ten, times a power of two.
 struct Parts {
     negative: bool,
     /// Decimal digits (0 to 9), most significant first.
     digits: Vec<u8>,
-    /// Power of ten of the digits.
+    /// Exponent of the power of ten, from the decimal point and the suffix.
     ten: i64,
-    /// Power of two of the suffix.
+    /// Exponent of the power of two, from the suffix.
     two: u32,
 }
 
 impl Quantity {
-    /// Parses a quantity as Kubernetes does; more than nine decimals are rounded up (away from zero),
-    /// and a value that is too large becomes the largest one.
+    /// Parses a quantity as Kubernetes does. More than nine decimals are rounded away from zero, and a value
+    /// out of range becomes the largest or smallest one.
     ///
     /// # Errors
     /// When the text is not a quantity.
@@ -54,10 +54,7 @@ impl Quantity {
 
     /// Returns the nearest double, in whole units.
     #[must_use]
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "the nearest double is what is asked for"
-    )]
+    #[expect(clippy::cast_precision_loss, reason = "the result is the nearest double")]
     pub fn as_f64(self) -> f64 {
         if self.0 % NANO == 0 {
             return (self.0 / NANO) as f64;
@@ -74,7 +71,7 @@ impl Quantity {
         format!("{sign}{whole}.{rest:09}").parse().unwrap_or(f64::MAX)
     }
 
-    /// Returns whole units, rounded up (away from zero) like `Quantity.Value()`; saturating.
+    /// Returns whole units, rounded away from zero like Go's `Quantity.Value()`; saturating.
     #[must_use]
     pub fn units(self) -> i64 {
         let away = i128::from(self.0 % NANO != 0) * self.0.signum();
@@ -99,6 +96,7 @@ impl fmt::Display for Quantity {
     }
 }
 
+/// Splits a quantity into its parts.
 fn split(text: &str) -> Result<Parts, QuantityError> {
     let (negative, unsigned) = match text.as_bytes().first() {
         Some(b'-') => (true, &text[1..]),
@@ -129,7 +127,7 @@ fn split(text: &str) -> Result<Parts, QuantityError> {
     })
 }
 
-/// Returns the powers of ten and of two of `suffix`.
+/// Returns the exponents of ten and of two of `suffix`.
 fn multiplier(suffix: &str) -> Result<(i64, u32), QuantityError> {
     let known = match suffix {
         "" => (0, 0),
@@ -153,6 +151,7 @@ fn multiplier(suffix: &str) -> Result<(i64, u32), QuantityError> {
     Ok(known)
 }
 
+/// Parses a suffix such as `e3` or `E-2` to the exponent of ten.
 fn exponent(suffix: &str) -> Result<i64, QuantityError> {
     let rest = suffix.trim_start_matches(|c| "eEinumkKMGTP".contains(c));
     let number = rest.strip_prefix(['+', '-']).unwrap_or(rest);
@@ -182,7 +181,7 @@ fn multiply(digits: &mut Vec<u8>, factor: u64) {
     digits.splice(0..0, front);
 }
 
-/// Returns `digits` times ten to the `power`, rounded up to an integer, saturating.
+/// Returns the number `digits` times ten to the `power`, rounded up to an integer; saturating.
 fn shift(digits: &[u8], power: i64) -> i128 {
     let dropped = usize::try_from(power.saturating_neg())
         .unwrap_or(0)
@@ -261,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_saturates() {
+    fn values_out_of_range_saturate() {
         assert_eq!(Quantity::parse("1e999999999999"), Ok(Quantity(i128::MAX)));
         assert_eq!(Quantity::parse("-1e99"), Ok(Quantity(-i128::MAX)));
         assert_eq!(Quantity::parse("1e-999999999999"), Ok(Quantity(1)));

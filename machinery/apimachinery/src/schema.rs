@@ -31,7 +31,7 @@ pub(crate) use node::Node;
 pub use path::Path;
 pub use read::ReadValue;
 use unknown::Search;
-pub use unknown::Unknown;
+pub use unknown::UnknownFields;
 
 /// A compiled structural schema of one version of one kind.
 #[derive(Clone, Debug)]
@@ -71,7 +71,8 @@ impl Schema {
         Self::part_from_value(with_identity(root))
     }
 
-    /// Generates the schema of a part of an object: only the fields of `T`, described as for [`Schema::of`].
+    /// Generates the schema of a part of an object: only the fields of `T`, with the attributes that
+    /// [`Schema::of`] describes.
     ///
     /// # Panics
     /// When a `pattern` in `T` is not a regular expression: an error in the program.
@@ -93,12 +94,12 @@ impl Schema {
     }
 
     /// Fills in the defaults like a CRD's structural defaulting: only below objects that are present. A
-    /// `null` in a field or map entry that is not nullable is removed before, and so counts as absent.
+    /// `null` in a field or map entry that is not nullable counts as absent, and is removed.
     pub fn default(&self, value: &mut Value) {
         defaults::apply(&self.node, value);
     }
 
-    /// Returns every violation, in document order; if there are very many, only the first ones.
+    /// Returns every violation, in document order. After very many violations, no further values are checked.
     #[must_use]
     pub fn validate(&self, value: &Value) -> Vec<FieldError> {
         let mut errors = Vec::new();
@@ -112,18 +113,18 @@ impl Schema {
         mistyped::first(&self.node, value, &Path::Root)
     }
 
-    /// Returns the paths (`spec.x[0].y`) of fields that the schema does not have; if they are very long
-    /// together, only the first ones.
+    /// Returns the paths (`spec.x[0].y`) of fields that the schema does not have, up to a limit of their
+    /// total length.
     #[must_use]
     pub fn unknown_fields(&self, value: &Value) -> Vec<String> {
         self.new_unknown_fields(value, &Value::Null, usize::MAX).paths
     }
 
-    /// Returns the unknown fields, except fields that `old` has at the same path: at most `most` paths, and
-    /// the number of further fields.
+    /// Returns the unknown fields of `value`, except fields that `old` has at the same path: at most `most`
+    /// paths, and the number of the other unknown fields.
     #[must_use]
-    pub fn new_unknown_fields(&self, value: &Value, old: &Value, most: usize) -> Unknown {
-        let mut search = Search::of(most);
+    pub fn new_unknown_fields(&self, value: &Value, old: &Value, most: usize) -> UnknownFields {
+        let mut search = Search::new(most);
         search.find(&self.node, value, Some(old), &Path::Root);
         search.found
     }
@@ -140,7 +141,7 @@ impl Schema {
     }
 }
 
-/// Adds the three fields that every object has.
+/// Adds the fields that every object has: `apiVersion`, `kind` and `metadata`.
 fn with_identity(mut root: Value) -> Value {
     if !root.is_object() {
         root = json!({});

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use crate::symbol;
 
-/// Lists that become known at run time, by their paths: each is stored once, like names ([`symbol`]).
+/// Lists of fields that become known at run time, by the paths of the fields. Each list is stored once, like
+/// a name ([`symbol`]).
 static LISTS: Mutex<BTreeMap<&'static [&'static str], &'static [SelectableField]>> =
     Mutex::new(BTreeMap::new());
 
@@ -16,28 +17,31 @@ static LISTS: Mutex<BTreeMap<&'static [&'static str], &'static [SelectableField]
 pub struct SelectableField {
     /// Path of the field, as the user writes it: `spec.seedName`.
     pub path: &'static str,
-    /// Function that returns the text of the field, where it is not the value at the path.
+    /// Function that computes the text of the field; `None` if the text is the value at the path.
     pub computed: Option<fn(&Value) -> String>,
 }
 
 /// Cached texts of an object's selectable fields.
 #[derive(Debug)]
-pub(crate) struct Selectable {
+pub(crate) struct SelectableTexts {
+    /// The fields whose texts are cached.
     pub(crate) fields: &'static [SelectableField],
+    /// Texts of the fields, in the order of `fields`.
     pub(crate) texts: Box<[Box<str>]>,
 }
 
 impl SelectableField {
-    /// The field at `path`.
+    /// Creates the field at `path`.
     #[must_use]
     pub const fn at(path: &'static str) -> Self {
         Self { path, computed: None }
     }
 
-    /// Returns the shared list of the fields at `paths`, which become known at run time.
+    /// Returns the list of the fields at `paths`, which become known at run time. Equal paths give the same
+    /// list.
     #[must_use]
     pub fn list(paths: &[&str]) -> &'static [Self] {
-        let paths = symbol::list(paths);
+        let paths = symbol::intern_list(paths);
         let mut lists = LISTS.lock().unwrap_or_else(PoisonError::into_inner);
         lists.entry(paths).or_insert_with(|| {
             let fields: Vec<Self> = paths.iter().map(|path| Self::at(path)).collect();
@@ -45,20 +49,20 @@ impl SelectableField {
         })
     }
 
-    /// The field `path` with the text that `read` returns.
+    /// Creates the field `path`, whose text `compute` returns.
     #[must_use]
-    pub const fn computed(path: &'static str, read: fn(&Value) -> String) -> Self {
+    pub const fn computed(path: &'static str, compute: fn(&Value) -> String) -> Self {
         Self {
             path,
-            computed: Some(read),
+            computed: Some(compute),
         }
     }
 
-    /// Returns the text of the field in `object`; a missing field is the empty string.
+    /// Returns the text of the field in `object`, empty for a missing field.
     #[must_use]
     pub fn read(&self, object: &Value) -> String {
-        if let Some(read) = self.computed {
-            return read(object);
+        if let Some(compute) = self.computed {
+            return compute(object);
         }
         let mut current = object;
         for name in self.path.split('.') {

@@ -1,9 +1,9 @@
 //! Label and field selectors: the string form in requests and the object form in specs.
 
 mod field_selector;
+mod fingerprint;
 mod label;
 mod parser;
-mod print;
 #[cfg(test)]
 mod tests;
 
@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 use crate::field_error::FieldError;
 use crate::labels::{LabelSet, Labels};
 
+pub use fingerprint::LabelFingerprint;
 pub use label::{LabelError, LabelProblem, validate_label_key, validate_label_value, validate_labels};
-pub use print::LabelPrint;
 
 /// Reason why a text is not a selector: a sentence in the words of Kubernetes' parser, which clients show
 /// unchanged.
@@ -36,12 +36,13 @@ impl From<SelectorError> for String {
     }
 }
 
-/// `metav1.LabelSelector`. An empty selector matches everything; requirements are ANDed.
+/// `metav1.LabelSelector`. An object matches if its labels satisfy all requirements; an empty selector
+/// matches every object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct LabelSelector {
-    /// Labels that the object must have, with exactly these values.
+    /// Labels that an object must have, with exactly these values.
     #[serde(skip_serializing_if = "Labels::is_empty")]
     #[schemars(with = "BTreeMap<String, String>")]
     pub match_labels: Labels,
@@ -64,10 +65,10 @@ pub struct LabelSelectorRequirement {
     pub values: Vec<String>,
 }
 
-/// A parsed label selector, ready to match. Both the string form and the object form are parsed to this type.
+/// A parsed label selector, from the string form or the object form.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selector {
-    /// The requirements. All must hold.
+    /// Requirements, all of which must hold.
     pub requirements: Vec<Requirement>,
 }
 
@@ -82,25 +83,26 @@ pub struct Requirement {
     pub values: Vec<String>,
 }
 
-/// The operators of both forms.
+/// Operator of a requirement, in the string form or the object form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
-    /// The value is one of the values (`=`, `==`, `in`).
+    /// The label's value is one of the requirement's values (`=`, `==`, `in`).
     In,
-    /// The value is not one of the values, or the key is absent (`!=`, `notin`).
+    /// The label's value is not one of the requirement's values, or the key is absent (`!=`, `notin`).
     NotIn,
     /// The key is present.
     Exists,
     /// The key is absent.
     DoesNotExist,
-    /// The value is an integer above the one value (string form only).
+    /// The label's value is an integer above the requirement's only value (string form only).
     GreaterThan,
-    /// The value is an integer below the one value (string form only).
+    /// The label's value is an integer below the requirement's only value (string form only).
     LessThan,
 }
 
 impl Operator {
-    /// Returns the operator with a name in the object form: `In`, `NotIn`, `Exists` or `DoesNotExist`.
+    /// Returns the operator with the name `name` in the object form: `In`, `NotIn`, `Exists` or
+    /// `DoesNotExist`.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         match name {
@@ -114,7 +116,8 @@ impl Operator {
 }
 
 impl Requirement {
-    /// Whether a label of this key with `value` (`None`: no such label) satisfies the requirement.
+    /// Whether `value`, the value of the label with the requirement's key, satisfies the requirement. `None`
+    /// means that there is no such label.
     #[must_use]
     pub fn matches(&self, value: Option<&str>) -> bool {
         let listed = |value: &str| {
@@ -151,7 +154,7 @@ impl Selector {
         parser::parse(text)
     }
 
-    /// Compiles the object form. `path` is the path of its field.
+    /// Parses the object form of the field at `path`.
     ///
     /// # Errors
     /// Every invalid key, operator and value.
@@ -190,8 +193,7 @@ impl Selector {
         self.matches_with(|key| labels.value(key))
     }
 
-    /// Whether labels satisfy every requirement, like [`Selector::matches`], with a function that looks them
-    /// up.
+    /// Whether labels satisfy every requirement. `lookup` returns the value of a label.
     pub fn matches_with<'a>(&self, lookup: impl Fn(&str) -> Option<&'a str>) -> bool {
         self.requirements
             .iter()
@@ -200,7 +202,7 @@ impl Selector {
 }
 
 impl LabelSelectorRequirement {
-    /// Compiles the requirement. If it is invalid, adds its errors to `errors` and returns `None`.
+    /// Parses the requirement at `path`. If it is invalid, adds the errors to `errors` and returns `None`.
     fn compile(&self, path: &str, errors: &mut Vec<FieldError>) -> Option<Requirement> {
         let before = errors.len();
         let operator = Operator::named(&self.operator);
@@ -285,7 +287,8 @@ impl std::fmt::Display for Requirement {
 /// A parsed field selector (`metadata.name=x,spec.seedName!=y`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldSelector {
-    /// The terms: path, whether the operator is equality, and value. All must match.
+    /// Terms, all of which must match: the path of the field, whether the text must be equal (or else
+    /// different), and the text.
     pub terms: Vec<(String, bool, String)>,
 }
 
@@ -298,7 +301,7 @@ impl FieldSelector {
         field_selector::parse(text)
     }
 
-    /// Whether every term matches the fields that `read` returns.
+    /// Whether every term matches. `read` returns the text of the field at a path.
     pub fn matches_with<'a>(&self, read: impl Fn(&str) -> std::borrow::Cow<'a, str>) -> bool {
         self.terms
             .iter()

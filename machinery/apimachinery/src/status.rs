@@ -26,7 +26,7 @@ pub struct Status {
     /// Reason for programs, such as `NotFound`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// The object, and the causes.
+    /// The object and the causes of a failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Details>,
     /// HTTP status code.
@@ -60,7 +60,7 @@ impl StatusReason {
     }
 }
 
-/// The field `details` of a status.
+/// The field `details` of a [`Status`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Details {
@@ -84,7 +84,7 @@ pub struct Details {
     pub retry_after_seconds: u32,
 }
 
-/// An element of `details.causes`.
+/// An element of `details.causes` of a [`Status`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Cause {
@@ -99,7 +99,7 @@ pub struct Cause {
     pub field: String,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde requires this signature")]
 fn is_zero(number: &u32) -> bool {
     *number == 0
 }
@@ -136,11 +136,11 @@ impl Status {
         self.reason == reason.as_str()
     }
 
-    fn about(self, resource: GroupResource, name: &str) -> Self {
-        self.about_named(resource.group, resource.resource, name)
+    fn with_object(self, resource: GroupResource, name: &str) -> Self {
+        self.with_named_object(resource.group, resource.resource, name)
     }
 
-    fn about_named(mut self, group: &str, resource: &str, name: &str) -> Self {
+    fn with_named_object(mut self, group: &str, resource: &str, name: &str) -> Self {
         let details = self.details.get_or_insert_default();
         details.group = group.to_owned();
         details.kind = resource.to_owned();
@@ -178,13 +178,14 @@ impl Status {
         Self::failure(401, "Unauthorized", "Unauthorized")
     }
 
-    /// The error 403: `text` follows "is forbidden: ".
+    /// The error 403 about the object `name` of `resource`. `text` is the reason, at the end of the message.
     #[must_use]
     pub fn forbidden(resource: GroupResource, name: &str, text: &str) -> Self {
         Self::forbidden_named(resource.group, resource.resource, name, text)
     }
 
-    /// The error 403 about a resource whose name may come from a request.
+    /// The error 403 about the object `name` of a resource whose names may come from a request. `text` is the
+    /// reason, at the end of the message.
     #[must_use]
     pub fn forbidden_named(group: &str, resource: &str, name: &str, text: &str) -> Self {
         let full_name = match group {
@@ -196,13 +197,13 @@ impl Status {
         } else {
             format!("{full_name} \"{name}\" is forbidden: {text}")
         };
-        Self::failure(403, "Forbidden", message).about_named(group, resource, name)
+        Self::failure(403, "Forbidden", message).with_named_object(group, resource, name)
     }
 
     /// The error 404: the object does not exist.
     #[must_use]
     pub fn not_found(resource: GroupResource, name: &str) -> Self {
-        Self::failure(404, "NotFound", format!("{resource} \"{name}\" not found")).about(resource, name)
+        Self::failure(404, "NotFound", format!("{resource} \"{name}\" not found")).with_object(resource, name)
     }
 
     /// The error 404: the path does not exist.
@@ -225,7 +226,8 @@ impl Status {
         )
     }
 
-    /// The error 406: none of the accepted media types can be served.
+    /// The error 406: the server can answer in none of the media types that the client accepts. `accepted`
+    /// are the media types of the server.
     #[must_use]
     pub fn not_acceptable(accepted: &[&str]) -> Self {
         let message = format!(
@@ -243,14 +245,15 @@ impl Status {
             "AlreadyExists",
             format!("{resource} \"{name}\" already exists"),
         )
-        .about(resource, name)
+        .with_object(resource, name)
     }
 
-    /// The error 409: the object was changed concurrently.
+    /// The error 409: the object was changed concurrently. `text` is the reason, at the end of
+    /// the message.
     #[must_use]
     pub fn conflict(resource: GroupResource, name: &str, text: &str) -> Self {
         let message = format!("Operation cannot be fulfilled on {resource} \"{name}\": {text}");
-        Self::failure(409, "Conflict", message).about(resource, name)
+        Self::failure(409, "Conflict", message).with_object(resource, name)
     }
 
     /// The error 410: the requested revision is no longer stored.
@@ -268,7 +271,7 @@ impl Status {
         )
     }
 
-    /// The error 415: the body's media type is not supported.
+    /// The error 415: the body's media type is not one of `accepted`.
     #[must_use]
     pub fn unsupported_media_type(accepted: &[&str]) -> Self {
         let list = accepted.join(", ");
@@ -278,7 +281,7 @@ impl Status {
         Self::failure(415, "UnsupportedMediaType", message)
     }
 
-    /// The error 422: the object of `kind` (in `group`) violates its rules; one cause for each error.
+    /// The error 422: the object `name` of `kind` in `group` violates rules. Each of `errors` is a cause.
     #[must_use]
     pub fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> Self {
         let qualified = if group.is_empty() {
@@ -306,9 +309,9 @@ impl Status {
         status
     }
 
-    /// Returns the failure without the object in its details; the message still has its name.
+    /// Returns the failure without name, group and kind of the object in its details. The message stays.
     #[must_use]
-    pub fn of_no_object(mut self) -> Self {
+    pub fn without_object(mut self) -> Self {
         if let Some(details) = &mut self.details {
             details.name.clear();
             details.group.clear();
@@ -322,7 +325,7 @@ impl Status {
         Self::failure(429, "TooManyRequests", message).retry_after(seconds)
     }
 
-    /// The error 500: an internal error. The client gets `message`.
+    /// The error 500: an internal error. The client receives `message`.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::failure(
             500,

@@ -13,14 +13,14 @@ use crate::patch::Problem;
 use crate::schema::{Node, Schema};
 use directive::{DELETE_FROM, Directive, ORDER, RETAIN};
 
-/// Limit of the steps of a patch: a step reads one element of a list in the object or in the patch, or one
+/// Limit of the steps of a patch. A step reads one element of a list in the object or in the patch, or one
 /// field of the patch.
-const STEPS: u64 = 2_000_000;
+const STEP_LIMIT: u64 = 2_000_000;
 
 /// Default budget of a strategic merge patch.
 #[must_use]
 pub fn budget() -> Budget {
-    Budget::new("the strategic merge patch", STEPS, 0)
+    Budget::new("the strategic merge patch", STEP_LIMIT, 0)
 }
 
 /// Applies the strategic merge `patch` to `target`: maps are merged and lists are replaced, unless the schema
@@ -28,14 +28,14 @@ pub fn budget() -> Budget {
 /// `$deleteFromPrimitiveList` and `$setElementOrder` are supported.
 ///
 /// # Errors
-/// A message with the wrong directive or element and its path, with the exceeded budget, or about a `patch`
-/// or `target` that is not an object. `target` is then partly patched and must be dropped.
+/// When a directive or an element of the patch is invalid, the budget is exceeded, or `patch` or `target` is
+/// not an object. `target` is then partly patched and must be dropped.
 pub fn apply(schema: &Schema, target: &mut Value, patch: &Value, budget: &mut Budget) -> Result<(), Problem> {
     match (target, patch) {
         (Value::Object(target), Value::Object(patch)) => {
             merge_map(Some(schema.node()), target, patch, "", budget)
         }
-        (_, Value::Object(_)) => Err("a strategic merge patch applies to an object only"
+        (_, Value::Object(_)) => Err("a strategic merge patch can only be applied to a JSON object"
             .to_owned()
             .into()),
         _ => Err("a strategic merge patch must be a JSON object".to_owned().into()),
@@ -45,8 +45,11 @@ pub fn apply(schema: &Schema, target: &mut Value, patch: &Value, budget: &mut Bu
 /// Strategy for patching a field.
 #[derive(Clone, Copy, Default)]
 struct Strategy<'a> {
+    /// Whether a list is merged.
     merge: bool,
+    /// Whether a map is replaced.
     replace: bool,
+    /// Field that identifies the elements of a list of maps.
     merge_key: Option<&'a str>,
 }
 
@@ -74,6 +77,7 @@ fn join(path: &str, name: &str) -> String {
 
 type Fields = Map<String, Value>;
 
+/// Applies the patch of a map: first its directives, then its fields, then the order of lists.
 fn merge_map(
     node: Option<&Node>,
     target: &mut Fields,
@@ -137,6 +141,7 @@ fn clone_entry((name, value): (&String, &Value)) -> (String, Value) {
     (name.clone(), value.clone())
 }
 
+/// Applies the field `name` of `patch`, whose value is `value`, to `target`.
 fn merge_field(
     node: Option<&Node>,
     target: &mut Fields,

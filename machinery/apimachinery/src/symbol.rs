@@ -11,22 +11,22 @@ use std::sync::{Mutex, PoisonError};
 static TEXTS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 static LISTS: Mutex<BTreeSet<&'static [&'static str]>> = Mutex::new(BTreeSet::new());
 
-/// Returns the only reference to `text`.
+/// Returns the static reference to `text`: equal texts have the same reference.
 #[must_use]
-pub fn of(text: &str) -> &'static str {
-    intern(&TEXTS, text, || Box::leak(text.to_owned().into_boxed_str()))
+pub fn intern(text: &str) -> &'static str {
+    find_or_insert(&TEXTS, text, || Box::leak(text.to_owned().into_boxed_str()))
 }
 
-/// Returns the only reference to a list of `texts`.
+/// Returns the static reference to the list of `texts`: equal lists have the same reference.
 #[must_use]
-pub fn list<T: AsRef<str>>(texts: &[T]) -> &'static [&'static str] {
-    let texts: Vec<&'static str> = texts.iter().map(|text| of(text.as_ref())).collect();
-    intern(&LISTS, &texts[..], || Box::leak(texts.clone().into_boxed_slice()))
+pub fn intern_list<T: AsRef<str>>(texts: &[T]) -> &'static [&'static str] {
+    let texts: Vec<&'static str> = texts.iter().map(|text| intern(text.as_ref())).collect();
+    find_or_insert(&LISTS, &texts[..], || Box::leak(texts.clone().into_boxed_slice()))
 }
 
 /// Returns the reference in `interned` to a value equal to `value`; `create` returns a new one if it is
 /// missing.
-fn intern<T: Ord + ?Sized>(
+fn find_or_insert<T: Ord + ?Sized>(
     interned: &Mutex<BTreeSet<&'static T>>,
     value: &T,
     create: impl FnOnce() -> &'static T,
@@ -47,12 +47,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_names_are_one_and_the_same() {
+    fn equal_names_have_the_same_reference() {
         let read = String::from("gizmos");
-        let (first, second) = (of("gizmos"), of(&read));
+        let (first, second) = (intern("gizmos"), intern(&read));
         assert!(ptr::eq(first, second));
-        let (first, second) = (list(&["v1", "v2"]), list(&["v1".to_owned(), "v2".to_owned()]));
+        let (first, second) = (
+            intern_list(&["v1", "v2"]),
+            intern_list(&["v1".to_owned(), "v2".to_owned()]),
+        );
         assert!(ptr::eq(first, second));
-        assert_ne!(list(&["v1"]), first);
+        assert_ne!(intern_list(&["v1"]), first);
     }
 }

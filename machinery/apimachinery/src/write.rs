@@ -1,5 +1,5 @@
-//! Planned writes, their conditions, and reasons of failures. The dialect that plans a write, the store and
-//! the hub use the same types.
+//! Planned writes, their conditions, and reasons of failures: the types that dialects, stores and the hub
+//! have in common.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::status::Status;
 pub enum Verb {
     /// Create an object that does not exist.
     Create,
-    /// Replace an existing object (or its subresource, if one is named).
+    /// Replace an existing object, or a subresource of it.
     Update,
     /// Delete an existing object.
     Delete,
@@ -50,8 +50,9 @@ pub struct Write {
     pub base: Option<Revision>,
 }
 
-/// Condition that must still hold at the write, so that an earlier verdict is still valid. Berth's own stores
-/// check it together with the write. A hub has no guards: Berth checks them before it writes to the hub.
+/// Condition that must hold when a write is committed, so that the earlier decision is still valid. Berth's
+/// own stores check guards atomically with the write. A hub has no guards: Berth checks them before it writes
+/// to the hub.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Guard {
     /// Another object is still at a revision.
@@ -61,20 +62,20 @@ pub enum Guard {
         /// Revision of the object.
         revision: Revision,
     },
-    /// No other write has passed this fence after `not_after` (the revision of the snapshot behind the
-    /// decision). The guarded write passes the fence. Fences serialize writes that count the same capacity,
-    /// such as two bindings to one seed.
+    /// No other write has passed the fence since the decision. The guarded write passes the fence itself.
+    /// Fences serialize writes that take the same capacity, such as two bindings to one seed.
     Fence {
         /// Name of the fence, such as `gardener/seeds/eu-1`.
         name: Arc<str>,
-        /// Revision of the decision's snapshot.
+        /// Revision of the snapshot on which the write was decided. No other write may have passed the fence
+        /// after it.
         not_after: Revision,
     },
 }
 
 impl Guard {
-    /// Passes the fence `name` without a condition: for writes that do not depend on an earlier
-    /// decision.
+    /// Creates a guard that passes the fence `name` without a condition, for writes that do not depend on an
+    /// earlier decision.
     #[must_use]
     pub fn pass(name: Arc<str>) -> Self {
         Self::Fence {
@@ -87,15 +88,15 @@ impl Guard {
 /// Reason why a write failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteRefusal {
-    /// The object, or the object of a guard, is at another revision.
+    /// The written object, or the object of a guard, is at another revision.
     Changed,
     /// The object to update or delete does not exist.
     Gone,
     /// The object to create already exists.
     Exists,
-    /// A fence was passed by another write after the decision.
+    /// Another write passed the fence after the decision.
     Fenced,
-    /// The server answered that the writer lacks the right.
+    /// The server refused the write, since the writer lacks the right.
     Forbidden,
     /// The write violates a rule, or the rules could not be checked.
     Refused,
@@ -104,32 +105,33 @@ pub enum WriteRefusal {
 }
 
 impl WriteRefusal {
-    /// Whether a new decision may succeed, since objects have changed after this one.
+    /// Whether the decision behind the write is outdated: objects or fences have changed since, so a new
+    /// decision may succeed.
     #[must_use]
-    pub const fn is_moved(self) -> bool {
+    pub const fn is_outdated(self) -> bool {
         !matches!(self, Self::Forbidden | Self::Refused | Self::Overruled)
     }
 }
 
-/// A failed write: the reason, and the response for the client.
+/// A failed write: the reason, and the status that the client receives.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{}", .status.message)]
 pub struct CommitError {
     /// Reason of the failure.
-    pub why: WriteRefusal,
-    /// Response for the client.
+    pub reason: WriteRefusal,
+    /// Status that the client receives.
     pub status: Status,
 }
 
 impl CommitError {
-    /// Creates an error with a reason and a response.
+    /// Creates the error of a write that failed for `reason`; the client receives `status`.
     #[must_use]
-    pub const fn new(why: WriteRefusal, status: Status) -> Self {
-        Self { why, status }
+    pub const fn new(reason: WriteRefusal, status: Status) -> Self {
+        Self { reason, status }
     }
 
-    /// The error that the object `name` of `resource` has changed since the decision, or is another one with
-    /// the same name.
+    /// The error that the object `name` of `resource` has changed since the decision, or was replaced by
+    /// another object with this name.
     #[must_use]
     pub fn modified(resource: GroupResource, name: &str) -> Self {
         // The text that every client library compares (docs/reference.md, "Errors").
@@ -145,7 +147,7 @@ impl CommitError {
     }
 }
 
-/// Converts a `Status` of rules or handlers, with any code, to a refusal.
+/// Converts a `Status` from an admission rule or a handler, whatever its code, to [`WriteRefusal::Refused`].
 impl From<Status> for CommitError {
     fn from(status: Status) -> Self {
         Self::new(WriteRefusal::Refused, status)

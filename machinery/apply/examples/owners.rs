@@ -3,7 +3,7 @@
 //!
 //! `cargo run -p berth-apply --example owners`
 
-use berth_apply::{ApplyError, Managers, Only, Reset, Types, Writer};
+use berth_apply::{ApplyError, Managers, Reset, SingleVersion, Types, Writer};
 use serde_json::{Value, json};
 
 const VERSION: &str = "example.dev/v1";
@@ -17,7 +17,7 @@ fn main() -> Result<(), ApplyError> {
                 "items": {"type": "object", "properties": {"port": {"type": "integer"}, "name": {"type": "string"}}}},
         }}}}),
     ));
-    let versions = Only {
+    let versions = SingleVersion {
         api_version: VERSION,
         types: &types,
     };

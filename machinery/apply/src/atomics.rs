@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use crate::types::{By, Node, Types};
+use crate::types::{ItemIdentity, Node, Types};
 
 impl Types {
     /// Returns the paths of atomic lists, maps and objects in `config`, such as `.spec.args`. A manager that
-    /// applies only some of their fields would remove the other ones by accident.
+    /// applies only some parts of such a value would remove the other parts by accident.
     #[must_use]
     pub fn atomics(&self, config: &Value) -> Vec<String> {
         let mut found = Vec::new();
@@ -34,7 +34,7 @@ fn visit(node: &Node, value: &Value, path: &mut String, found: &mut Vec<String>)
         }
         Value::Array(items) => {
             let Some(list) = &node.list else { return };
-            if matches!(list.by, By::Atomic) {
+            if matches!(list.identity, ItemIdentity::Atomic) {
                 found.push(path.clone());
             }
             for (index, item) in items.iter().enumerate() {

@@ -9,7 +9,8 @@ use crate::fields::Set;
 use crate::items::IndexedList;
 use crate::types::{DEDUCED, List, Node, Shape, Types};
 
-/// Paths that differ. The order of items in a granular list is not compared: it has no owner.
+/// Paths at which two states of an object differ. The order of items in a granular list is not compared,
+/// since it has no owner.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
     /// Paths that only the old state has.
@@ -21,10 +22,10 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Whether the sets have neither their own path nor any entry below it.
-    fn is_bare(&self) -> bool {
-        let bare = |set: &Set| !set.member && set.below.is_empty();
-        bare(&self.removed) && bare(&self.modified) && bare(&self.added)
+    /// Whether the comparison is the default. Unlike [`Comparison::is_empty`], the function does not recurse.
+    fn is_default(&self) -> bool {
+        let is_default = |set: &Set| !set.member && set.below.is_empty();
+        is_default(&self.removed) && is_default(&self.modified) && is_default(&self.added)
     }
 
     /// Whether the two states are equal.
@@ -35,7 +36,7 @@ impl Comparison {
 }
 
 impl Types {
-    /// Compares `old` and `new`, which both fit these types.
+    /// Compares the states `old` and `new` of an object, which both fit these types.
     #[must_use]
     pub fn compare(&self, old: &Value, new: &Value) -> Comparison {
         let mut found = compare(&self.root, old, new);
@@ -48,8 +49,8 @@ impl Types {
 }
 
 impl Comparison {
-    /// Adds the results below `element`.
-    fn put(&mut self, element: &Element, found: Self) {
+    /// Adds `found`, the comparison of the values at `element`.
+    fn insert(&mut self, element: &Element, found: Self) {
         for (set, found) in [
             (&mut self.removed, found.removed),
             (&mut self.modified, found.modified),
@@ -83,8 +84,8 @@ impl Comparison {
     }
 }
 
-/// Compares a value and everything below it. Sets are created only for differences: most parts of an object
-/// have none.
+/// Compares two values and everything below them. Sets are created only for differences, since most parts of
+/// an object do not differ.
 fn compare(node: &Node, old: &Value, new: &Value) -> Comparison {
     match (old, new) {
         (Value::Object(before), Value::Object(after)) if !(before.is_empty() && after.is_empty()) => {
@@ -93,7 +94,7 @@ fn compare(node: &Node, old: &Value, new: &Value) -> Comparison {
             }
         }
         (Value::Array(before), Value::Array(after)) if !(before.is_empty() && after.is_empty()) => {
-            if let Some(list) = node.list.as_ref().filter(|list| list.granular()) {
+            if let Some(list) = node.list.as_ref().filter(|list| list.is_granular()) {
                 return items(list, before, after);
             }
         }
@@ -120,26 +121,26 @@ fn fields(shape: &Shape, old: &Map<String, Value>, new: &Map<String, Value>) -> 
             Some(after) => compare(node_of(name), before, after),
             None => Comparison::removed(subtree(node_of(name), before)),
         };
-        if !below.is_bare() {
-            found.put(&Element::Field(name.clone()), below);
+        if !below.is_default() {
+            found.insert(&Element::Field(name.clone()), below);
         }
     }
     for (name, after) in new.iter().filter(|(name, _)| !old.contains_key(*name)) {
         let below = Comparison::added(subtree(node_of(name), after));
-        found.put(&Element::Field(name.clone()), below);
+        found.insert(&Element::Field(name.clone()), below);
     }
     found
 }
 
 fn items(list: &List, old: &[Value], new: &[Value]) -> Comparison {
     let (old, new) = (IndexedList::of(list, old), IndexedList::of(list, new));
-    let elements: BTreeSet<&Element> = old.each().chain(new.each()).map(|(element, _)| element).collect();
+    let elements: BTreeSet<&Element> = old.iter().chain(new.iter()).map(|(element, _)| element).collect();
     let mut found = Comparison::default();
     for element in elements {
         let below = match (old.get(element), new.get(element)) {
             ([old], [new]) => compare(&list.items, old, new),
-            ([], new) => Comparison::added(one_or_many(list, new)),
-            (old, []) => Comparison::removed(one_or_many(list, old)),
+            ([], new) => Comparison::added(paths_of_items(list, new)),
+            (old, []) => Comparison::removed(paths_of_items(list, old)),
             (old @ [_, _, ..], new @ [_, _, ..]) => {
                 let equal = old.len() == new.len() && old.iter().zip(new).all(|(old, new)| same(old, new));
                 match equal {
@@ -148,25 +149,26 @@ fn items(list: &List, old: &[Value], new: &[Value]) -> Comparison {
                 }
             }
             (old, new) => Comparison {
-                removed: one_or_many(list, old),
-                added: one_or_many(list, new),
+                removed: paths_of_items(list, old),
+                added: paths_of_items(list, new),
                 ..Comparison::default()
             },
         };
-        found.put(element, below);
+        found.insert(element, below);
     }
     found
 }
 
-/// Returns a single item with everything below it; duplicates are one path.
-fn one_or_many(list: &List, values: &[&Value]) -> Set {
+/// Returns the paths of the items with one path element: of a single item with everything below it, or only
+/// the common path of duplicates.
+fn paths_of_items(list: &List, values: &[&Value]) -> Set {
     match values {
         [only] => subtree(&list.items, only),
         _ => Set::leaf(),
     }
 }
 
-/// Returns the path of the value itself and everything below it.
+/// Returns the path of the value itself and the paths below it.
 fn subtree(node: &Node, value: &Value) -> Set {
     Set {
         member: true,
@@ -174,6 +176,7 @@ fn subtree(node: &Node, value: &Value) -> Set {
     }
 }
 
+/// Returns the paths below a value.
 fn inside(node: &Node, value: &Value) -> Set {
     let below = match (value, &node.object, &node.list) {
         (Value::Object(fields), Some(shape), _) if !shape.atomic => {
@@ -183,10 +186,11 @@ fn inside(node: &Node, value: &Value) -> Set {
             });
             each.collect()
         }
-        (Value::Array(items), _, Some(list)) if list.granular() => {
+        (Value::Array(items), _, Some(list)) if list.is_granular() => {
             let items = IndexedList::of(list, items);
-            let each = items.each();
-            each.map(|(element, values)| (element.clone(), one_or_many(list, values)))
+            let elements = items.iter();
+            elements
+                .map(|(element, values)| (element.clone(), paths_of_items(list, values)))
                 .collect()
         }
         _ => BTreeMap::new(),

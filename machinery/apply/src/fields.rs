@@ -5,13 +5,14 @@ mod encoding;
 use std::collections::BTreeMap;
 
 use crate::element::Element;
-pub use encoding::Invalid;
+pub use encoding::InvalidFields;
 
 /// A set of paths as a tree. A path can be a member independently of the paths below it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Set {
     /// Whether the path of this node is a member.
     pub(crate) member: bool,
+    /// Members below this node, by the next element of their paths.
     pub(crate) below: BTreeMap<Element, Self>,
 }
 
@@ -76,7 +77,7 @@ impl Set {
         self.minus(other, false)
     }
 
-    /// Returns the members that are neither in `other` nor below a member of it.
+    /// Returns the members that are neither in `other` nor below a member of `other`.
     #[must_use]
     pub fn recursive_difference(&self, other: &Self) -> Self {
         if other.member {
@@ -85,13 +86,13 @@ impl Set {
         self.minus(other, true)
     }
 
-    /// Returns the members that are in `other` or below a member of it.
-    pub(crate) fn below(&self, other: &Self) -> Self {
+    /// Returns the members that are in `other` or below a member of `other`.
+    pub(crate) fn covered_by(&self, other: &Self) -> Self {
         if other.member {
             return self.clone();
         }
         let below = self.below.iter().filter_map(|(element, mine)| {
-            let common = mine.below(other.below.get(element)?);
+            let common = mine.covered_by(other.below.get(element)?);
             (!common.is_empty()).then(|| (element.clone(), common))
         });
         Self {
@@ -115,8 +116,9 @@ impl Set {
         });
     }
 
-    /// Removes the members of `other` and the members below them, like [`Set::recursive_difference`].
-    pub(crate) fn cut(&mut self, other: &Self) {
+    /// Removes the members of `other` and everything below a member of `other`, like
+    /// [`Set::recursive_difference`].
+    pub(crate) fn remove_recursively(&mut self, other: &Self) {
         if other.member {
             *self = Self::default();
             return;
@@ -128,12 +130,12 @@ impl Set {
             let Some(removed) = other.below.get(element) else {
                 return true;
             };
-            mine.cut(removed);
+            mine.remove_recursively(removed);
             !mine.is_empty()
         });
     }
 
-    /// Creates a set with only its own path as a member.
+    /// Creates a set whose only member is the path of its root.
     pub(crate) fn leaf() -> Self {
         Self {
             member: true,
@@ -157,7 +159,7 @@ impl Set {
     }
 
     /// Returns every member in the form of messages (`.spec.ports[port=80,protocol="TCP"].name`): at each
-    /// level the members first, then the members below them.
+    /// level the members of that level first, then deeper ones.
     #[must_use]
     pub fn paths(&self) -> Vec<String> {
         let mut found = Vec::new();

@@ -1,27 +1,31 @@
-//! Items of a granular list, by their keys.
+//! Items of a granular list, with the path elements that identify them.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use crate::element::{Element, Scalar};
-use crate::types::{By, List};
+use crate::types::{ItemIdentity, List};
 
 impl List {
-    /// Whether items are merged separately.
-    pub(crate) fn granular(&self) -> bool {
-        !matches!(self.by, By::Atomic)
+    /// Whether the items are merged and owned separately.
+    pub(crate) fn is_granular(&self) -> bool {
+        !matches!(self.identity, ItemIdentity::Atomic)
     }
 
-    /// Returns the path element of `item`.
+    /// Returns the path element of `item`, the item number `index`.
+    ///
+    /// # Errors
+    /// When the list is atomic, the item is not a map or omits every key, or the item of a set or a key is
+    /// not a scalar.
     pub(crate) fn element(&self, index: usize, item: &Value) -> Result<Element, String> {
-        match &self.by {
-            By::Atomic => Err("an item of an atomic list has no path".to_owned()),
-            By::Value if item.is_array() || item.is_object() => {
+        match &self.identity {
+            ItemIdentity::Atomic => Err("an item of an atomic list has no path".to_owned()),
+            ItemIdentity::Value if item.is_array() || item.is_object() => {
                 Err(format!("element {index}: sets hold scalars only"))
             }
-            By::Value => Ok(Element::Value(Scalar(item.clone()))),
-            By::Keys(keys) => key_element(index, item, keys),
+            ItemIdentity::Value => Ok(Element::Value(Scalar(item.clone()))),
+            ItemIdentity::Keys(keys) => key_element(index, item, keys),
         }
     }
 }
@@ -52,7 +56,9 @@ fn key_element(index: usize, item: &Value, keys: &[(String, Option<Value>)]) -> 
 
 /// A list with the path elements of its items. Items without a valid element are identified by their index.
 pub(crate) struct IndexedList<'a> {
+    /// Items in the order of the list.
     pub(crate) order: Vec<(Element, &'a Value)>,
+    /// Items by their path elements; several for duplicates.
     by_element: BTreeMap<Element, Vec<&'a Value>>,
 }
 
@@ -69,13 +75,13 @@ impl<'a> IndexedList<'a> {
         Self { order, by_element }
     }
 
-    /// Returns the items with the path element `element`; more than one if the list has duplicates.
+    /// Returns the items with the path element `element`: several if the list has duplicates.
     pub(crate) fn get(&self, element: &Element) -> &[&'a Value] {
         self.by_element.get(element).map_or(&[], Vec::as_slice)
     }
 
-    /// Iterates over the elements, each once with its items.
-    pub(crate) fn each(&self) -> impl Iterator<Item = (&Element, &[&'a Value])> {
+    /// Iterates over the path elements in their order, each with its items.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Element, &[&'a Value])> {
         self.by_element
             .iter()
             .map(|(element, items)| (element, items.as_slice()))

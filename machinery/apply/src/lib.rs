@@ -19,16 +19,16 @@
 //! * [`Types::compare`]: the removed, modified and added paths between two states of an object;
 //! * [`Types::prune`]: the merged object without the fields that only the manager's previous configuration
 //!   had and no other manager owns;
-//! * [`Types::kept`]: the changes of other writers, with the fields of one owner restored.
+//! * [`Types::restore_owned`]: an object that other writers changed, with the fields of one owner restored.
 //!
 //! Differences from kube-apiserver: pruning never leaves `null` in an object, which most schemas refuse. A
 //! container that loses its last entry is removed, or stays empty if it has an owner. Managed fields are
 //! compared by owner ([`Managers::same_but_times`]), so that a mere change of their order need not be
 //! written.
 //!
-//! The depth is limited ([`MAX_DEPTH`]), and so are the bytes of a list ([`MAX_BYTES`]); lists are indexed by
-//! key, so that the work is in `O(n log n)` of their length. An object that exceeds a limit is refused or not
-//! tracked, and causes no panic.
+//! The nesting of objects is limited ([`MAX_DEPTH`]), and so is the size of managed fields ([`MAX_BYTES`]).
+//! Lists are indexed by key, so that the work is in `O(n log n)` of their length. An object that exceeds a
+//! limit is refused, or its fields are not tracked; it causes no panic.
 //!
 //! The rules are those of <https://kubernetes.io/docs/reference/using-api/server-side-apply/> and of the
 //! enhancement proposal KEP-555. `tests/apply_reference` runs random writes both with this crate and with
@@ -41,13 +41,13 @@ mod compare;
 mod element;
 mod fields;
 mod items;
-mod keep;
 mod managers;
 mod merge;
 mod paths;
 mod prune;
 #[cfg(feature = "reference")]
 pub mod reference;
+mod restore;
 #[cfg(test)]
 mod tests;
 mod types;
@@ -55,14 +55,14 @@ mod write;
 
 pub use compare::Comparison;
 pub use element::{Element, Scalar};
-pub use fields::{Invalid, Set};
+pub use fields::{InvalidFields, Set};
 pub use managers::name::{NAME_LIMIT, is_printable, problems as name_problems};
 pub use managers::{Entry, Identity, MAX_BYTES, Managers, Operation};
 pub use paths::Mismatch;
 pub use types::Types;
-pub use write::{ApplyError, ApplyOutcome, Conflict, Only, Reset, Versions, Writer};
+pub use write::{ApplyError, ApplyOutcome, Conflict, Reset, SingleVersion, Versions, Writer};
 
-/// Deepest nesting of objects and field sets. Deeper ones are refused before any recursion.
+/// Deepest nesting of objects and field sets. Deeper objects and sets are refused before any recursion.
 pub const MAX_DEPTH: usize = berth_apimachinery::nesting::DEPTH_LIMIT;
 
 /// Whether the nesting of `object` is too deep for recursion.

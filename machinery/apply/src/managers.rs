@@ -46,14 +46,16 @@ pub struct Identity {
     pub manager: String,
     /// Type of the manager's writes.
     pub operation: Operation,
-    /// API version of the manager's updates; empty for appliers, which are the same in every version.
+    /// API version of the manager's updates; empty for appliers, whose identity does not depend on the
+    /// version.
     pub api_version: String,
     /// Subresource of the manager's writes; empty for the object itself.
     pub subresource: String,
 }
 
 impl Identity {
-    /// Returns the JSON text, by which the owners of conflicts, and updaters with equal times, are sorted.
+    /// Returns the identity as JSON text, the sort key of the owners of conflicts, and of updaters with equal
+    /// times.
     pub(crate) fn sort_key(&self) -> String {
         let mut key = format!(
             "{{\"manager\":{},\"operation\":\"{}\"",
@@ -86,7 +88,7 @@ impl fmt::Display for Identity {
     }
 }
 
-/// Fields of an owner.
+/// An owner's entry: fields, their API version, and the time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// API version of the fields' names.
@@ -104,7 +106,7 @@ pub struct Managers {
 }
 
 impl Managers {
-    /// Whether the fields of the object are not tracked.
+    /// Whether no field of the object has an owner.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
@@ -121,11 +123,11 @@ impl Managers {
         self.entries.get(owner)
     }
 
-    /// Returns the managers before a write: the managers in its body, if they are valid and not empty; none
-    /// if the body removes them by `[]` or `[{}]`; otherwise the `live` ones.
+    /// Returns the managers from which a write starts. `body` is `metadata.managedFields` in the body: its
+    /// managers if they are valid and not empty; none if it is `[]` or `[{}]`; and the `live` managers
+    /// otherwise.
     ///
-    /// Writes to a subresource start from the live managed fields and ignore the managed fields of the body:
-    /// do not call this function for them.
+    /// Writes to a subresource always start from the live managers: do not call this function for them.
     #[must_use]
     pub fn of_request(body: Option<&Value>, live: Self) -> Self {
         match body {
@@ -138,7 +140,7 @@ impl Managers {
         }
     }
 
-    /// Whether both lists are equal apart from times and the order of entries.
+    /// Whether both have the same owners with the same fields, whatever the times.
     #[must_use]
     pub fn same_but_times(&self, other: &Self) -> bool {
         self.entries.len() == other.entries.len()
@@ -151,8 +153,8 @@ impl Managers {
                 })
     }
 
-    /// Returns the errors of names and subresources in the list, as kube-apiserver validates them before it
-    /// stores the list.
+    /// Returns the errors of managers' names and subresources, as kube-apiserver validates them before it
+    /// stores managed fields.
     #[must_use]
     pub fn validate(&self) -> Vec<FieldError> {
         let in_order = self.sorted().into_iter().enumerate();
@@ -169,8 +171,8 @@ impl Managers {
             .collect()
     }
 
-    /// Returns the entries with fields, in their order in the list: appliers first, then by time, name,
-    /// version and subresource.
+    /// Returns the entries with fields, in the order of `metadata.managedFields`: appliers first, then by
+    /// time, name, version and subresource.
     fn sorted(&self) -> Vec<(&Identity, &Entry)> {
         let mut entries: Vec<_> = self
             .entries
@@ -191,12 +193,12 @@ impl Managers {
     }
 
     /// Removes owners without fields.
-    pub(crate) fn tidy(&mut self) {
+    pub(crate) fn remove_empty(&mut self) {
         self.entries.retain(|_, entry| !entry.set.is_empty());
     }
 }
 
-/// Whether the list removes the managed fields: `[]`, or one entry whose fields are all empty.
+/// Whether `entries`, a list in a body, removes the managed fields: it is empty, or has one empty entry.
 fn removes_all(entries: &[Value]) -> bool {
     let unset = |value: &Value| value.is_null() || value == "";
     match entries {
@@ -210,7 +212,7 @@ fn seconds(time: Option<Timestamp>) -> i64 {
     time.map_or(0, Timestamp::as_second)
 }
 
-/// Returns the name of a manager, or the name for an unknown manager.
-pub(crate) fn named(manager: &str) -> Cow<'_, str> {
+/// Returns `manager`, or the name of unknown managers if it is empty.
+pub(crate) fn name_or_unknown(manager: &str) -> Cow<'_, str> {
     Cow::Borrowed(if manager.is_empty() { "unknown" } else { manager })
 }

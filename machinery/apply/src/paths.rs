@@ -8,7 +8,7 @@ use crate::fields::Set;
 use crate::items::IndexedList;
 use crate::types::{DEDUCED, List, Node, Scalars, Shape, Types};
 
-/// Mismatch of a value with its type.
+/// Mismatch between a value and the type of its field.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {problem}")]
 pub struct Mismatch {
@@ -27,7 +27,7 @@ impl Mismatch {
     }
 }
 
-/// Formats several mismatches as one text: a single one is unchanged.
+/// Formats mismatches as one text: a single mismatch on one line, several on a line each.
 pub(crate) fn join_mismatches(problems: &[Mismatch]) -> String {
     match problems {
         [one] => one.to_string(),
@@ -39,7 +39,8 @@ pub(crate) fn join_mismatches(problems: &[Mismatch]) -> String {
 }
 
 impl Types {
-    /// Returns the paths in a configuration: the fields that its manager owns after the apply.
+    /// Returns the paths in a configuration: the fields that the configuration's manager owns after the
+    /// apply.
     ///
     /// # Errors
     /// Every mismatch, including duplicates in sets and in lists with keys.
@@ -47,9 +48,9 @@ impl Types {
         self.walk(config, false)
     }
 
-    /// Returns the paths of a stored object. Unlike in a configuration, duplicates are allowed, and are one
-    /// path; fields that the schema does not have, or no longer has, are allowed too: their types are
-    /// deduced.
+    /// Returns the paths of a stored object. Unlike in a configuration, duplicates in a list are allowed, and
+    /// are one path. Fields that the schema does not have are allowed too, with deduced types: an earlier
+    /// schema may have had them.
     ///
     /// # Errors
     /// Every mismatch.
@@ -62,8 +63,9 @@ impl Types {
         self.walk(object, true).map(drop)
     }
 
-    /// Returns the fields that `last`, a configuration that was applied by other means, has with the same
-    /// values as `live`. Its manager may take these over in its first server-side apply without force.
+    /// Returns the fields with the same values in `last` and `live`. `last` is a configuration that was
+    /// applied by other means than server-side apply. In the first server-side apply, its manager may take
+    /// over these fields without force.
     ///
     /// # Errors
     /// Every mismatch of either object.
@@ -77,6 +79,7 @@ impl Types {
         Ok(set)
     }
 
+    /// Returns the paths of a stored object, or else of a configuration.
     fn walk(&self, object: &Value, stored: bool) -> Result<Set, Vec<Mismatch>> {
         let mut walk = Walk {
             stored,
@@ -94,13 +97,17 @@ impl Types {
     }
 }
 
+/// State of the traversal of an object.
 struct Walk {
+    /// Whether the object is stored, and not a configuration.
     stored: bool,
+    /// Path of the visited value.
     path: Vec<Element>,
     problems: Vec<Mismatch>,
 }
 
 impl Walk {
+    /// Adds `value` and everything below it to `set`, and their mismatches to `problems`.
     fn visit(&mut self, node: &Node, value: &Value, set: &mut Set) {
         if self.path.len() > MAX_DEPTH {
             return self.refuse(format!("nested deeper than {MAX_DEPTH} levels"));
@@ -117,7 +124,7 @@ impl Walk {
             },
             Value::Array(items) => match &node.list {
                 None => self.refuse(format!("expected {}, got list", expected(node))),
-                Some(list) if list.granular() => self.items(list, items, set),
+                Some(list) if list.is_granular() => self.items(list, items, set),
                 Some(list) => {
                     set.member = true;
                     self.check_atomic_list(list, items);
@@ -160,7 +167,7 @@ impl Walk {
     /// Checks the items of an atomic list in a configuration. A stored list is not checked: it may be older
     /// than the schema, and is replaced as a whole.
     fn check_atomic_list(&mut self, list: &List, items: &[Value]) {
-        if self.stored || !list.described() {
+        if self.stored || !list.has_schema() {
             return;
         }
         for (index, item) in (0..).zip(items) {
@@ -181,7 +188,7 @@ impl Walk {
         if is_invalid {
             return;
         }
-        for (element, values) in IndexedList::of(list, items).each() {
+        for (element, values) in IndexedList::of(list, items).iter() {
             if values.len() > 1 && !self.stored {
                 self.refuse(format!("duplicate entries for key {element}"));
             }
@@ -210,6 +217,7 @@ fn accepts(scalars: Scalars, value: &Value) -> bool {
     }
 }
 
+/// Name of the expected type in messages.
 fn expected(node: &Node) -> &'static str {
     match node {
         Node { object: Some(_), .. } => "map",

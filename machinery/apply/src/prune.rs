@@ -1,4 +1,4 @@
-//! Removal of fields that a manager's last configuration had and its new one does not have.
+//! Removal of fields that a manager's last configuration had and the manager's new configuration lacks.
 
 use serde_json::{Map, Value};
 
@@ -9,10 +9,10 @@ use crate::paths::Mismatch;
 use crate::types::{DEDUCED, List, Node, Shape, Types};
 
 impl Types {
-    /// Returns `merged` without the fields that only `last` owned, which is this manager's previous set.
-    /// `owned` is the union of all managers' present sets, including this manager's new set.
+    /// Returns `merged` without the fields of `last` that are not in `owned`. `last` is the set of one
+    /// manager before the apply, and `owned` the union of all managers' sets after it.
     ///
-    /// A container is removed with its last entry, unless it has an owner. With an owner it stays, empty.
+    /// A container that loses its last entry is removed, or stays empty if it has an owner.
     ///
     /// # Errors
     /// When `merged` does not fit these types.
@@ -27,7 +27,7 @@ impl Types {
         self.without(merged, &with_structs(&self.root, last.clone()), None)
     }
 
-    /// Returns `pruned` with the fields of `merged` that `owned` names.
+    /// Returns `pruned` with the fields of `merged` that are in `owned`.
     pub(crate) fn put_back(
         &self,
         merged: &Value,
@@ -41,7 +41,7 @@ impl Types {
         Ok(self.without(merged, &removed, None))
     }
 
-    /// Returns `merged` without the fields that `pruned` lacks and `last` owned.
+    /// Returns `merged` without the fields of `last` that `pruned` lacks.
     pub(crate) fn without_dangling(
         &self,
         merged: &Value,
@@ -67,9 +67,9 @@ impl Types {
     /// becomes an empty container is removed unless it has an owner; without `owned`, its value becomes
     /// `null`. An item of a list that becomes empty stays.
     fn without(&self, object: &Value, set: &Set, owned: Option<&Set>) -> Value {
-        let mut cut = object.clone();
-        without(&self.root, &mut cut, set, owned);
-        cut
+        let mut pruned = object.clone();
+        remove(&self.root, &mut pruned, set, owned);
+        pruned
     }
 }
 
@@ -91,6 +91,7 @@ fn with_structs(node: &Node, mut set: Set) -> Set {
     set
 }
 
+/// Returns the node of the value at `element`.
 fn child<'a>(node: &'a Node, element: &Element) -> Option<&'a Node> {
     match element {
         Element::Field(name) => node.object.as_ref()?.field(name).map(|node| &**node),
@@ -98,19 +99,20 @@ fn child<'a>(node: &'a Node, element: &Element) -> Option<&'a Node> {
     }
 }
 
-/// Removes `set` from `value`. Returns whether `value` is a container that becomes empty.
-fn without(node: &Node, value: &mut Value, set: &Set, owned: Option<&Set>) -> bool {
+/// Removes the members of `set` from `value`. Returns whether `value` is a container that becomes empty.
+fn remove(node: &Node, value: &mut Value, set: &Set, owned: Option<&Set>) -> bool {
     if set.below.is_empty() {
         return false;
     }
     match (value, &node.object, &node.list) {
-        (Value::Object(fields), Some(shape), _) if !shape.atomic => cut_fields(shape, fields, set, owned),
-        (Value::Array(items), _, Some(list)) if list.granular() => cut_items(list, items, set, owned),
+        (Value::Object(fields), Some(shape), _) if !shape.atomic => remove_fields(shape, fields, set, owned),
+        (Value::Array(items), _, Some(list)) if list.is_granular() => remove_items(list, items, set, owned),
         _ => false,
     }
 }
 
-fn cut_fields(shape: &Shape, fields: &mut Map<String, Value>, set: &Set, owned: Option<&Set>) -> bool {
+/// Removes the members of `set` from an object. Returns whether the object becomes empty.
+fn remove_fields(shape: &Shape, fields: &mut Map<String, Value>, set: &Set, owned: Option<&Set>) -> bool {
     let no_owner = Set::default();
     let mut has_entries = false;
     fields.retain(|name, value| {
@@ -122,10 +124,10 @@ fn cut_fields(shape: &Shape, fields: &mut Map<String, Value>, set: &Set, owned: 
         if below.member {
             return false;
         }
-        // An emptied container counts as a present null, so the container around it is not empty.
+        // A container that becomes empty still counts as an entry, as `null` does in kube-apiserver.
         has_entries = true;
         let owners = owned.map(|owned| owned.below.get(&element).unwrap_or(&no_owner));
-        if !without(shape.field(name).unwrap_or(&DEDUCED), value, below, owners) {
+        if !remove(shape.field(name).unwrap_or(&DEDUCED), value, below, owners) {
             return true;
         }
         match owners {
@@ -139,7 +141,8 @@ fn cut_fields(shape: &Shape, fields: &mut Map<String, Value>, set: &Set, owned: 
     !has_entries
 }
 
-fn cut_items(list: &List, items: &mut Vec<Value>, set: &Set, owned: Option<&Set>) -> bool {
+/// Removes the members of `set` from a list. Returns whether the list becomes empty.
+fn remove_items(list: &List, items: &mut Vec<Value>, set: &Set, owned: Option<&Set>) -> bool {
     let no_owner = Set::default();
     let remaining = IndexedList::of(list, items)
         .order
@@ -153,7 +156,7 @@ fn cut_items(list: &List, items: &mut Vec<Value>, set: &Set, owned: Option<&Set>
             }
             let mut item = item.clone();
             let owners = owned.map(|owned| owned.below.get(&element).unwrap_or(&no_owner));
-            without(&list.items, &mut item, below, owners);
+            remove(&list.items, &mut item, below, owners);
             Some(item)
         });
     *items = remaining.collect();

@@ -5,9 +5,9 @@
 //! A step has the manager under its action (`A` applies, `A!` by force, `MP` merge-patches, `PUT`, `POST`,
 //! `SEED` stores an object without owners), through the subresource `to`, in `version`, with `spec`,
 //! `status`, `metadata` and `managedFields`, perhaps as a `dryRun`. The outcome is in further fields: `409`
-//! is the expected conflict, `noop` whether object and owners stay unchanged, `is` the spec (where `replicas`
-//! is 1 unless it is named), `st` the status, `meta` some of the metadata, and `owns` all owners, their paths
-//! without `.spec.` and with `'` for `"`. `order`, `untimed` and `times` describe the entries of
+//! is the expected conflict, `noop` whether object and owners stay unchanged, `is` the spec (with 1 for
+//! `replicas` unless it is named), `st` the status, `meta` some of the metadata, and `owns` all owners, their
+//! paths without `.spec.` and with `'` for `"`. `order`, `untimed` and `times` describe the entries of
 //! `managedFields`, and `annotated` whether the last-applied annotation has the `spec`. For runners with a
 //! server, `code` is the status code, `answers` has fields of the answer's spec, and `generation` is `same`
 //! if the generation stays.

@@ -10,7 +10,7 @@ mod rows;
 use berth_apimachinery::Timestamp;
 use serde_json::{Value, json};
 
-use crate::{ApplyError, Entry, Identity, Managers, Only, Reset, Set, Types, Writer};
+use crate::{ApplyError, Entry, Identity, Managers, Reset, Set, SingleVersion, Types, Writer};
 
 /// The schema of the kind that the tests apply.
 fn schema() -> berth_apimachinery::Schema {
@@ -91,7 +91,7 @@ impl World {
     fn apply_to(&mut self, by: (&str, &str), config: &Value, force: bool) -> Result<bool, ApplyError> {
         let reset = reset(by.1);
         let by = self.writer(by.0, by.1, &reset);
-        let versions = Only {
+        let versions = SingleVersion {
             api_version: VERSION,
             types: &self.types,
         };
@@ -142,7 +142,7 @@ impl World {
         self.schema.default(&mut new);
         let reset = reset(by.1);
         let by = self.writer(by.0, by.1, &reset);
-        let versions = Only {
+        let versions = SingleVersion {
             api_version: VERSION,
             types: &self.types,
         };

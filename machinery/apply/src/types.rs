@@ -1,4 +1,4 @@
-//! Rules of a structural schema for merging.
+//! Merge rules of a structural schema: types of fields, atomic values, and keys of lists.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -25,28 +25,33 @@ pub(crate) struct Node {
 pub(crate) struct Shape {
     pub(crate) atomic: bool,
     pub(crate) fields: BTreeMap<String, Arc<Node>>,
-    rest: Rest,
+    additional: AdditionalFields,
 }
 
+/// Rule for fields that the schema does not declare.
 #[derive(Clone, Debug)]
-enum Rest {
+enum AdditionalFields {
+    /// The fields do not fit the schema.
     Refused,
+    /// The fields have no schema: [`DEDUCED`] is their type.
     Deduced,
-    Of(Arc<Node>),
+    /// The fields have this type.
+    Typed(Arc<Node>),
 }
 
 /// Rules of a list.
 #[derive(Clone, Debug)]
 pub(crate) struct List {
-    pub(crate) by: By,
+    pub(crate) identity: ItemIdentity,
     pub(crate) items: Arc<Node>,
 }
 
 /// Rule that identifies the items of a list.
 #[derive(Clone, Debug)]
-pub(crate) enum By {
-    /// Atomic: the list is one leaf.
+pub(crate) enum ItemIdentity {
+    /// No identity: the list is atomic, which means one leaf.
     Atomic,
+    /// The value of the item, as in a set.
     Value,
     /// Keys: items are identified by these fields, with their defaults in the schema.
     Keys(Vec<(String, Option<Value>)>),
@@ -70,16 +75,16 @@ static UNDESCRIBED: LazyLock<Arc<Node>> = LazyLock::new(|| {
     })
 });
 
-/// Type of a value without a schema: granular maps, atomic lists.
+/// Type of a value without a schema: maps are granular, and lists are atomic.
 pub(crate) static DEDUCED: LazyLock<Arc<Node>> = LazyLock::new(|| {
     Arc::new(Node {
         object: Some(Shape {
             atomic: false,
             fields: BTreeMap::new(),
-            rest: Rest::Deduced,
+            additional: AdditionalFields::Deduced,
         }),
         list: Some(List {
-            by: By::Atomic,
+            identity: ItemIdentity::Atomic,
             items: Arc::clone(&UNDESCRIBED),
         }),
         scalar: Some(Scalars::Any),
@@ -89,7 +94,7 @@ pub(crate) static DEDUCED: LazyLock<Arc<Node>> = LazyLock::new(|| {
 static OBJECT_META: LazyLock<Arc<Node>> = LazyLock::new(|| compile(object_meta::definition(), false));
 
 impl Types {
-    /// Compiles the types of objects with `schema`.
+    /// Compiles the merge rules of `schema`.
     #[must_use]
     pub fn of(schema: &berth_apimachinery::Schema) -> Self {
         Self {
@@ -100,31 +105,32 @@ impl Types {
 
 impl List {
     /// Whether the list has a schema.
-    pub(crate) fn described(&self) -> bool {
+    pub(crate) fn has_schema(&self) -> bool {
         !Arc::ptr_eq(&self.items, &UNDESCRIBED)
     }
 }
 
 impl Shape {
     /// Whether no field has a schema.
-    pub(crate) fn deduced(&self) -> bool {
-        self.fields.is_empty() && matches!(self.rest, Rest::Deduced)
+    pub(crate) fn is_deduced(&self) -> bool {
+        self.fields.is_empty() && matches!(self.additional, AdditionalFields::Deduced)
     }
 
     /// Returns the type of the field `name`; `None` when the schema has no such field.
     pub(crate) fn field(&self, name: &str) -> Option<&Arc<Node>> {
-        self.fields.get(name).or_else(|| match &self.rest {
-            Rest::Refused => None,
-            Rest::Deduced => Some(&*DEDUCED),
-            Rest::Of(node) => Some(node),
+        self.fields.get(name).or_else(|| match &self.additional {
+            AdditionalFields::Refused => None,
+            AdditionalFields::Deduced => Some(&*DEDUCED),
+            AdditionalFields::Typed(node) => Some(node),
         })
     }
 }
 
+/// Compiles the type of a value with `schema`; `preserve` means that unknown fields are kept.
 fn compile(schema: &Value, preserve: bool) -> Arc<Node> {
     if schema["$ref"] == object_meta::REFERENCE {
         let mut meta = Arc::clone(&OBJECT_META);
-        if flagged_atomic(schema)
+        if is_atomic_map(schema)
             && let Some(shape) = &mut Arc::make_mut(&mut meta).object
         {
             shape.atomic = true;
@@ -162,7 +168,7 @@ fn compile(schema: &Value, preserve: bool) -> Arc<Node> {
     Arc::new(node)
 }
 
-fn flagged_atomic(schema: &Value) -> bool {
+fn is_atomic_map(schema: &Value) -> bool {
     schema["x-kubernetes-map-type"] == "atomic"
 }
 
@@ -179,16 +185,16 @@ fn object(schema: &Value, preserve: bool) -> Shape {
         fields.insert("kind".to_owned(), text());
         fields.insert("metadata".to_owned(), Arc::clone(&OBJECT_META));
     }
-    let rest = match &schema["additionalProperties"] {
-        values @ Value::Object(_) => Rest::Of(compile(values, preserve)),
-        Value::Bool(true) => Rest::Deduced,
-        _ if preserve || fields.is_empty() => Rest::Deduced,
-        _ => Rest::Refused,
+    let additional = match &schema["additionalProperties"] {
+        values @ Value::Object(_) => AdditionalFields::Typed(compile(values, preserve)),
+        Value::Bool(true) => AdditionalFields::Deduced,
+        _ if preserve || fields.is_empty() => AdditionalFields::Deduced,
+        _ => AdditionalFields::Refused,
     };
     Shape {
-        atomic: flagged_atomic(schema),
+        atomic: is_atomic_map(schema),
         fields,
-        rest,
+        additional,
     }
 }
 
@@ -200,15 +206,16 @@ fn list(schema: &Value, preserve: bool) -> List {
         Arc::clone(&DEDUCED)
     };
     List {
-        by: identified_by(schema, items),
+        identity: item_identity(schema, items),
         items: node,
     }
 }
 
-fn identified_by(schema: &Value, items: &Value) -> By {
+/// Returns the identity of the items by the list type, or by the patch strategy of Kubernetes' own kinds.
+fn item_identity(schema: &Value, items: &Value) -> ItemIdentity {
     let key = |name: &str| (name.to_owned(), items["properties"][name].get("default").cloned());
     match schema["x-kubernetes-list-type"].as_str() {
-        Some("set") => By::Value,
+        Some("set") => ItemIdentity::Value,
         Some("map") => {
             let names = schema["x-kubernetes-list-map-keys"].as_array();
             let mut keys: Vec<_> = names
@@ -218,17 +225,17 @@ fn identified_by(schema: &Value, items: &Value) -> By {
                 .map(key)
                 .collect();
             keys.sort_by(|one, other| one.0.cmp(&other.0));
-            By::Keys(keys)
+            ItemIdentity::Keys(keys)
         }
-        Some(_) => By::Atomic,
+        Some(_) => ItemIdentity::Atomic,
         None => {
             let strategy = schema["x-kubernetes-patch-strategy"].as_str().unwrap_or_default();
             if !strategy.split(',').any(|word| word == "merge") || strategy.contains("retainKeys") {
-                return By::Atomic;
+                return ItemIdentity::Atomic;
             }
             match schema["x-kubernetes-patch-merge-key"].as_str() {
-                Some(name) => By::Keys(vec![key(name)]),
-                None => By::Value,
+                Some(name) => ItemIdentity::Keys(vec![key(name)]),
+                None => ItemIdentity::Value,
             }
         }
     }

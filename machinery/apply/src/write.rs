@@ -1,4 +1,4 @@
-//! Writes, and the owners of fields after them.
+//! Writes to an object, and the resulting owners of its fields.
 
 mod apply;
 mod reconcile;
@@ -11,9 +11,9 @@ use berth_apimachinery::Timestamp;
 use crate::managers::{self, Identity, Operation};
 pub use apply::{ApplyError, ApplyOutcome, Conflict};
 pub use reset::Reset;
-pub use versions::{Only, Versions};
+pub use versions::{SingleVersion, Versions};
 
-/// Author of a write, and its target.
+/// Author, version and time of a write, and the part of the object that it may change.
 #[derive(Clone, Copy, Debug)]
 pub struct Writer<'a> {
     /// Name of the manager; an empty name means `unknown`.
@@ -31,7 +31,7 @@ pub struct Writer<'a> {
 impl Writer<'_> {
     fn identity(&self, operation: Operation) -> Identity {
         Identity {
-            manager: managers::named(self.manager).into_owned(),
+            manager: managers::name_or_unknown(self.manager).into_owned(),
             operation,
             api_version: match operation {
                 Operation::Apply => String::new(),

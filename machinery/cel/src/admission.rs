@@ -56,9 +56,10 @@ impl Environment {
         }
     }
 
-    /// Creates an environment that only type-checks the expressions of a policy, for one kind of its rules:
-    /// `object` is the type of the written objects, and `params` the type of the parameters, if the policy
-    /// has any. As in kube-apiserver, the environment has no `authorizer.requestResource`.
+    /// Creates an environment that only type-checks the expressions of a policy, for one of the kinds that
+    /// the policy matches: `object` is the type of the written objects, and `params` the type of the
+    /// parameters, if the policy has any. As in kube-apiserver, the environment has no
+    /// `authorizer.requestResource`.
     #[must_use]
     pub fn checking_policies(object: &Type, params: Option<&Type>) -> Self {
         let environment = Self::kubernetes()
@@ -78,12 +79,12 @@ impl Environment {
 /// Name of the type of `authorizer`.
 const AUTHORIZER: &str = "kubernetes.authorization.Authorizer";
 
-/// The type of `variables`, whose fields are declared separately.
+/// Returns the type of `variables`; the fields are declared separately.
 fn variables() -> Type {
     Type::object("kubernetes.variables", Vec::new())
 }
 
-/// Returns fields with the same type.
+/// Returns fields with these names, each of the type `field_type`.
 fn fields(field_type: &Type, names: &[&'static str]) -> Vec<(Cow<'static, str>, Type)> {
     names
         .iter()
@@ -91,7 +92,7 @@ fn fields(field_type: &Type, names: &[&'static str]) -> Vec<(Cow<'static, str>, 
         .collect()
 }
 
-/// The type of `namespaceObject`: the fields of a Namespace that Kubernetes exposes.
+/// Returns the type of `namespaceObject`: the fields of a Namespace that Kubernetes exposes.
 fn namespace() -> Type {
     let texts = |names: &[&'static str]| fields(&Type::String, names);
     let map = Type::map(Type::String, Type::String);
@@ -118,7 +119,7 @@ fn namespace() -> Type {
     Type::object("kubernetes.Namespace", parts.into())
 }
 
-/// The type of `request`: an AdmissionRequest without its objects and its UID.
+/// Returns the type of `request`: an AdmissionRequest without its objects and its UID.
 fn request() -> Type {
     let texts = |names: &[&'static str]| fields(&Type::String, names);
     let kind = Type::object(

@@ -3,8 +3,8 @@
 use crate::text::Issue;
 use crate::value::Value;
 
-/// Highest depth of a tree. All code that traverses a tree recurses on the caller's stack.
-pub(crate) const DEEPEST: usize = 100;
+/// Highest depth of a tree, since all code that traverses a tree recurses on the caller's stack.
+pub(crate) const MAX_DEPTH: usize = 100;
 
 /// An expression.
 #[derive(Debug)]
@@ -62,8 +62,8 @@ pub(crate) enum Select {
     Optional,
 }
 
-/// An element of a list, or the value of an entry or field. An optional item (`?x`) is omitted when it has
-/// no value.
+/// Element of a list, or value of a map entry or message field. An optional item (`?x`) is omitted when it
+/// has no value.
 #[derive(Debug)]
 pub(crate) struct Item {
     pub(crate) value: Expr,
@@ -77,7 +77,8 @@ pub(crate) struct Fold {
     pub(crate) range: Expr,
     /// Names of the variables: one variable, or key (index) and value.
     pub(crate) variables: Vec<String>,
-    /// Condition that selects elements (`map` with three arguments, `transformList` and others with four).
+    /// Condition that selects elements: in `map` with three arguments, and in `transformList`, `transformMap`
+    /// and `transformMapEntry` with four.
     pub(crate) condition: Option<Expr>,
     pub(crate) body: Expr,
 }
@@ -105,22 +106,23 @@ impl Expr {
     pub(crate) fn new(at: usize, kind: Kind) -> Result<Self, Issue> {
         let depth = kind.parts().into_iter().map(|part| part.depth + 1).max();
         let depth = depth.unwrap_or_default();
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return Err(too_deep(at));
         }
         Ok(Self { at, depth, kind })
     }
 }
 
-/// The issue of a source with too deep nesting.
+/// Creates the issue of a source that is nested too deep.
 pub(crate) fn too_deep(at: usize) -> Issue {
     Issue::new(
         at,
-        format!("Syntax error: expression recursion limit exceeded: more than {DEEPEST} levels"),
+        format!("Syntax error: expression recursion limit exceeded: more than {MAX_DEPTH} levels"),
     )
 }
 
 impl Kind {
+    /// Returns the nested expressions.
     fn parts(&self) -> Vec<&Expr> {
         match self {
             Self::Literal(_) | Self::Ident(_) => Vec::new(),

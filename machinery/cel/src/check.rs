@@ -15,10 +15,10 @@ use crate::types::Type;
 use crate::unify::Unifier;
 use crate::value::Value;
 
-/// Number of types at which a compound type is too large.
+/// Number of component types at which a type is too large.
 const TOO_LARGE: usize = 256;
 
-/// Names of types, which are also values.
+/// Types that an expression can use as values: the name, the name in the value, and the type.
 const TYPE_NAMES: [(&str, &str, Type); 13] = [
     ("bool", "bool", Type::Bool),
     ("bytes", "bytes", Type::Bytes),
@@ -43,7 +43,7 @@ const TYPE_NAMES: [(&str, &str, Type); 13] = [
     ("optional_type", "optional_type", Type::Dyn),
 ];
 
-/// Checks `expression`.
+/// Checks the types of `expression` and resolves its names.
 pub(crate) fn check(environment: &Environment, expression: Expr) -> Result<Program, Vec<Issue>> {
     let mut checker = Checker {
         environment,
@@ -73,7 +73,7 @@ pub(crate) fn check(environment: &Environment, expression: Expr) -> Result<Progr
         calls: checker.calls,
         reads: checker.reads,
         patterns: Arc::new(checker.patterns),
-        utc: environment.admission(),
+        utc: environment.has_admission_rules(),
     })
 }
 
@@ -108,7 +108,7 @@ impl Checker<'_> {
         let at = expression.at;
         let checked = match expression.kind {
             Kind::Literal(value) => {
-                let ty = literal(&value);
+                let ty = literal_type(&value);
                 (Node::Constant(value), ty)
             }
             Kind::Ident(name) => self.name(at, &name),
@@ -258,7 +258,7 @@ fn qualified(operand: &Expr, field: &str) -> Option<String> {
     }
 }
 
-fn literal(value: &Value<'_>) -> Type {
+fn literal_type(value: &Value<'_>) -> Type {
     match value {
         Value::Null => Type::Null,
         Value::Bool(_) => Type::Bool,

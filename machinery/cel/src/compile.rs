@@ -1,4 +1,4 @@
-//! Compilation of a source to a checked expression.
+//! Compilation of a source to a [`Program`].
 
 use crate::check;
 use crate::environment::Environment;
@@ -7,17 +7,17 @@ use crate::program::Program;
 use crate::text::CompileError;
 
 /// Highest length of a source, in bytes.
-pub const LONGEST: usize = 16 << 10;
+pub const MAX_SOURCE_BYTES: usize = 16 << 10;
 
 impl Environment {
     /// Compiles `source`.
     ///
     /// # Errors
-    /// When `source` is longer than [`LONGEST`]; otherwise its syntax error, or all its type errors.
+    /// When `source` is longer than [`MAX_SOURCE_BYTES`]; otherwise its syntax error, or all its type errors.
     pub fn compile(&self, source: &str) -> Result<Program, CompileError> {
-        if source.len() > LONGEST {
-            return Err(CompileError::whole(format!(
-                "ERROR: the expression is {} bytes long, at most {LONGEST} are compiled",
+        if source.len() > MAX_SOURCE_BYTES {
+            return Err(CompileError::without_position(format!(
+                "ERROR: the expression is {} bytes long, at most {MAX_SOURCE_BYTES} are compiled",
                 source.len()
             )));
         }

@@ -113,7 +113,7 @@ impl Environment {
         self
     }
 
-    /// Adds one of the caller's own functions.
+    /// Adds a function of the caller.
     #[must_use]
     pub fn with_function(mut self, function: Function) -> Self {
         self.declare(&[function]);
@@ -135,18 +135,19 @@ impl Environment {
         }
     }
 
+    /// Returns the overloads of the function `name`.
     pub(crate) fn function(&self, name: &str) -> Option<&[OverloadEntry]> {
         self.functions.get(name).map(Vec::as_slice)
     }
 
-    /// Returns the index and the type of a variable.
+    /// Returns the index and the type of the variable `name`.
     pub(crate) fn variable(&self, name: &str) -> Option<(usize, &Type)> {
         let index = self.variables.iter().position(|(known, _)| *known == name)?;
         Some((index, &self.variables[index].1))
     }
 
     /// Whether the rules of Kubernetes' own environment apply.
-    pub(crate) fn admission(&self) -> bool {
+    pub(crate) fn has_admission_rules(&self) -> bool {
         self.admission
     }
 }

@@ -10,10 +10,10 @@ pub enum Error {
         /// The cost limit.
         limit: u64,
     },
-    /// The answer of an access review is missing. No operator absorbs this error: the caller makes the
-    /// review, and evaluates again.
+    /// The access review is not made yet. No operator absorbs this error: the caller makes the review, and
+    /// evaluates the expression again.
     #[error("the access review is not made yet")]
-    Unasked(Box<crate::review::Review>),
+    PendingReview(Box<crate::review::Review>),
     /// Any other failure.
     #[error("{0}")]
     Failed(String),
@@ -26,7 +26,7 @@ impl Error {
     }
 
     /// Whether this error ends the evaluation, regardless of the operators around it.
-    pub(crate) fn ends(&self) -> bool {
+    pub(crate) fn ends_evaluation(&self) -> bool {
         !matches!(self, Self::Failed(_))
     }
 

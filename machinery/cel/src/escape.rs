@@ -1,11 +1,12 @@
 //! Escaping of field names that are not identifiers, as in Kubernetes' expressions.
 
-use crate::parser::is_word;
+use crate::parser::is_reserved_word;
 
-/// Escapes the field `name` for expressions over typed objects; `None` when the field has no such form.
+/// Escapes the field `name` for expressions over typed objects; `None` when expressions cannot name the
+/// field.
 #[must_use]
 pub fn escaped(name: &str) -> Option<String> {
-    if is_word(name) {
+    if is_reserved_word(name) {
         return Some(format!("__{name}__"));
     }
     if name.is_empty() || name.starts_with(|first: char| first.is_ascii_digit()) {
@@ -34,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_escaped_as_the_documentation_says() {
+    fn names_are_escaped_as_in_kubernetes_documentation() {
         for (name, wanted) in [
             ("namespace", Some("__namespace__")),
             ("x-prop", Some("x__dash__prop")),

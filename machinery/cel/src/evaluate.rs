@@ -12,22 +12,22 @@ use crate::meter::Meter;
 use crate::program::{Candidate, Node};
 use crate::value::{Key, Map, Message, Value};
 
-pub use lazy::{Lazy, Variable};
+pub use lazy::{LazyVariables, Variable};
 
-/// Value of an expression, or the error.
+/// Value of an expression, or the reason why it has none.
 pub(crate) type Outcome<'a> = Result<Value<'a>, Error>;
 
 /// Evaluates one program on one set of variables.
 pub(crate) struct Evaluator<'a, 'l> {
     globals: &'a [Value<'a>],
     /// Variables that are evaluated on first use; their indexes follow the indexes of the other variables.
-    lazy: Option<&'l Lazy<'a>>,
+    lazy: Option<&'l LazyVariables<'a>>,
     locals: Vec<Value<'a>>,
     meter: Meter,
 }
 
 impl<'a, 'l> Evaluator<'a, 'l> {
-    pub(crate) fn new(globals: &'a [Value<'a>], meter: Meter, lazy: Option<&'l Lazy<'a>>) -> Self {
+    pub(crate) fn new(globals: &'a [Value<'a>], meter: Meter, lazy: Option<&'l LazyVariables<'a>>) -> Self {
         Self {
             globals,
             lazy,
@@ -40,6 +40,7 @@ impl<'a, 'l> Evaluator<'a, 'l> {
         self.meter.spent()
     }
 
+    /// Evaluates `node`.
     pub(crate) fn value(&mut self, node: &'a Node) -> Outcome<'a> {
         self.meter.step()?;
         match node {
@@ -73,8 +74,8 @@ impl<'a, 'l> Evaluator<'a, 'l> {
         }
     }
 
-    /// Evaluates terms until a term decides: `&&` ends at false, `||` at true. An error is returned only if
-    /// no term decides, or if the error ends the evaluation.
+    /// Evaluates the terms of `&&` or `||` until a term has the value `decides`: false for `&&`, true for
+    /// `||`. An error is returned only if no term has this value, or if the error ends the evaluation.
     fn logic(&mut self, terms: &'a [Node], decides: bool) -> Outcome<'a> {
         let mut failure = None;
         for term in terms {
@@ -90,7 +91,7 @@ impl<'a, 'l> Evaluator<'a, 'l> {
 
     /// Keeps the first error in `failure`, and returns an error that ends the evaluation.
     fn absorb(&self, failure: &mut Option<Error>, error: Error) -> Result<(), Error> {
-        if error.ends() {
+        if error.ends_evaluation() {
             return Err(error);
         }
         failure.get_or_insert(error);
@@ -212,7 +213,7 @@ impl<'a, 'l> Evaluator<'a, 'l> {
     }
 }
 
-/// Adds an entry, or replaces the value of an existing key.
+/// Inserts an entry into `map`, or replaces the value of the existing key.
 fn insert<'a>(
     map: &mut BTreeMap<Key<'a>, Value<'a>>,
     key: &Value<'a>,

@@ -1,4 +1,4 @@
-//! Lexer of sources.
+//! Lexer: splits a source into tokens.
 
 mod literal;
 
@@ -20,8 +20,8 @@ pub(crate) enum Token {
 }
 
 impl Token {
-    /// Returns the token as named in messages.
-    pub(crate) fn shown(&self) -> String {
+    /// Returns the description of the token for messages.
+    pub(crate) fn description(&self) -> String {
         match self {
             Self::Ident(name) => format!("'{name}'"),
             Self::Int(_) | Self::Uint(_) | Self::Double(_) => "a number".to_owned(),
@@ -32,7 +32,7 @@ impl Token {
     }
 }
 
-/// Signs. A sign precedes its prefixes.
+/// Signs. A sign stands before the shorter signs that it begins with, so the longest sign is found.
 const SIGNS: [&str; 26] = [
     "&&", "||", "==", "!=", "<=", ">=", "<", ">", "+", "-", "*", "/", "%", "!", "?", ":", ".", ",", "(", ")",
     "[", "]", "{", "}", "=", "`",

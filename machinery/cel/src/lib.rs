@@ -34,11 +34,11 @@ mod value;
 mod tests;
 
 pub use admission::AdmissionVariable;
-pub use compile::LONGEST;
+pub use compile::MAX_SOURCE_BYTES;
 pub use environment::Environment;
 pub use error::Error;
 pub use escape::escaped;
-pub use evaluate::{Lazy, Variable};
+pub use evaluate::{LazyVariables, Variable};
 pub use library::{Function, Library, Outcome, OverloadFunction};
 pub use meter::Meter;
 pub use parser::is_identifier;

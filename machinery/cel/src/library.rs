@@ -23,7 +23,7 @@ use crate::error::Error;
 use crate::meter::Meter;
 use crate::value::Value;
 
-/// Value of a function, or the error.
+/// Value of a call, or the reason why it has none.
 pub type Outcome<'a> = Result<Value<'a>, Error>;
 
 /// Implementation of a function. The first argument is the receiver, if there is one. The caller has checked
@@ -31,7 +31,7 @@ pub type Outcome<'a> = Result<Value<'a>, Error>;
 /// them. An implementation should charge the meter before it reads or creates more than a few bytes.
 pub type OverloadFunction = for<'a> fn(&mut Meter, &[Value<'a>]) -> Outcome<'a>;
 
-/// A function.
+/// A function that expressions can call.
 #[derive(Clone, Copy, Debug)]
 pub struct Function {
     /// Name of the function, with its package if it has one.
@@ -47,9 +47,9 @@ pub struct Function {
 pub enum Library {
     /// Functions of optional values.
     Optional,
-    /// Functions `first`, `last` and unwrapping for lists.
+    /// Functions `first`, `last`, `unwrapOpt` and `optional.unwrap` for lists.
     OptionalLists,
-    /// Extended strings of cel-go.
+    /// String functions of cel-go's extension: `charAt`, `format`, `split` and others.
     Strings,
     /// Function `reverse` for strings.
     StringsReverse,
@@ -61,25 +61,25 @@ pub enum Library {
     Regex,
     /// Function `url`, and the functions for the parts of a URL.
     Urls,
-    /// Quantities of Kubernetes.
+    /// Functions of Kubernetes' quantities.
     Quantity,
-    /// IP addresses.
+    /// Functions of IP addresses.
     Ip,
-    /// Ranges of IP addresses.
+    /// Functions of ranges of IP addresses.
     Cidr,
-    /// Named formats of strings.
+    /// Functions that validate strings in named formats, such as `dns1123Label`.
     Format,
-    /// Semantic versions.
+    /// Functions of semantic versions.
     Semver,
-    /// Semantic versions that are normalized before parsing.
+    /// Functions `semver` and `isSemver` with a flag to normalize the version before parsing.
     SemverNormalized,
-    /// Lists as sets.
+    /// Functions `sets.contains`, `sets.equivalent` and `sets.intersects` for lists.
     Sets,
-    /// Macros with variables for key and value.
+    /// Macros with two variables: for key (or index) and value.
     TwoVariables,
     /// Comparisons of numbers of different types.
     CrossTypeNumbers,
-    /// Access reviews.
+    /// Functions of `authorizer`, which describe access reviews.
     Authorizer,
     /// Function `jsonpatch.escapeKey`.
     JsonPatch,

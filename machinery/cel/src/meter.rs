@@ -1,4 +1,4 @@
-//! Meter of the cost of an evaluation so far.
+//! Meter of the cost of an evaluation.
 //!
 //! The units are the same as in cel-go and Kubernetes: 1 for a variable, a field or a call, 10 for a list, 30
 //! for a map, 1 for ten bytes of text that are read or created. The cost is at least a quarter of the number
@@ -13,9 +13,9 @@ use crate::pattern::Pattern;
 use crate::review::{Decision, Decisions, Review};
 
 /// Number of steps that cost one unit.
-const STEPS: u64 = 4;
+const STEPS_PER_UNIT: u64 = 4;
 
-/// Meter that counts the cost, and ends evaluations that exceed their limit.
+/// Meter of the cost of one evaluation, which fails when the cost exceeds its limit.
 pub struct Meter {
     spent: u64,
     steps: u64,
@@ -28,8 +28,8 @@ pub struct Meter {
     utc: bool,
     /// Answers of the access reviews made so far.
     decisions: Arc<Decisions>,
-    /// Data for the caller's own functions.
-    beside: Option<Arc<dyn Any + Send + Sync>>,
+    /// Data for the functions of the caller.
+    caller_data: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Meter {
@@ -42,23 +42,23 @@ impl Meter {
             dynamic: HashMap::new(),
             utc,
             decisions: Arc::default(),
-            beside: None,
+            caller_data: None,
         }
     }
 
-    /// Returns the meter with data for the caller's own functions.
-    pub(crate) fn with_beside(self, beside: Arc<dyn Any + Send + Sync>) -> Self {
+    /// Returns the meter with data for the functions of the caller.
+    pub(crate) fn with_caller_data(self, data: Arc<dyn Any + Send + Sync>) -> Self {
         Self {
-            beside: Some(beside),
+            caller_data: Some(data),
             ..self
         }
     }
 
-    /// Returns the data of [`Program::evaluate_beside`](crate::Program::evaluate_beside), if they are a
+    /// Returns the data of [`Program::evaluate_with_data`](crate::Program::evaluate_with_data), if they are a
     /// `T`.
     #[must_use]
-    pub fn beside<T: 'static>(&self) -> Option<&T> {
-        self.beside.as_deref()?.downcast_ref()
+    pub fn caller_data<T: 'static>(&self) -> Option<&T> {
+        self.caller_data.as_deref()?.downcast_ref()
     }
 
     /// Returns the meter with the answers of access reviews.
@@ -69,25 +69,25 @@ impl Meter {
     /// Returns the answer of `review`.
     ///
     /// # Errors
-    /// [`Error::Unasked`] when the review was not made.
+    /// [`Error::PendingReview`] when the review was not made.
     pub(crate) fn decision(&self, review: Review) -> Result<Arc<Decision>, Error> {
         match self.decisions.get(&review) {
             Some(decision) => Ok(Arc::clone(decision)),
-            None => Err(Error::Unasked(Box::new(review))),
+            None => Err(Error::PendingReview(Box::new(review))),
         }
     }
 
     /// Whether timestamps are converted to UTC.
-    pub(crate) fn utc(&self) -> bool {
+    pub(crate) fn uses_utc(&self) -> bool {
         self.utc
     }
 
     /// Returns the cost so far.
     pub(crate) fn spent(&self) -> u64 {
-        self.spent.max(self.steps / STEPS)
+        self.spent.max(self.steps / STEPS_PER_UNIT)
     }
 
-    /// Spends `cost`.
+    /// Adds `cost` to the cost so far.
     ///
     /// # Errors
     /// When the cost exceeds its limit.
@@ -96,18 +96,18 @@ impl Meter {
         self.check(self.spent)
     }
 
-    /// Spends the cost of reading or creating `count` bytes.
+    /// Adds the cost of reading or creating `count` bytes.
     ///
     /// # Errors
     /// When the cost exceeds its limit.
-    pub fn bytes(&mut self, count: usize) -> Result<(), Error> {
+    pub fn charge_bytes(&mut self, count: usize) -> Result<(), Error> {
         self.charge(count.div_ceil(10))
     }
 
-    /// Counts a step.
+    /// Counts one step of the evaluation.
     pub(crate) fn step(&mut self) -> Result<(), Error> {
         self.steps += 1;
-        self.check(self.steps / STEPS)
+        self.check(self.steps / STEPS_PER_UNIT)
     }
 
     fn check(&self, spent: u64) -> Result<(), Error> {
@@ -117,8 +117,7 @@ impl Meter {
         Ok(())
     }
 
-    /// Returns the compiled `pattern`. The first compilation of a pattern that is not a literal
-    /// is charged.
+    /// Returns the compiled `pattern`. The first compilation of a pattern that is not a literal is charged.
     pub(crate) fn pattern(&mut self, pattern: &str) -> Result<Arc<Pattern>, Error> {
         if let Some(found) = self.literals.get(pattern).or_else(|| self.dynamic.get(pattern)) {
             return Ok(Arc::clone(found));

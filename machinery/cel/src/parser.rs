@@ -1,8 +1,8 @@
-//! Recursive-descent parser of tokens, with limited depth.
+//! Recursive-descent parser: builds a syntax tree of limited depth from the tokens of a source.
 
 mod macros;
 
-use crate::ast::{DEEPEST, Expr, Item, Kind, Select, too_deep};
+use crate::ast::{Expr, Item, Kind, MAX_DEPTH, Select, too_deep};
 use crate::lexer::{Token, tokens};
 use crate::text::Issue;
 use crate::value::Value;
@@ -20,7 +20,7 @@ pub(crate) struct Syntax {
     pub(crate) messages: bool,
 }
 
-/// Parses `source`.
+/// Parses `source` to a syntax tree.
 pub(crate) fn parse(source: &str, syntax: Syntax) -> Result<Expr, Issue> {
     let mut parser = Parser {
         tokens: tokens(source)?,
@@ -63,18 +63,17 @@ const KEYWORDS: [&str; 4] = ["true", "false", "null", "in"];
 #[must_use]
 pub fn is_identifier(name: &str) -> bool {
     let begins = name.starts_with(|first: char| first == '_' || first.is_ascii_alphabetic());
-    let goes_on = |each: char| each == '_' || each.is_ascii_alphanumeric();
-    begins && name.chars().all(goes_on) && !is_word(name)
+    let continues = |each: char| each == '_' || each.is_ascii_alphanumeric();
+    begins && name.chars().all(continues) && !is_reserved_word(name)
 }
 
 /// Whether `name` is a reserved word or a keyword.
-pub(crate) fn is_word(name: &str) -> bool {
+pub(crate) fn is_reserved_word(name: &str) -> bool {
     RESERVED.contains(&name) || KEYWORDS.contains(&name)
 }
 
-/// Binary operators, with their names and their precedence: higher numbers bind tighter. The last entry
-/// is for tokens without a sign.
-const BINARY: [(&str, &str, u8); 13] = [
+/// Binary operators, with their names and their precedence: higher numbers bind tighter.
+const BINARY: [(&str, &str, u8); 12] = [
     ("<", "_<_", 1),
     ("<=", "_<=_", 1),
     (">", "_>_", 1),
@@ -87,7 +86,6 @@ const BINARY: [(&str, &str, u8); 13] = [
     ("*", "_*_", 3),
     ("/", "_/_", 3),
     ("%", "_%_", 3),
-    ("", "", 0),
 ];
 
 /// Parser of a part of an expression.
@@ -105,6 +103,7 @@ impl Parser {
         &self.tokens[self.next].1
     }
 
+    /// Returns the byte offset of the next token.
     fn at(&self) -> usize {
         self.tokens[self.next].0
     }
@@ -135,7 +134,7 @@ impl Parser {
     }
 
     fn unexpected(&self, wanted: &str) -> Issue {
-        let found = self.peek().shown();
+        let found = self.peek().description();
         Issue::new(
             self.at(),
             format!("Syntax error: mismatched input {found} expecting {wanted}"),
@@ -144,7 +143,7 @@ impl Parser {
 
     /// Runs `parse` one level deeper, unless the nesting is too deep.
     fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T, Issue>) -> Result<T, Issue> {
-        if self.depth >= DEEPEST {
+        if self.depth >= MAX_DEPTH {
             return Err(too_deep(self.at()));
         }
         self.depth += 1;
@@ -190,6 +189,7 @@ impl Parser {
         Expr::new(at, if or { Kind::Or(terms) } else { Kind::And(terms) })
     }
 
+    /// Parses operands joined by binary operators whose precedence is at least `lowest_precedence`.
     fn binary(&mut self, lowest_precedence: u8) -> Result<Expr, Issue> {
         let mut left = self.unary()?;
         loop {
@@ -218,7 +218,7 @@ impl Parser {
             }
             let mut count = 1;
             if sign == "-"
-                && let Some(number) = self.negative(at)?
+                && let Some(number) = self.negative_number(at)?
             {
                 return self.members(number);
             }
@@ -238,7 +238,7 @@ impl Parser {
     }
 
     /// Parses the number after the minus at `at`; `None` when no int or double follows.
-    fn negative(&mut self, at: usize) -> Result<Option<Expr>, Issue> {
+    fn negative_number(&mut self, at: usize) -> Result<Option<Expr>, Issue> {
         let value = match self.peek() {
             Token::Int(value) => Value::Int(0i64.wrapping_sub_unsigned(*value)),
             Token::Double(value) => Value::Double(-value),
@@ -273,7 +273,7 @@ impl Parser {
                     at,
                     format!(
                         "Syntax error: mismatched input {} expecting IDENTIFIER",
-                        other.shown()
+                        other.description()
                     ),
                 )),
             },
@@ -284,7 +284,7 @@ impl Parser {
                 _ => self.name(at, word),
             },
             other => {
-                let found = other.shown();
+                let found = other.description();
                 Err(Issue::new(
                     at,
                     format!("Syntax error: mismatched input {found} expecting an expression"),
@@ -372,7 +372,7 @@ impl Parser {
             (_, Token::Ident(field)) if !KEYWORDS.contains(&field.as_str()) => return Ok(field),
             found => found,
         };
-        let (at, found) = (found.0, found.1.shown());
+        let (at, found) = (found.0, found.1.description());
         let text = format!("Syntax error: mismatched input {found} expecting IDENTIFIER");
         Err(Issue::new(at, text))
     }

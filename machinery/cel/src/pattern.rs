@@ -1,17 +1,17 @@
 //! Regular expressions in RE2's syntax, limited in size.
 //!
-//! The crate `regex` compiles the patterns and, like RE2, matches in linear time. Differences in syntax are
-//! rewritten. For example, `\d`, `\w`, `\s` and `\b` are for ASCII; brackets and `&&` within a class, and a
-//! brace outside a repetition, are literal.
+//! The crate `regex` compiles the patterns and, like RE2, matches in linear time. Its syntax differs, so
+//! patterns are rewritten before. For example, `\d`, `\w`, `\s` and `\b` match only ASCII in RE2; brackets
+//! and `&&` within a class, and a brace outside a repetition, are literal.
 
 use regex::{Regex, RegexBuilder};
 
 /// Highest weight of a pattern: characters times repetitions.
-const HEAVIEST: usize = 10_000;
+const MAX_WEIGHT: usize = 10_000;
 /// Highest number of repetitions of one part, as in RE2.
-const MOST_REPETITIONS: usize = 1000;
+const MAX_REPETITIONS: usize = 1000;
 /// Highest memory, in bytes, of a compiled pattern and of the cache of a search.
-const LARGEST: usize = 1 << 20;
+const MAX_MEMORY: usize = 1 << 20;
 
 /// A compiled regular expression.
 #[derive(Debug)]
@@ -29,12 +29,12 @@ impl Pattern {
             output: String::with_capacity(source.len()),
         };
         let weight = rewriter.sequence(0).map_err(&problem)?;
-        if weight > HEAVIEST {
+        if weight > MAX_WEIGHT {
             return Err(problem("expression too large".to_owned()));
         }
         let regex = RegexBuilder::new(&rewriter.output)
-            .size_limit(LARGEST)
-            .dfa_size_limit(LARGEST)
+            .size_limit(MAX_MEMORY)
+            .dfa_size_limit(MAX_MEMORY)
             .nest_limit(100)
             .build()
             .map_err(|error| {
@@ -58,18 +58,20 @@ impl Pattern {
 
 /// Weight of a class of characters, such as `.`, `[a-z]` or `\d`.
 const CLASS_WEIGHT: usize = 4;
-/// Deepest nesting of groups.
-const DEEPEST: usize = 100;
+/// Highest depth of nested groups.
+const MAX_GROUP_DEPTH: usize = 100;
 
+/// Rewriter of a pattern from RE2's syntax to the syntax of the crate `regex`.
 struct Rewriter<'s> {
     rest: &'s str,
     output: String,
 }
 
 impl<'s> Rewriter<'s> {
-    /// Rewrites the pattern up to its end or the bracket that closes a group; returns the weight.
+    /// Rewrites the pattern up to its end or the bracket that closes the group, and returns the weight of
+    /// this part.
     fn sequence(&mut self, depth: usize) -> Result<usize, String> {
-        if depth > DEEPEST {
+        if depth > MAX_GROUP_DEPTH {
             return Err("expression nests too deeply".to_owned());
         }
         let (mut total, mut last) = (0usize, 0usize);
@@ -91,7 +93,7 @@ impl<'s> Rewriter<'s> {
                 }
                 '{' => match repetition(self.rest) {
                     Some((length, most)) => {
-                        if most > MOST_REPETITIONS {
+                        if most > MAX_REPETITIONS {
                             return Err(format!("invalid repeat count: `{}`", &self.rest[..length]));
                         }
                         self.copy(length);
@@ -112,19 +114,21 @@ impl<'s> Rewriter<'s> {
                     self.copy(character.len_utf8());
                 }
             }
-            if total.saturating_add(last) > 100 * HEAVIEST {
+            if total.saturating_add(last) > 100 * MAX_WEIGHT {
                 return Err("expression too large".to_owned());
             }
         }
         Ok(total + last)
     }
 
+    /// Copies the next `length` bytes unchanged.
     fn copy(&mut self, length: usize) {
         let (copied, rest) = self.rest.split_at(length);
         self.output.push_str(copied);
         self.rest = rest;
     }
 
+    /// Rewrites a group, and returns its weight.
     fn group(&mut self, depth: usize) -> Result<usize, String> {
         self.copy(1);
         if self.rest.starts_with('?') {
@@ -204,7 +208,7 @@ impl<'s> Rewriter<'s> {
         Ok(())
     }
 
-    /// Rewrites `\Q...\E`, a literal text.
+    /// Rewrites the literal text in `\Q...\E`, and returns its length as the weight.
     fn quoted(&mut self) -> usize {
         let rest = &self.rest[2..];
         let end = rest.find("\\E");
@@ -216,6 +220,7 @@ impl<'s> Rewriter<'s> {
         literal.len()
     }
 
+    /// Rewrites a class of characters in brackets.
     fn class(&mut self) -> Result<(), String> {
         self.copy(1);
         if self.rest.starts_with('^') {
@@ -234,7 +239,7 @@ impl<'s> Rewriter<'s> {
                     self.copy(end);
                 }
                 '\\' => self.class_escape()?,
-                // Signs that would combine classes.
+                // Signs that combine classes in the crate `regex`.
                 '[' | ']' | '&' | '~' => {
                     self.output.push('\\');
                     self.copy(1);
@@ -249,6 +254,7 @@ impl<'s> Rewriter<'s> {
         }
     }
 
+    /// Rewrites an escape within a class.
     fn class_escape(&mut self) -> Result<(), String> {
         let escaped = self.rest[1..].chars().next().ok_or("missing closing ]")?;
         let replacement = match escaped {

@@ -1,4 +1,4 @@
-//! A checked expression, ready to be evaluated.
+//! Checked expressions, ready to be evaluated.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// The type of the expression's value.
+    /// Returns the type of the expression's value.
     #[must_use]
     pub fn result(&self) -> &Type {
         &self.result
@@ -65,7 +65,9 @@ pub(crate) enum Node {
     And(Box<[Node]>),
     Or(Box<[Node]>),
     Conditional(Box<[Node; 3]>),
+    /// A list literal; the flag marks optional elements.
     List(Box<[(Node, bool)]>),
+    /// A map literal: keys, values, and a flag for optional entries.
     Map(Box<[(Node, Node, bool)]>),
     /// A typed object literal; the flag marks optional fields.
     Message {
@@ -80,7 +82,7 @@ pub(crate) enum Node {
     },
 }
 
-/// One overload of a function.
+/// An overload that a call may run, depending on the types of the values.
 #[derive(Clone)]
 pub(crate) struct Candidate {
     pub(crate) args: Box<[Type]>,
@@ -93,7 +95,7 @@ impl std::fmt::Debug for Candidate {
     }
 }
 
-/// A macro over elements.
+/// A checked macro over the elements of a list or the entries of a map.
 #[derive(Debug)]
 pub(crate) struct FoldMacro {
     pub(crate) comprehension: Comprehension,

@@ -11,10 +11,10 @@ pub struct Review {
     /// Verb of the action.
     pub verb: Arc<str>,
     /// Object or path of the action.
-    pub on: ReviewSubject,
+    pub subject: ReviewSubject,
 }
 
-/// Object or path of the review.
+/// Object or path that an access review is about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ReviewSubject {
     /// A non-resource path.
@@ -61,16 +61,16 @@ impl ReviewSubject {
     }
 }
 
-/// Answer of a review.
+/// Answer of an access review.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decision {
     /// Whether the action is allowed.
     pub allowed: bool,
-    /// Reason of the decision.
+    /// Reason of the authorizer for the decision.
     pub reason: String,
-    /// Reason why the review failed.
+    /// Reason why the access review failed, if it did.
     pub error: Option<String>,
 }
 
-/// Answers of the reviews made so far.
+/// Answers of the access reviews that are made so far.
 pub type Decisions = BTreeMap<Review, Arc<Decision>>;

@@ -1,10 +1,10 @@
-//! Evaluation of a checked expression.
+//! Evaluation of programs, with a limited cost.
 
 use std::any::Any;
 use std::sync::Arc;
 
 use crate::error::Error;
-use crate::evaluate::{Evaluator, Lazy};
+use crate::evaluate::{Evaluator, LazyVariables};
 use crate::meter::Meter;
 use crate::program::Program;
 use crate::value::Value;
@@ -12,7 +12,7 @@ use crate::value::Value;
 /// Result of an evaluation.
 #[derive(Debug)]
 pub struct Evaluation<'a> {
-    /// The value, or the reason why there is none.
+    /// Value of the expression, or the reason why it has none.
     pub value: Result<Value<'a>, Error>,
     /// Cost of the evaluation.
     pub cost: u64,
@@ -26,29 +26,29 @@ impl Program {
         self.run(variables, self.meter(limit), None)
     }
 
-    /// Evaluates the expression with `lazy` variables after the others, and with the answers of access
-    /// reviews.
+    /// Evaluates the expression with the variables of `lazy` after `variables`, and with the answers of
+    /// access reviews in `lazy`.
     #[must_use]
     pub fn evaluate_with<'a>(
         &'a self,
         variables: &'a [Value<'a>],
         limit: u64,
-        lazy: &Lazy<'a>,
+        lazy: &LazyVariables<'a>,
     ) -> Evaluation<'a> {
         let meter = self.meter(limit).with_decisions(Arc::clone(lazy.decisions()));
         self.run(variables, meter, Some(lazy))
     }
 
-    /// Evaluates the expression like [`Self::evaluate`], with data `beside` for the caller's own functions
-    /// ([`Meter::beside`]).
+    /// Evaluates the expression like [`Self::evaluate`], with `data` for the functions of the caller
+    /// ([`Meter::caller_data`]).
     #[must_use]
-    pub fn evaluate_beside<'a>(
+    pub fn evaluate_with_data<'a>(
         &'a self,
         variables: &'a [Value<'a>],
         limit: u64,
-        beside: Arc<dyn Any + Send + Sync>,
+        data: Arc<dyn Any + Send + Sync>,
     ) -> Evaluation<'a> {
-        self.run(variables, self.meter(limit).with_beside(beside), None)
+        self.run(variables, self.meter(limit).with_caller_data(data), None)
     }
 
     fn meter(&self, limit: u64) -> Meter {
@@ -59,7 +59,7 @@ impl Program {
         &'a self,
         variables: &'a [Value<'a>],
         meter: Meter,
-        lazy: Option<&Lazy<'a>>,
+        lazy: Option<&LazyVariables<'a>>,
     ) -> Evaluation<'a> {
         let mut evaluator = Evaluator::new(variables, meter, lazy);
         let value = evaluator.value(&self.root);

@@ -1,8 +1,8 @@
-//! Signatures of functions, in the notation of the documentation: `string.(string, int) list(string)`.
+//! Signatures of functions, in the notation of CEL's documentation: `string.(string, int) list(string)`.
 
 use crate::types::Type;
 
-/// One overload of a function.
+/// Types of the arguments and the result of one overload of a function.
 #[derive(Clone, Debug)]
 pub(crate) struct Overload {
     /// Whether the first argument is the receiver.
@@ -48,7 +48,7 @@ pub(crate) fn read(text: &str) -> Option<Overload> {
     })
 }
 
-/// Returns one more than the highest variable in `ty`; 0 without variables.
+/// Returns the number of type variables up to the highest in `ty`: 2 for `B`, 0 without variables.
 fn variable_count(ty: &Type) -> usize {
     match ty {
         Type::Param(variable) => variable + 1,
@@ -66,6 +66,7 @@ struct Reader<'s> {
 }
 
 impl Reader<'_> {
+    /// Consumes `sign`, and returns whether it was next.
     fn take(&mut self, sign: &str) -> bool {
         let rest = self.rest.trim_start();
         let found = rest.strip_prefix(sign);
@@ -82,6 +83,7 @@ impl Reader<'_> {
         &rest[..length]
     }
 
+    /// Parses a type in brackets.
     fn component(&mut self) -> Option<Type> {
         self.take("(").then_some(())?;
         let ty = self.parse_type()?;

@@ -1,4 +1,4 @@
-//! Positions in a source, and the compiler's messages about them.
+//! Errors of the compiler, with their positions in the source.
 
 use std::fmt;
 
@@ -26,19 +26,19 @@ pub struct CompileError {
     text: String,
 }
 
-/// Highest number of reported issues of one expression.
-const MOST: usize = 20;
-/// Highest length of a line that is quoted, in characters.
-const LONGEST_LINE: usize = 1000;
+/// Highest number of issues in a message.
+const MAX_ISSUES: usize = 20;
+/// Highest length, in characters, of a line that is quoted in a message.
+const MAX_LINE_LENGTH: usize = 1000;
 
 impl CompileError {
     pub(crate) fn new(source: &str, mut issues: Vec<Issue>) -> Self {
         issues.sort_by_key(|issue| issue.at);
         issues.dedup();
-        let more = issues.len().saturating_sub(MOST);
+        let more = issues.len().saturating_sub(MAX_ISSUES);
         let mut lines: Vec<String> = issues
             .iter()
-            .take(MOST)
+            .take(MAX_ISSUES)
             .map(|issue| format_issue(source, issue))
             .collect();
         if more > 0 {
@@ -49,8 +49,8 @@ impl CompileError {
         }
     }
 
-    /// Creates an error about the whole source.
-    pub(crate) fn whole(text: impl Into<String>) -> Self {
+    /// Creates an error without a position in the source.
+    pub(crate) fn without_position(text: impl Into<String>) -> Self {
         Self { text: text.into() }
     }
 }
@@ -70,7 +70,7 @@ fn format_issue(source: &str, issue: &Issue) -> String {
     let column = before[start..].chars().count();
     let content = source[start..].split('\n').next().unwrap_or_default();
     let head = format!("ERROR: <input>:{line}:{}: {}", column + 1, issue.text);
-    if content.chars().count() > LONGEST_LINE {
+    if content.chars().count() > MAX_LINE_LENGTH {
         return head;
     }
     format!("{head}\n | {content}\n | {}^", ".".repeat(column))

@@ -1,10 +1,10 @@
-//! Types of declarations and of the checker.
+//! Types of variables, functions and expressions.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::parser::is_word;
+use crate::parser::is_reserved_word;
 
 /// A type.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,9 +39,9 @@ pub enum Type {
     Optional(Arc<Type>),
     /// The type of types.
     Type(Arc<Type>),
-    /// A separate type with a name.
+    /// A type that is identified by its name, such as `net.IP`.
     Named(&'static str),
-    /// An object literal, by the name of its type: `Object.spec`.
+    /// The type of an object literal, by its name: `Object.spec`.
     Message(Arc<str>),
     /// An object with declared fields.
     Object(Arc<Object>),
@@ -49,7 +49,7 @@ pub enum Type {
     Param(usize),
 }
 
-/// An object with declared fields. As in cel-go, its name is its identity.
+/// The type of an object with declared fields. As in cel-go, types with equal names are equal.
 #[derive(Debug)]
 pub struct Object {
     /// Name of the type in messages.
@@ -59,13 +59,13 @@ pub struct Object {
 }
 
 impl Object {
-    /// Returns the type of the field with the name `name` in expressions.
+    /// Returns the type of the field that expressions call `name`.
     pub(crate) fn field(&self, name: &str) -> Option<&Type> {
         let found = |name: &str| {
             let field = self.fields.iter().find(|(known, _)| known == name)?;
             Some(&field.1)
         };
-        found(name).or_else(|| is_word(name).then(|| found(&format!("__{name}__")))?)
+        found(name).or_else(|| is_reserved_word(name).then(|| found(&format!("__{name}__")))?)
     }
 }
 
@@ -100,13 +100,14 @@ impl Type {
         Self::Type(Arc::new(ty))
     }
 
-    /// Creates the type of an object with `name`, whose fields have identifiers as names.
+    /// Creates the type `name` of an object whose fields have identifiers as names.
     #[must_use]
     pub fn object(name: impl Into<Cow<'static, str>>, fields: Vec<(Cow<'static, str>, Self)>) -> Self {
         let name = name.into();
         Self::Object(Arc::new(Object { name, fields }))
     }
 
+    /// Whether the type is known only at run time, or not at all after an error.
     pub(crate) fn is_dyn(&self) -> bool {
         matches!(self, Self::Dyn | Self::Error)
     }
@@ -145,7 +146,7 @@ impl Type {
         }
     }
 
-    /// Returns the number of types in this type, including itself. The count ends at `most`.
+    /// Returns the number of types that this type consists of, including itself. The count ends at `most`.
     pub(crate) fn size(&self, most: usize) -> usize {
         let mut size = 1;
         for part in self.parameters() {

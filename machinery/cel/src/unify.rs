@@ -3,7 +3,7 @@
 
 use crate::types::Type;
 
-/// Substitution of type variables.
+/// Substitution of the type variables of one expression.
 #[derive(Default)]
 pub(crate) struct Unifier {
     bindings: Vec<Option<Type>>,
@@ -14,7 +14,7 @@ pub(crate) struct Unifier {
 }
 
 /// Highest number of visited types for one expression.
-const MOST_STEPS: usize = 200_000;
+const MAX_STEPS: usize = 200_000;
 
 impl Unifier {
     /// Returns a new type variable.
@@ -25,7 +25,7 @@ impl Unifier {
 
     /// Whether the expression is too complex to be checked.
     pub(crate) fn exhausted(&self) -> bool {
-        self.steps > MOST_STEPS
+        self.steps > MAX_STEPS
     }
 
     /// Whether each type of `given` is assignable to the type at its place in `wanted`. Variables are bound
@@ -52,7 +52,7 @@ impl Unifier {
         self.assign_all(std::slice::from_ref(given), std::slice::from_ref(wanted))
     }
 
-    /// Returns the element type of a list with elements of the types `one` and `other`.
+    /// Returns the common type of elements of the types `one` and `other`: the more general type, or `dyn`.
     pub(crate) fn join(&mut self, one: Type, other: &Type) -> Type {
         if self.assign(&one, other) {
             more_general(one, other)
@@ -82,6 +82,7 @@ impl Unifier {
         self.trail.push((variable, before));
     }
 
+    /// Whether `given` is assignable to `wanted`. Variables stay bound even if it is not.
     fn fits(&mut self, given: &Type, wanted: &Type) -> bool {
         self.steps += 1;
         if self.exhausted() {

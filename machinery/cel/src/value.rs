@@ -1,4 +1,4 @@
-//! Values. Values from JSON stay in the JSON tree, and are read on demand.
+//! Values of expressions. Values from JSON stay in the JSON tree, and are read on demand.
 
 mod access;
 mod compare;
@@ -24,12 +24,12 @@ pub(crate) use compare::Order;
 pub use containers::{List, Map};
 pub use key::Key;
 pub use moment::Moment;
-pub(crate) use number_format::{double, duration};
+pub(crate) use number_format::{format_double, format_duration};
 pub use quantity::Quantity;
 pub use semver::Semver;
 pub use url::Url;
 
-/// A value.
+/// A value of an expression.
 #[derive(Clone, Debug)]
 pub enum Value<'a> {
     /// The value `null`.
@@ -60,7 +60,7 @@ pub enum Value<'a> {
     Optional(Option<Arc<Value<'a>>>),
     /// An IP address.
     Ip(IpAddr),
-    /// A range of IP addresses: an address in it and the length of the prefix.
+    /// A range of IP addresses: an address of the range and the length of the prefix.
     Cidr(IpAddr, u8),
     /// A URL.
     Url(Arc<Url>),
@@ -151,12 +151,12 @@ impl<'a> From<&'a Json> for Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// Creates a present optional.
+    /// Creates an optional with a value.
     pub(crate) fn some(value: Self) -> Self {
         Self::Optional(Some(Arc::new(value)))
     }
 
-    /// Name of the value's type.
+    /// Returns the name of the value's type.
     #[must_use]
     pub fn type_name(&self) -> &'static str {
         match self {
@@ -185,8 +185,8 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Size by cel-go's cost rules: the bytes of text, bytes and IP addresses, the elements of lists and
-    /// maps, the size of the value in an optional; 1 for all other values.
+    /// Returns the size by cel-go's cost rules: the bytes of text, bytes and IP addresses, the elements of
+    /// lists and maps, the size of the value in an optional; 1 for all other values.
     pub(crate) fn size(&self) -> usize {
         match self {
             Self::String(text) => text.len(),

@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 use crate::{Client, Error, FieldValidation, Result, collection, describe};
 
-/// Media type of an applied configuration. There is no such type for JSON, but JSON is valid YAML.
+/// Media type of an applied configuration in YAML, which includes JSON.
 const APPLY: &str = "application/apply-patch+yaml";
 
 impl Client {
     /// Applies `object` as this client's field manager, and then its status if it has one and the kind has
     /// the status subresource. Returns the object's name and `serverside-applied`, as in kubectl's output.
-    /// With `force`, the client takes over fields of other managers with different values; without `force`,
-    /// such fields are a conflict.
+    /// With `force`, the client takes over fields that other managers own and whose values differ; without
+    /// `force`, such fields are a conflict.
     ///
     /// # Errors
     /// When the server does not serve the kind, refused a request or did not answer.
@@ -33,21 +33,21 @@ impl Client {
                 .apply_at(&format!("{path}/status"), &status_config, force)
                 .await;
             applied.map_err(|cause| {
-                cause.partly(format!("{} was applied without its status", describe(object)))
+                cause.status_not_written(format!("{} was applied without its status", describe(object)))
             })?;
         }
         Ok((describe(object), "serverside-applied"))
     }
 
     async fn apply_at(&self, path: &str, object: &Value, force: bool) -> Result<()> {
-        let path = self.managed(path, force, None);
+        let path = self.write_path(path, force, None);
         let answer = self.send(Method::PATCH, &path, Some((APPLY, object))).await?;
         answer.map(drop).map_err(conflict_or_refused)
     }
 
-    /// Appends the client's field manager, with `force` if it is set, and the handling of unknown fields to
-    /// `path`.
-    pub(crate) fn managed(&self, path: &str, force: bool, validation: Option<FieldValidation>) -> String {
+    /// Returns `path` with the query of a write: the client's field manager, with `force` if it is set, and
+    /// the handling of unknown fields.
+    pub(crate) fn write_path(&self, path: &str, force: bool, validation: Option<FieldValidation>) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
         if let Some(manager) = &self.manager {
             query.append_pair("fieldManager", manager);

@@ -11,23 +11,24 @@ use kube::{Client, Config};
 use crate::{Error, Result, root_cause};
 
 /// Highest number of contexts in a message.
-const MOST_CONTEXTS: usize = 10;
+const MAX_CONTEXTS: usize = 10;
 
 /// Source of a kubeconfig.
 #[derive(Clone, Debug)]
 enum Origin {
-    /// A given file.
-    Named(PathBuf),
-    /// The files of the variable KUBECONFIG; at least one.
+    /// A file that the user names.
+    File(PathBuf),
+    /// The files that the variable KUBECONFIG lists, at least one.
     Variable(OsString),
     /// The file `~/.kube/config`.
     Home,
 }
 
 impl Origin {
+    /// Returns `path` as the source, or otherwise the source that kubectl would use.
     fn of(path: Option<&Path>) -> Self {
         match (path, std::env::var_os("KUBECONFIG")) {
-            (Some(path), _) => Self::Named(path.to_owned()),
+            (Some(path), _) => Self::File(path.to_owned()),
             (None, Some(value)) if paths(&value).next().is_some() => Self::Variable(value),
             (None, _) => Self::Home,
         }
@@ -35,7 +36,7 @@ impl Origin {
 
     fn read(&self) -> Result<Kubeconfig, KubeconfigError> {
         match self {
-            Self::Named(path) => Kubeconfig::read_from(path),
+            Self::File(path) => Kubeconfig::read_from(path),
             Self::Home => Kubeconfig::read(),
             Self::Variable(value) => {
                 // Of several files, only the existing files are read, as in kubectl.
@@ -54,7 +55,7 @@ impl Origin {
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Named(path) => write!(f, "kubeconfig {}", path.display()),
+            Self::File(path) => write!(f, "kubeconfig {}", path.display()),
             Self::Variable(value) => write!(f, "kubeconfig {} (from $KUBECONFIG)", value.display()),
             Self::Home => f.write_str("kubeconfig ~/.kube/config"),
         }
@@ -84,7 +85,7 @@ fn read_error(origin: &Origin, problem: KubeconfigError) -> Error {
         },
         KubeconfigError::ReadConfig(cause, path) => {
             format!(
-                "{origin} cannot be read: {}: {cause}; --kubeconfig FILE names another",
+                "{origin} cannot be read: {}: {cause}; pass --kubeconfig FILE to use another file",
                 path.display()
             )
         }
@@ -98,7 +99,7 @@ fn unusable(origin: &Origin, problem: &KubeconfigError) -> Error {
     Error::Kubeconfig(format!("{origin}: {}", root_cause(problem)))
 }
 
-/// Returns the files that the context `context` refers to, each with the name of its field.
+/// Returns the files to which the cluster and the user of `context` refer, each with the name of the field.
 fn files<'a>(kubeconfig: &'a Kubeconfig, context: &str) -> Vec<(&'static str, &'a str)> {
     let entry = kubeconfig.contexts.iter().find(|one| one.name == context);
     let Some(context) = entry.and_then(|one| one.context.as_ref()) else {
@@ -130,16 +131,19 @@ fn files<'a>(kubeconfig: &'a Kubeconfig, context: &str) -> Vec<(&'static str, &'
         .collect()
 }
 
-/// Returns the configuration of [`kubeconfig`], in `context` or its current context.
+/// Returns the configuration for `context`, or for the current context, in the kubeconfig of [`kubeconfig`].
 ///
 /// # Errors
 /// When there is no kubeconfig, or it is invalid.
 pub async fn config(path: Option<&Path>, context: Option<&str>) -> Result<Config> {
-    resolved(path, context).await.map(|(config, _)| config)
+    config_with_context(path, context).await.map(|(config, _)| config)
 }
 
-/// Returns the configuration of [`config`], with the name of its context.
-pub(crate) async fn resolved(path: Option<&Path>, context: Option<&str>) -> Result<(Config, Option<String>)> {
+/// Returns the configuration of [`config`], with the name of the context.
+pub(crate) async fn config_with_context(
+    path: Option<&Path>,
+    context: Option<&str>,
+) -> Result<(Config, Option<String>)> {
     let origin = Origin::of(path);
     let kubeconfig = kubeconfig(path)?;
     let context = context_name(&origin, &kubeconfig, context)?.to_owned();
@@ -165,9 +169,9 @@ fn context_name<'a>(
     requested: Option<&'a str>,
 ) -> Result<&'a str> {
     let known: Vec<&str> = kubeconfig.contexts.iter().map(|context| &*context.name).collect();
-    let list = match known.get(MOST_CONTEXTS..) {
+    let list = match known.get(MAX_CONTEXTS..) {
         None | Some([]) => known.join(", "),
-        Some(more) => format!("{} and {} more", known[..MOST_CONTEXTS].join(", "), more.len()),
+        Some(more) => format!("{} and {} more", known[..MAX_CONTEXTS].join(", "), more.len()),
     };
     let current = kubeconfig
         .current_context
@@ -184,7 +188,7 @@ fn context_name<'a>(
     Err(Error::Kubeconfig(problem))
 }
 
-/// Creates a client that sends each request once: callers retry themselves. Nothing is sent yet.
+/// Creates a client that sends each request once and leaves retries to the caller. No request is sent yet.
 ///
 /// # Errors
 /// When the configuration cannot be used.

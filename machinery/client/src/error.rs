@@ -12,7 +12,7 @@ pub enum Error {
     #[error("{0}")]
     Kubeconfig(String),
     /// The configuration cannot be used for a client.
-    #[error("making a client: {0}")]
+    #[error("cannot create a client: {0}")]
     Unusable(String),
     /// The path or body cannot be used for a request.
     #[error("{0}")]
@@ -48,7 +48,7 @@ pub enum Error {
         /// Last refusal of the server.
         message: String,
     },
-    /// The client gave up after repeated refusals of further fields of the object.
+    /// The server refused every attempt, each time for another field of the object.
     #[error("{path}: rejected {attempts} times, each time for another field")]
     Rejected {
         /// Path of the object.
@@ -56,9 +56,9 @@ pub enum Error {
         /// Number of attempts.
         attempts: usize,
     },
-    /// A part of an object was written, but its status was not.
+    /// The object was written, but its status was not.
     #[error("{text}: {cause}")]
-    Partly {
+    StatusNotWritten {
         /// Description of the written part.
         text: String,
         /// Reason why the status was not written.
@@ -75,14 +75,15 @@ impl Error {
         }
     }
 
-    /// Returns the error that only a part of an object was written, with this error as the cause.
-    pub(crate) fn partly(self, text: impl Into<String>) -> Self {
-        Self::Partly {
+    /// Creates the error that an object was written without its status, for the reason in this error. `text`
+    /// describes the written part.
+    pub(crate) fn status_not_written(self, text: impl Into<String>) -> Self {
+        Self::StatusNotWritten {
             text: text.into(),
             cause: Box::new(self),
         }
     }
 }
 
-/// Result of a client.
+/// Result of an operation of a client.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

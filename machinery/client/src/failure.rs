@@ -1,5 +1,5 @@
-//! Messages about failed requests: the server's own, or the causes. If the server did not answer, only the
-//! root cause is told, without the prefixes of libraries.
+//! Messages about failed requests: the message of the server or, if the server did not answer, the root cause
+//! without the prefixes of libraries.
 
 use std::error::Error;
 use std::io;
@@ -9,7 +9,7 @@ use kube::client::AuthError;
 
 use crate::error::Error as Failure;
 
-/// Server of a client, and its context in the kubeconfig.
+/// Server of a client, and the context of the kubeconfig that names it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Server {
     /// URL in the kubeconfig.
@@ -27,10 +27,10 @@ impl Server {
         }
     }
 
-    /// Creates the error that this server did not answer.
+    /// Creates the error that this server did not answer, or that the client has no credentials for it.
     pub(crate) fn unanswered(&self, problem: &kube::Error) -> Failure {
         let text = root_cause(problem);
-        Failure::Unanswered(match links(problem).any(|link| link.is::<AuthError>()) {
+        Failure::Unanswered(match error_chain(problem).any(|link| link.is::<AuthError>()) {
             true => format!("no credentials for {self}: {text}"),
             false => format!("cannot reach {self}: {text}"),
         })
@@ -50,23 +50,25 @@ impl std::fmt::Display for Server {
 /// Returns the server's message in `problem`, or otherwise the reason of the failure.
 #[must_use]
 pub fn root_cause(problem: &(dyn Error + 'static)) -> String {
-    for link in links(problem) {
+    for link in error_chain(problem) {
         if let Some(auth_error) = link.downcast_ref::<AuthError>() {
-            return credentials(auth_error);
+            return credential_error_text(auth_error);
         }
         match link.downcast_ref::<kube::Error>() {
             Some(kube::Error::Api(status)) if !status.message.is_empty() => return status.message.clone(),
             // Intermediate messages are from libraries, and repeat the cause.
-            Some(kube::Error::Service(service)) if !links(&**service).any(|link| link.is::<AuthError>()) => {
-                return innermost(problem);
+            Some(kube::Error::Service(service))
+                if !error_chain(&**service).any(|link| link.is::<AuthError>()) =>
+            {
+                return innermost_message(problem);
             }
-            Some(kube::Error::HyperError(_)) => return innermost(problem),
-            None if link.to_string().starts_with("client error (") => return innermost(problem),
+            Some(kube::Error::HyperError(_)) => return innermost_message(problem),
+            None if link.to_string().starts_with("client error (") => return innermost_message(problem),
             _ => {}
         }
     }
     let mut text = problem.to_string();
-    for cause in links(problem).skip(1).map(ToString::to_string) {
+    for cause in error_chain(problem).skip(1).map(ToString::to_string) {
         if !text.contains(&cause) {
             text = format!("{text}: {cause}");
         }
@@ -75,20 +77,21 @@ pub fn root_cause(problem: &(dyn Error + 'static)) -> String {
 }
 
 /// Iterates over an error and its causes, outermost first.
-fn links<'a>(problem: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+fn error_chain<'a>(problem: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     successors(Some(problem), |link| (**link).source())
 }
 
-fn innermost(problem: &(dyn Error + 'static)) -> String {
-    let last = links(problem).last().unwrap_or(problem);
+/// Returns the message of the root cause.
+fn innermost_message(problem: &(dyn Error + 'static)) -> String {
+    let last = error_chain(problem).last().unwrap_or(problem);
     if let Some(cause) = last.downcast_ref::<io::Error>() {
-        return plain(cause);
+        return system_error_text(cause);
     }
     explain(last.to_string())
 }
 
 /// Returns a system error without its number.
-fn plain(problem: &io::Error) -> String {
+fn system_error_text(problem: &io::Error) -> String {
     if problem.kind() == io::ErrorKind::TimedOut {
         return "no answer in time".to_owned();
     }
@@ -108,7 +111,7 @@ fn plain(problem: &io::Error) -> String {
 fn explain(text: String) -> String {
     match text.contains("UnknownIssuer") {
         true => {
-            "its certificate is signed by no authority that the kubeconfig names (certificate-authority-data)"
+            "the kubeconfig has no authority that signed the server's certificate (certificate-authority-data)"
                 .to_owned()
         }
         false => text,
@@ -116,12 +119,12 @@ fn explain(text: String) -> String {
 }
 
 /// Returns the reason why there are no credentials.
-fn credentials(problem: &AuthError) -> String {
+fn credential_error_text(problem: &AuthError) -> String {
     match problem {
         AuthError::AuthExecStart(cause) => {
             format!(
                 "the kubeconfig's credential plugin cannot be started: {}",
-                plain(cause)
+                system_error_text(cause)
             )
         }
         AuthError::AuthExecRun { cmd, out, .. } => {
@@ -141,7 +144,7 @@ fn credentials(problem: &AuthError) -> String {
             format!(
                 "the token file {} cannot be read: {}",
                 path.display(),
-                plain(cause)
+                system_error_text(cause)
             )
         }
         other => other.to_string(),
@@ -190,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_credential_plugin_that_fails_is_told_in_its_own_words() {
+    fn a_failed_credential_plugin_is_reported_with_its_own_message() {
         let out = Box::new(Output {
             status: failed(),
             stdout: Vec::new(),
@@ -211,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_told_in_the_servers_words_and_other_problems_with_their_causes() {
+    fn a_refusal_is_reported_with_the_servers_message_and_other_problems_with_their_causes() {
         let status = kube::core::Status {
             message: "pods \"a\" is forbidden".to_owned(),
             code: 403,

@@ -9,9 +9,9 @@ mod apply;
 mod config;
 mod error;
 mod failure;
-mod giving_way;
-mod patience;
 mod put;
+mod refused_changes;
+mod retry;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -28,9 +28,9 @@ pub use config::{config, connect, kubeconfig};
 pub use error::{Error, Result};
 pub use failure::{Server, root_cause};
 pub use kube;
-use patience::{NextStep, Patience};
+use retry::{NextStep, RetryPolicy};
 
-/// Resource of a kind, for the paths of its objects.
+/// Resource of a kind, from which the paths of objects are built.
 #[derive(Clone, Debug)]
 struct Resource {
     plural: String,
@@ -49,8 +49,8 @@ pub struct Client {
     validation: Option<FieldValidation>,
     /// Server of the kubeconfig.
     server: Server,
-    /// Retry policy while the server is not ready; `None` returns its refusals.
-    patience: Option<Patience>,
+    /// Retry policy while the server is not ready; with `None`, refusals are returned.
+    retry_policy: Option<RetryPolicy>,
     /// Whether the last object of [`Client::put`] was new: the next object is then created without a
     /// read before.
     expects_new: Arc<AtomicBool>,
@@ -78,13 +78,13 @@ impl FieldValidation {
     }
 }
 
-/// Highest number of attempts at a write: after a refusal of single fields, the next attempt omits their
-/// changes. Guards and rules refuse one after the other.
-const ATTEMPTS: usize = 4;
+/// Highest number of attempts at a write. After a refusal of single fields, the next attempt omits their
+/// changes; guards and validation refuse fields one after the other, so one attempt may not be enough.
+const MAX_ATTEMPTS: usize = 4;
 
 /// An answer as text.
 #[derive(Clone, Debug)]
-pub struct Raw {
+pub struct TextAnswer {
     /// HTTP status code.
     pub code: u16,
     /// Value of the header Date.
@@ -99,10 +99,10 @@ struct Reply {
     warnings: Vec<String>,
     code: u16,
     /// Pause that the server requests before a retry.
-    after: Option<Duration>,
+    retry_after: Option<Duration>,
 }
 
-/// Answer of a server: the object, or the refusal.
+/// Answer of a server: the object, or the `Status` of a refusal.
 pub type Answer = Result<Value, Box<Status>>;
 
 impl Client {
@@ -111,7 +111,7 @@ impl Client {
     /// # Errors
     /// When the file cannot be read or used as a configuration.
     pub async fn from_kubeconfig(path: &Path) -> Result<Self> {
-        let (config, context) = config::resolved(Some(path), None).await?;
+        let (config, context) = config::config_with_context(Some(path), None).await?;
         let server = Server::of(&config, context);
         let inner =
             kube::Client::try_from(config).map_err(|problem| Error::Unusable(root_cause(&problem)))?;
@@ -121,40 +121,39 @@ impl Client {
         })
     }
 
-    /// Connects as kubectl does: with the kubeconfig at `path`, or the files of KUBECONFIG, or
-    /// `~/.kube/config`, in `context` or its current context.
+    /// Connects as kubectl does: with the kubeconfig at `path`, in the files of KUBECONFIG, or in
+    /// `~/.kube/config`, and with `context` or the current context.
     ///
     /// # Errors
     /// When there is no kubeconfig, or it is invalid.
     pub async fn as_kubectl(path: Option<&Path>, context: Option<&str>) -> Result<Self> {
-        // A refusal because the server is unavailable is returned: the caller does not wait minutes for a
-        // retry.
-        let (config, context) = config::resolved(path, context).await?;
+        // `connect` turns off the retries of the crate `kube`, which take minutes.
+        let (config, context) = config::config_with_context(path, context).await?;
         Ok(Self {
             server: Server::of(&config, context),
             ..Self::new(connect(config)?)
         })
     }
 
-    /// Namespace of the context.
+    /// Returns the namespace of the context.
     #[must_use]
     pub fn namespace(&self) -> &str {
         self.inner.default_namespace()
     }
 
-    /// URL of the server, from the kubeconfig; empty where it is absent.
+    /// Returns the URL of the server in the kubeconfig; empty without a kubeconfig.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.server.url
     }
 
-    /// Server, for messages.
+    /// Returns the server, for messages.
     #[must_use]
     pub fn server(&self) -> &Server {
         &self.server
     }
 
-    /// The underlying connection.
+    /// Returns the underlying connection.
     #[must_use]
     pub fn connection(&self) -> kube::Client {
         self.inner.clone()
@@ -186,17 +185,17 @@ impl Client {
             manager: None,
             validation: None,
             server: Server::default(),
-            patience: None,
+            retry_policy: None,
             expects_new: Arc::default(),
         }
     }
 
     /// Returns the client with retries for at most `limit` while the server is not ready or overloaded. The
-    /// client calls `tell` with each new reason. After `limit`, requests no longer wait
+    /// client calls `report` with each new reason to wait. After `limit`, requests no longer wait
     /// ([`Client::gave_up`]).
     #[must_use]
-    pub fn waiting(mut self, limit: Duration, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        self.patience = Some(Patience::new(limit, tell));
+    pub fn waiting(mut self, limit: Duration, report: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.retry_policy = Some(RetryPolicy::new(limit, report));
         self
     }
 
@@ -204,7 +203,7 @@ impl Client {
     /// limit.
     #[must_use]
     pub fn gave_up(&self) -> bool {
-        self.patience.as_ref().is_some_and(Patience::is_over)
+        self.retry_policy.as_ref().is_some_and(RetryPolicy::is_over)
     }
 
     /// Returns the client with another field manager for its writes by [`Client::put`] and [`Client::apply`].
@@ -222,7 +221,8 @@ impl Client {
         self
     }
 
-    /// Sends one request. The outer error means that there is no usable answer.
+    /// Sends one request; `body` is the media type and the value of the body. The outer error means that
+    /// there is no usable answer.
     ///
     /// # Errors
     /// When the request is malformed, the server did not answer or was not ready in time
@@ -244,52 +244,38 @@ impl Client {
                 answer,
                 warnings,
                 code,
-                after,
-            } = self.once(&method, path, body).await?;
-            let Some(patience) = &self.patience else {
+                retry_after,
+            } = self.send_once(&method, path, body).await?;
+            let Some(retry_policy) = &self.retry_policy else {
                 return Ok((answer, warnings));
             };
             let next = match &answer {
                 Ok(_) => NextStep::Answer,
-                Err(status) => patience.next(code, &status.message, start, tried, after),
+                Err(status) => retry_policy.next_step(code, &status.message, start, tried, retry_after),
             };
             match next {
                 NextStep::Answer => {
-                    patience.answered();
+                    retry_policy.restart();
                     return Ok((answer, warnings));
                 }
-                NextStep::Again(pause) => tokio::time::sleep(pause).await,
+                NextStep::Retry(pause) => tokio::time::sleep(pause).await,
                 NextStep::GiveUp(error) => return Err(error),
             }
             tried += 1;
         }
     }
 
-    /// Sends one request once.
-    async fn once(&self, method: &Method, path: &str, body: Option<(&str, &Value)>) -> Result<Reply> {
-        let mut request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header("accept", "application/json");
-        let bytes = match body {
-            Some((kind, value)) => {
-                request = request.header("content-type", kind);
-                serde_json::to_vec(value)
-                    .map_err(|problem| Error::Malformed(format!("{method} {path}: {problem}")))?
-            }
-            None => Vec::new(),
-        };
-        let request = request
-            .body(Body::from(bytes))
-            .map_err(|problem| Error::Malformed(format!("{method} {path}: {problem}")))?;
+    /// Sends one request, without retries.
+    async fn send_once(&self, method: &Method, path: &str, body: Option<(&str, &Value)>) -> Result<Reply> {
         let response = self
             .inner
-            .send(request)
+            .send(json_request(method, path, body)?)
             .await
             .map_err(|problem| self.server.unanswered(&problem))?;
         let code = response.status();
-        let after = response.headers().get("retry-after");
-        let after = after.and_then(|after| Some(Duration::from_secs(after.to_str().ok()?.parse().ok()?)));
+        let header = response.headers().get("retry-after");
+        let retry_after: Option<u64> = header.and_then(|value| value.to_str().ok()?.parse().ok());
+        let retry_after = retry_after.map(Duration::from_secs);
         let warnings = response
             .headers()
             .get_all("warning")
@@ -310,7 +296,7 @@ impl Client {
                 answer: Ok(value),
                 warnings,
                 code: code.as_u16(),
-                after,
+                retry_after,
             });
         }
         // Answers for paths that are not served, and answers of proxies, may not be a `Status`.
@@ -326,7 +312,7 @@ impl Client {
             answer: Err(Box::new(status)),
             warnings,
             code: code.as_u16(),
-            after,
+            retry_after,
         })
     }
 
@@ -334,7 +320,7 @@ impl Client {
     ///
     /// # Errors
     /// When `path` is malformed, or the server did not answer.
-    pub async fn raw(&self, path: &str) -> Result<Raw> {
+    pub async fn raw(&self, path: &str) -> Result<TextAnswer> {
         let request = Request::builder().uri(path).body(Body::empty());
         let request = request.map_err(|problem| Error::Malformed(format!("{path}: {problem}")))?;
         let response = self.inner.send(request).await;
@@ -347,7 +333,7 @@ impl Client {
             .collect_bytes()
             .await
             .map_err(|problem| Error::Unanswered(format!("{path}: {}", root_cause(&problem))))?;
-        Ok(Raw {
+        Ok(TextAnswer {
             code,
             date,
             text: String::from_utf8_lossy(&bytes).into_owned(),
@@ -367,6 +353,7 @@ impl Client {
             })
     }
 
+    /// Returns the resource of the object's kind.
     async fn resource(&mut self, object: &Value) -> Result<Resource> {
         let version = object["apiVersion"].as_str().unwrap_or_default().to_owned();
         let kind = object["kind"].as_str().unwrap_or_default().to_owned();
@@ -405,6 +392,25 @@ impl Client {
     }
 }
 
+/// Builds a request that accepts JSON; `body` is the media type and the value of the body.
+fn json_request(method: &Method, path: &str, body: Option<(&str, &Value)>) -> Result<Request<Body>> {
+    let mut request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("accept", "application/json");
+    let bytes = match body {
+        Some((media_type, value)) => {
+            request = request.header("content-type", media_type);
+            serde_json::to_vec(value)
+                .map_err(|problem| Error::Malformed(format!("{method} {path}: {problem}")))?
+        }
+        None => Vec::new(),
+    };
+    request
+        .body(Body::from(bytes))
+        .map_err(|problem| Error::Malformed(format!("{method} {path}: {problem}")))
+}
+
 /// Returns `kind.group/name`, as in kubectl's output.
 fn describe(object: &Value) -> String {
     let kind = object["kind"].as_str().unwrap_or_default().to_lowercase();
@@ -418,6 +424,7 @@ fn describe(object: &Value) -> String {
     }
 }
 
+/// Returns the path of a group version: `/api/v1`, `/apis/apps/v1`.
 fn root(version: &str) -> String {
     if version.contains('/') {
         format!("/apis/{version}")
@@ -426,6 +433,7 @@ fn root(version: &str) -> String {
     }
 }
 
+/// Returns the path of the collection to which `object` belongs.
 fn collection(object: &Value, resource: &Resource) -> String {
     let version = object["apiVersion"].as_str().unwrap_or_default();
     let namespace = object["metadata"]["namespace"].as_str().unwrap_or("default");

@@ -7,14 +7,13 @@ use http::Method;
 use serde_json::Value;
 
 use crate::error::{Error, Result};
-use crate::giving_way::give_way;
-use crate::{ATTEMPTS, Client, FieldValidation, Resource, about_fields, collection, describe};
+use crate::refused_changes::revert_refused_changes;
+use crate::{Client, FieldValidation, MAX_ATTEMPTS, Resource, about_fields, collection, describe};
 
 impl Client {
     /// Creates or replaces `object`, then writes its status if it has one and the kind has a status
     /// subresource. Returns the object's name and `created`, `configured` or `unchanged`, as in kubectl's
-    /// output. Adds to `notes` the warnings about fields, and the fields of the object that yielded to stored
-    /// fields.
+    /// output. Adds to `notes` the warnings about fields, and the fields whose refused changes were omitted.
     ///
     /// # Errors
     /// When the server does not serve the kind, refused a request or did not answer.
@@ -25,7 +24,7 @@ impl Client {
         let path = format!("{collection}/{name}");
         let description = describe(object);
         let creation = match self.expects_new.load(Ordering::Relaxed) {
-            // The reason of a refusal, an existing object or invalid content, is determined below.
+            // After a refusal, `put_main` finds out whether the object exists or its content is invalid.
             true => self.create(object, &resource, &collection).await?.ok(),
             false => None,
         };
@@ -44,10 +43,10 @@ impl Client {
                 FieldValidation::Strict => FieldValidation::Warn,
                 other => other,
             });
-            let path = self.managed(&format!("{path}/status"), false, validation);
+            let path = self.write_path(&format!("{path}/status"), false, validation);
             let result = self.replace(&path, object, merged, &stored, notes).await;
             stored = result.map_err(|cause| {
-                cause.partly(match before {
+                cause.status_not_written(match before {
                     None => format!("{description} was created without its status"),
                     Some(_) => format!("{description} was written, and its status was not"),
                 })
@@ -63,8 +62,8 @@ impl Client {
         ))
     }
 
-    /// Creates or replaces `object`, without its status if that is a subresource. Returns the stored object,
-    /// and the resource version before, which is `None` for a new object.
+    /// Creates or replaces `object`, without its status if the status is a subresource. Returns the stored
+    /// object, and the resource version before the write, which is `None` for a new object.
     async fn put_main(
         &self,
         object: &Value,
@@ -79,9 +78,9 @@ impl Client {
                 let before = stored["metadata"]["resourceVersion"].clone();
                 let mut merged = replacement(object, &stored);
                 if resource.status {
-                    take_over(&mut merged, &stored, "status");
+                    copy_field(&mut merged, &stored, "status");
                 }
-                let path = self.managed(&path, false, self.validation);
+                let path = self.write_path(&path, false, self.validation);
                 let written = self.replace(&path, object, merged, &stored, notes).await?;
                 Ok((written, Some(before)))
             }
@@ -95,7 +94,7 @@ impl Client {
         }
     }
 
-    /// Creates `object`, without its status if that is a subresource. Returns the stored object and the
+    /// Creates `object`, without its status if the status is a subresource. Returns the stored object and the
     /// warnings about its fields.
     async fn create(
         &self,
@@ -109,7 +108,7 @@ impl Client {
         {
             fields.remove("status");
         }
-        let path = self.managed(collection, false, self.validation);
+        let path = self.write_path(collection, false, self.validation);
         let body = Some(("application/json", &main));
         let (answer, warnings) = self.exchange(Method::POST, &path, body).await?;
         let field_warnings = warnings.into_iter().filter(|text| about_fields(text));
@@ -117,7 +116,7 @@ impl Client {
     }
 
     /// Replaces `stored` at `path` by `next`, which is based on `object`. Changes that the server refuses are
-    /// omitted ([`give_way`]), and the rest is written.
+    /// omitted ([`revert_refused_changes`]), and the rest is written.
     async fn replace(
         &self,
         path: &str,
@@ -127,7 +126,7 @@ impl Client {
         notes: &mut Vec<String>,
     ) -> Result<Value> {
         let mut new_notes = Vec::new();
-        for _ in 0..ATTEMPTS {
+        for _ in 0..MAX_ATTEMPTS {
             let body = Some(("application/json", &next));
             let (answer, warnings) = self.exchange(Method::PUT, path, body).await?;
             match answer {
@@ -137,7 +136,7 @@ impl Client {
                     return Ok(written);
                 }
                 Err(status) => {
-                    if !give_way(object, &mut next, stored, &status, &mut new_notes) {
+                    if !revert_refused_changes(object, &mut next, stored, &status, &mut new_notes) {
                         return Err(Error::refused(status));
                     }
                 }
@@ -145,13 +144,13 @@ impl Client {
         }
         Err(Error::Rejected {
             path: path.to_owned(),
-            attempts: ATTEMPTS,
+            attempts: MAX_ATTEMPTS,
         })
     }
 }
 
-/// Copies a field from `stored`, or removes the field if `stored` does not have it.
-fn take_over(value: &mut Value, stored: &Value, field: &str) {
+/// Copies `field` from `stored` to `value`, or removes the field if `stored` does not have it.
+fn copy_field(value: &mut Value, stored: &Value, field: &str) {
     let Some(fields) = value.as_object_mut() else {
         return;
     };
@@ -161,8 +160,8 @@ fn take_over(value: &mut Value, stored: &Value, field: &str) {
     };
 }
 
-/// Returns `object` as a replacement of `stored`, with the system metadata of `stored`, and with its labels,
-/// annotations and finalizers unless `object` has others.
+/// Returns `object` as a replacement of `stored`. The metadata of `object` is merged into the metadata of
+/// `stored`, and the resource version is the version of `stored`.
 fn replacement(object: &Value, stored: &Value) -> Value {
     let mut merged = object.clone();
     let mut metadata = stored["metadata"].clone();

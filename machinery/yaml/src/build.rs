@@ -1,21 +1,21 @@
-//! Builder of a value from the parser's events: nesting, keys, anchors, merges.
+//! Builder of a JSON value from the events of the parser: nesting, keys, anchors and merges.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
 use berth_apimachinery::FieldPath;
-use berth_apimachinery::json::{Document, MOST_DUPLICATES};
+use berth_apimachinery::json::{Document, MAX_DUPLICATES};
 use berth_apimachinery::nesting::DEPTH_LIMIT;
 use granit_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, Tag};
 use serde_json::{Map, Value};
 
 use crate::Problem;
 use crate::scalar::Scalar;
-use crate::tabs::Tabs;
+use crate::tabs::TabCheck;
 
-/// Limit of values and bytes of text from aliases: without aliases, the size of a value is limited by the
-/// length of its text.
-const ALIASED: Weight = Weight {
+/// Limit of the values and bytes that aliases add to a document. Without aliases, the length of the text
+/// limits the size.
+const MAX_ALIASED: Size = Size {
     values: 100_000,
     bytes: 4 << 20,
 };
@@ -29,12 +29,12 @@ pub(crate) fn document(text: &str, before: usize) -> Result<Document, Problem> {
 }
 
 fn read(text: &str) -> Result<Document, Problem> {
-    let mut builder = Builder::of(text);
-    let mut tabs = Tabs::of(text);
+    let mut builder = Builder::new(text);
+    let mut tabs = TabCheck::new(text);
     for event in Parser::new_from_str_with_options(text, options()) {
         let (event, span) = event.map_err(|error| scan_problem(&error))?;
         tabs.record(&event, &span);
-        builder.take(event, span)?;
+        builder.process(event, span)?;
     }
     tabs.check()?;
     Ok(builder.document)
@@ -64,19 +64,20 @@ fn problem(at: &Marker, text: impl Into<String>) -> Problem {
     }
 }
 
-/// Size of a document, or of a part of it.
+/// Size of a document or of a part of a document: values, and bytes of their text.
 #[derive(Clone, Copy, Default)]
-struct Weight {
+struct Size {
     values: usize,
     bytes: usize,
 }
 
-impl Weight {
+impl Size {
     fn add(&mut self, other: Self) {
         self.values += other.values;
         self.bytes += other.bytes;
     }
 
+    /// Returns the size without `before`, the size of an earlier part.
     fn since(self, before: Self) -> Self {
         Self {
             values: self.values - before.values,
@@ -84,6 +85,7 @@ impl Weight {
         }
     }
 
+    /// Whether the values or the bytes are above `most`.
     fn exceeds(self, most: Self) -> bool {
         self.values > most.values || self.bytes > most.bytes
     }
@@ -100,17 +102,17 @@ enum Node {
 struct Anchor {
     node: Node,
     depth: usize,
-    weight: Weight,
+    size: Size,
 }
 
-/// An incomplete list or map.
+/// A list or map that is not complete yet.
 struct Frame {
     content: Content,
     anchor: usize,
     /// Depth of the content.
     depth: usize,
     /// Size of the document before this list or map.
-    before: Weight,
+    before: Size,
 }
 
 enum Content {
@@ -136,39 +138,39 @@ struct Builder {
     has_document: bool,
     frames: Vec<Frame>,
     anchors: HashMap<usize, Anchor>,
-    total: Weight,
-    aliased: Weight,
-    /// Weight of the values of anchors, in addition to the document itself.
-    anchor_weight: Weight,
-    /// Limit of `anchor_weight`.
-    most_anchor_weight: Weight,
+    total: Size,
+    aliased: Size,
+    /// Size of the stored copies of all values with an anchor.
+    anchor_size: Size,
+    /// Limit of `anchor_size`.
+    max_anchor_size: Size,
     duplicate_count: usize,
 }
 
 impl Builder {
-    fn of(text: &str) -> Self {
+    fn new(text: &str) -> Self {
         Self {
             document: Document::default(),
             has_document: false,
             frames: Vec::new(),
             anchors: HashMap::new(),
-            total: Weight::default(),
-            aliased: Weight::default(),
-            anchor_weight: Weight::default(),
-            most_anchor_weight: Weight {
-                values: ALIASED.values + text.len(),
-                bytes: ALIASED.bytes + text.len(),
+            total: Size::default(),
+            aliased: Size::default(),
+            anchor_size: Size::default(),
+            max_anchor_size: Size {
+                values: MAX_ALIASED.values + text.len(),
+                bytes: MAX_ALIASED.bytes + text.len(),
             },
             duplicate_count: 0,
         }
     }
 
-    fn take(&mut self, event: Event<'_>, span: Span) -> Result<(), Problem> {
+    fn process(&mut self, event: Event<'_>, span: Span) -> Result<(), Problem> {
         let at = span.start;
         match event {
             Event::DocumentStart(..) if self.has_document => Err(problem(
                 &at,
-                "there is another document here: one is expected, and documents are separated by lines of ---",
+                "another document begins here, but one is expected: lines of --- separate documents",
             )),
             Event::DocumentStart(..) => {
                 self.has_document = true;
@@ -190,6 +192,7 @@ impl Builder {
         }
     }
 
+    /// Adds a scalar to the value around it.
     fn scalar(
         &mut self,
         text: &str,
@@ -198,11 +201,11 @@ impl Builder {
         tag: Option<Cow<'_, Tag>>,
         at: &Marker,
     ) -> Result<(), Problem> {
-        let weight = Weight {
+        let size = Size {
             values: 1,
             bytes: text.len(),
         };
-        self.total.add(weight);
+        self.total.add(size);
         let plain = style == ScalarStyle::Plain;
         let tag = tag.map(|tag| format!("{}{}", tag.handle(), tag.suffix()));
         let is_merge = text == "<<"
@@ -219,10 +222,11 @@ impl Builder {
         }
         let scalar = Scalar::read(text, plain, tag.as_deref()).map_err(|text| problem(at, text))?;
         let node = Node::Scalar(scalar);
-        self.anchor(anchor, &node, 0, weight, at)?;
+        self.anchor(anchor, &node, 0, size, at)?;
         self.put(node, 0, false, at)
     }
 
+    /// Begins a list or a map.
     fn begin(&mut self, content: Content, anchor: usize, at: &Marker) -> Result<(), Problem> {
         if self.expects_key() {
             return Err(problem(at, "a list or a map cannot be a key"));
@@ -241,6 +245,7 @@ impl Builder {
         Ok(())
     }
 
+    /// Ends the innermost list or map.
     fn end(&mut self, at: &Marker) -> Result<(), Problem> {
         let Some(frame) = self.frames.pop() else {
             return Ok(());
@@ -261,21 +266,22 @@ impl Builder {
         anchor: usize,
         node: &Node,
         depth: usize,
-        weight: Weight,
+        size: Size,
         at: &Marker,
     ) -> Result<(), Problem> {
         if anchor == 0 {
             return Ok(());
         }
-        self.anchor_weight.add(weight);
-        if self.anchor_weight.exceeds(self.most_anchor_weight) {
+        self.anchor_size.add(size);
+        if self.anchor_size.exceeds(self.max_anchor_size) {
             return Err(problem(at, "the values of nested anchors are too large together"));
         }
         let node = node.clone();
-        self.anchors.insert(anchor, Anchor { node, depth, weight });
+        self.anchors.insert(anchor, Anchor { node, depth, size });
         Ok(())
     }
 
+    /// Adds the value of the anchor to which an alias refers.
     fn alias(&mut self, anchor: usize, at: &Marker) -> Result<(), Problem> {
         let Some(target) = self.anchors.get(&anchor) else {
             return Err(problem(at, "the value of an anchor contains itself"));
@@ -283,9 +289,9 @@ impl Builder {
         if self.frames.len() + target.depth > DEPTH_LIMIT {
             return Err(too_deep(at));
         }
-        self.aliased.add(target.weight);
-        self.total.add(target.weight);
-        if self.aliased.exceeds(ALIASED) {
+        self.aliased.add(target.size);
+        self.total.add(target.size);
+        if self.aliased.exceeds(MAX_ALIASED) {
             return Err(problem(at, "document contains excessive aliasing"));
         }
         let (node, depth) = (target.node.clone(), target.depth);
@@ -330,6 +336,7 @@ impl Builder {
         Ok(())
     }
 
+    /// Begins the field `key` of the innermost map, and records a duplicate field.
     fn key(&mut self, key: String) -> Result<(), Problem> {
         let Some(Frame {
             content: Content::Map { fields, merged, slot },
@@ -342,7 +349,7 @@ impl Builder {
         *slot = Slot::Field(key);
         if is_duplicate {
             self.duplicate_count += 1;
-            if self.duplicate_count <= MOST_DUPLICATES {
+            if self.duplicate_count <= MAX_DUPLICATES {
                 let path = self.path();
                 if !self.document.duplicates.contains(&path) {
                     self.document.duplicates.push(path);
@@ -376,8 +383,8 @@ fn too_deep(at: &Marker) -> Problem {
     )
 }
 
-/// Merges the value of `<<` into the fields: a map, or a list of maps (but not an alias of a list), where the
-/// first map takes precedence.
+/// Merges the value of `<<` into the fields. The value is a map, or a list of maps, of which the first takes
+/// precedence; an alias of a list is an error.
 fn merge(
     fields: &mut Map<String, Value>,
     merged: &mut BTreeSet<String>,

@@ -1,9 +1,8 @@
-//! Parser for YAML as in kubectl and kube-apiserver, from documents to JSON values (docs/concepts.md,
-//! "YAML").
+//! Parser that converts YAML to JSON values as kubectl and kube-apiserver do (docs/concepts.md, "YAML").
 //!
-//! Both use a parser of YAML 1.1 that resolves scalars in its own way (`yes` is true, `017` is fifteen, a
-//! date is a text), so a crate for YAML 1.2 parses the same file differently. This crate uses an event parser
-//! for the syntax, and resolves the values itself.
+//! kubectl and kube-apiserver use a parser of YAML 1.1 that resolves scalars in its own way (`yes` is true,
+//! `017` is fifteen, a date is a text), so a crate for YAML 1.2 parses the same file differently. This crate
+//! uses an event parser for the syntax, and resolves the values itself.
 #![doc = include_str!("../README.md")]
 
 mod build;
@@ -22,7 +21,7 @@ use serde_json::Value;
 pub use stream::documents;
 pub use text::decode;
 
-/// Text that is not YAML, or has no JSON form.
+/// Reason why a text is not YAML or has no JSON form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {text}")]
 pub struct Problem {

@@ -1,4 +1,4 @@
-//! Resolution of scalars.
+//! Resolution of scalars to null, booleans, numbers and text.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -14,7 +14,7 @@ pub(crate) enum Scalar {
     Boolean(bool),
     Integer(i64),
     /// An integer above the range of signed integers.
-    Large(u64),
+    Unsigned(u64),
     Float(f64),
     Text(String),
 }
@@ -30,14 +30,14 @@ impl Scalar {
         }
     }
 
-    /// Converts the scalar to JSON. A float without a fraction becomes an integer if it fits, as parsers of
-    /// the resulting JSON read it.
+    /// Converts the scalar to JSON. A float without a fraction becomes an integer if it fits, since Go writes
+    /// both as the same JSON number, which parsers read as an integer.
     pub(crate) fn into_value(self) -> Result<Value, String> {
         Ok(match self {
             Self::Null => Value::Null,
             Self::Boolean(value) => value.into(),
             Self::Integer(value) => value.into(),
-            Self::Large(value) => value.into(),
+            Self::Unsigned(value) => value.into(),
             Self::Float(value) => number(value)?,
             Self::Text(text) => text.into(),
         })
@@ -51,17 +51,19 @@ impl Scalar {
             Self::Integer(value) => Ok(value.to_string()),
             Self::Float(value) => Ok(float_key(value)),
             Self::Null => Err(
-                "null cannot be a key: put quotes around a key that is empty or a word of YAML".to_owned(),
+                "null cannot be a key: put quotes around a key that is empty, or that YAML reads as null"
+                    .to_owned(),
             ),
-            Self::Large(value) => Err(format!("{value} cannot be a key: put quotes around it")),
+            Self::Unsigned(value) => Err(format!("{value} cannot be a key: put quotes around it")),
         }
     }
 
+    /// Returns the name of the scalar's tag.
     fn kind(&self) -> &'static str {
         match self {
             Self::Null => "null",
             Self::Boolean(_) => "bool",
-            Self::Integer(_) | Self::Large(_) => "int",
+            Self::Integer(_) | Self::Unsigned(_) => "int",
             Self::Float(_) => "float",
             Self::Text(_) => "str",
         }
@@ -108,10 +110,10 @@ fn numeric(text: &str) -> Option<Scalar> {
     if let Some(found) = integer(&compact) {
         return Some(found);
     }
-    if let Some(found) = decimal(&compact).then(|| float(&compact)).flatten() {
+    if let Some(found) = is_decimal(&compact).then(|| float(&compact)).flatten() {
         return Some(found);
     }
-    // Binary digits may have a sign of their own.
+    // Binary digits may have a sign after `0b`.
     let digits = compact.strip_prefix("0b")?;
     i64::from_str_radix(digits, 2).ok().map(Scalar::Integer)
 }
@@ -139,11 +141,11 @@ fn integer(text: &str) -> Option<Scalar> {
     }
     let signed = text.starts_with(['-', '+']);
     let large = (!signed).then(|| u64::from_str_radix(digits, base).ok());
-    large.flatten().map(Scalar::Large)
+    large.flatten().map(Scalar::Unsigned)
 }
 
-/// Whether `text` is a decimal number: a sign, digits, a point and an exponent, most of them optional.
-fn decimal(text: &str) -> bool {
+/// Whether `text` is a decimal number: digits, with an optional sign, point and exponent.
+fn is_decimal(text: &str) -> bool {
     let text = text.strip_prefix(['-', '+']).unwrap_or(text);
     let (number, exponent) = match text.split_once(['e', 'E']) {
         Some((number, exponent)) => (number, Some(exponent)),
@@ -164,6 +166,7 @@ fn float(text: &str) -> Option<Scalar> {
     value.is_finite().then_some(Scalar::Float(value))
 }
 
+/// Resolves a scalar with the tag `!!name`.
 fn resolve_tag(name: &str, text: &str) -> Result<Scalar, String> {
     let found = resolve(text);
     match (name, found) {
@@ -198,6 +201,7 @@ fn begins_with_date(text: &str) -> bool {
             .is_some_and(|day| day.starts_with(|first: char| first.is_ascii_digit()))
 }
 
+/// Decodes the base64 text of a scalar with the tag `!!binary`.
 fn binary(text: &str) -> Result<Scalar, String> {
     let letters: String = text
         .chars()
@@ -209,6 +213,7 @@ fn binary(text: &str) -> Result<Scalar, String> {
     }
 }
 
+/// Converts a float to a JSON number.
 fn number(value: f64) -> Result<Value, String> {
     /// The first integer above the range of signed integers, as a double.
     const BEYOND: f64 = 9_223_372_036_854_775_808.0;
@@ -216,7 +221,8 @@ fn number(value: f64) -> Result<Value, String> {
         #[allow(clippy::cast_possible_truncation, reason = "it has no fraction and fits")]
         return Ok((value as i64).into());
     }
-    let number = Number::from_f64(value).ok_or_else(|| format!("{value} is no number of JSON"))?;
+    let number =
+        Number::from_f64(value).ok_or_else(|| format!("{value} cannot be written as a JSON number"))?;
     Ok(Value::Number(number))
 }
 

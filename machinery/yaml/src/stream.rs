@@ -1,5 +1,5 @@
-//! Documents of a stream, separated as in kubectl: by lines, before parsing. So an invalid document does not
-//! affect the others.
+//! Documents of a stream. As in kubectl, lines separate them before they are parsed, so that an invalid
+//! document does not affect other documents.
 
 use berth_apimachinery::json::Document;
 
@@ -8,7 +8,8 @@ use crate::{Problem, build};
 /// Separator of documents, at the beginning of a line.
 const SEPARATOR: &str = "---";
 
-/// Parses the documents of a stream, in order. An invalid document or separator becomes a problem.
+/// Parses the documents of a stream, in order. The result has a problem in place of an invalid document or
+/// separator.
 #[must_use]
 pub fn documents(text: &str) -> Vec<Result<Document, Problem>> {
     let mut found = Vec::new();
@@ -40,6 +41,7 @@ pub fn documents(text: &str) -> Vec<Result<Document, Problem>> {
     found
 }
 
+/// Position of the beginning of a line.
 #[derive(Clone, Copy, Default)]
 struct Position {
     offset: usize,
@@ -47,6 +49,7 @@ struct Position {
     line: usize,
 }
 
+/// Parses the document between two positions.
 fn part(text: &str, begin: Position, end: Position) -> Result<Document, Problem> {
     build::document(&text[begin.offset..end.offset], begin.line)
 }

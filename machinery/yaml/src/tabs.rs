@@ -5,9 +5,9 @@ use granit_parser::{Event, Span, StructureStyle};
 
 use crate::Problem;
 
-/// Search for tabs before a token that could be a key.
-pub(crate) struct Tabs<'a> {
-    /// Text to search; `None`, the usual case, if it has no tabs.
+/// Check of one text for tabs in its indentation.
+pub(crate) struct TabCheck<'a> {
+    /// Text to check; `None`, the usual case, if the text has no tabs.
     text: Option<&'a str>,
     /// Ranges of lines, from 1, that continue a scalar or are inside brackets.
     exempt: Vec<(usize, usize)>,
@@ -15,8 +15,8 @@ pub(crate) struct Tabs<'a> {
     open: Vec<Option<usize>>,
 }
 
-impl<'a> Tabs<'a> {
-    pub(crate) fn of(text: &'a str) -> Self {
+impl<'a> TabCheck<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
         Self {
             text: text.contains('\t').then_some(text),
             exempt: Vec::new(),
@@ -24,6 +24,7 @@ impl<'a> Tabs<'a> {
         }
     }
 
+    /// Records the lines of an event that may be indented by tabs.
     pub(crate) fn record(&mut self, event: &Event<'_>, span: &Span) {
         if self.text.is_none() {
             return;
@@ -44,6 +45,7 @@ impl<'a> Tabs<'a> {
         }
     }
 
+    /// Exempts the lines of `span` after the line `begin`.
     fn add(&mut self, begin: usize, span: &Span) {
         // A range that ends before the first character of a line does not include that line.
         let last = span.end.line() - usize::from(span.end.col() == 0);
@@ -52,10 +54,10 @@ impl<'a> Tabs<'a> {
         }
     }
 
-    /// Checks the indentation of all lines.
+    /// Checks the indentation of all lines, after all events are recorded.
     ///
     /// # Errors
-    /// The first line that is indented by a tab.
+    /// The first line with a tab in its indentation.
     pub(crate) fn check(mut self) -> Result<(), Problem> {
         let Some(text) = self.text else {
             return Ok(());
@@ -71,7 +73,7 @@ impl<'a> Tabs<'a> {
                 return Err(Problem {
                     line,
                     column: before + 1,
-                    text: "found a tab where spaces indent, which cannot start any token".to_owned(),
+                    text: "found a tab in the indentation: indent with spaces".to_owned(),
                 });
             }
         }

@@ -16,7 +16,7 @@ pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, Problem> {
             Ok(text) if rest.is_empty() => Ok(Cow::Owned(text)),
             _ => Err(malformed(
                 1,
-                "its byte order mark says UTF-16, but it is not valid UTF-16",
+                "the byte order mark says UTF-16, but the text is not valid UTF-16: save it as UTF-8",
             )),
         }
     };
@@ -32,10 +32,11 @@ fn utf8(bytes: &[u8]) -> Result<&str, Problem> {
     std::str::from_utf8(bytes).map_err(|error| {
         let before = &bytes[..error.valid_up_to()];
         let line = before.split(|byte| *byte == b'\n').count();
-        malformed(line, "it is not UTF-8")
+        malformed(line, "the text is not UTF-8: save it as UTF-8")
     })
 }
 
+/// Creates the problem of a text in an unsupported encoding.
 fn malformed(line: usize, text: &str) -> Problem {
     Problem {
         line,

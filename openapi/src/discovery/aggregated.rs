@@ -1,4 +1,4 @@
-//! The aggregated form: `APIGroupDiscoveryList` of `apidiscovery.k8s.io/v2`.
+//! Aggregated form of discovery: `APIGroupDiscoveryList` of `apidiscovery.k8s.io/v2`.
 
 use serde_json::{Value, json};
 
@@ -15,6 +15,7 @@ pub(super) fn list(groups: &[&Group<'_>]) -> Value {
     })
 }
 
+/// Renders one group.
 fn item(group: &Group<'_>) -> Value {
     let versions: Vec<Value> = group
         .versions
@@ -57,7 +58,7 @@ fn resource(entry: &Entry<'_>) -> Value {
     value
 }
 
-/// Renders a response kind, which is never null: some clients crash without it.
+/// Renders a response kind. Every resource has one, since some clients crash without it.
 fn kind(gvk: &Gvk) -> Value {
     json!({"group": gvk.group, "version": gvk.version, "kind": gvk.kind})
 }

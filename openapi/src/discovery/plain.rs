@@ -1,10 +1,10 @@
-//! The plain form: `APIVersions`, `APIGroupList`, `APIGroup`, `APIResourceList`.
+//! Plain form of discovery: `APIVersions`, `APIGroupList`, `APIGroup`, `APIResourceList`.
 
 use base64::Engine as _;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::resource::{Entry, Group, Sub, Version};
+use crate::resource::{Entry, Group, Subresource, Version};
 
 /// Renders the document of `/api`.
 pub(super) fn api_versions(core: &[&Group<'_>]) -> Value {
@@ -30,6 +30,7 @@ pub(super) fn standalone_group(group: &Group<'_>) -> Value {
     value
 }
 
+/// Renders a group as in the list of groups.
 fn api_group(group: &Group<'_>) -> Value {
     let versions: Vec<Value> = group
         .versions
@@ -76,7 +77,7 @@ fn resource(entry: &Entry<'_>) -> Value {
     value
 }
 
-fn subresource(entry: &Entry<'_>, sub: &Sub<'_>) -> Value {
+fn subresource(entry: &Entry<'_>, sub: &Subresource<'_>) -> Value {
     let mut value = json!({
         "name": format!("{}/{}", entry.info.plural, sub.name),
         "singularName": "",

@@ -51,7 +51,7 @@ fn a_list_whose_keys_may_be_missing_is_one_value_and_others_keep_their_keys() {
     let loose = json!({"type": "object", "properties": {"name": {"type": "string"}}});
     let mut schema = json!({"properties": {
         "required": list(required), "defaulted": list(defaulted.clone()), "loose": list(loose.clone())}});
-    crd::settle_list_keys(&mut schema);
+    crd::drop_unusable_list_keys(&mut schema);
     let fields = &schema["properties"];
     assert_eq!(fields["required"]["x-kubernetes-list-type"], "map");
     assert_eq!(fields["defaulted"], list(defaulted));

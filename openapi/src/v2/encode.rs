@@ -12,7 +12,7 @@ use super::message::{
     TypeItem,
 };
 
-/// Encodes the document.
+/// Encodes a rendered Swagger document as the protobuf message [`Document`].
 pub(super) fn document(swagger: &Value) -> Vec<u8> {
     let info = &swagger["info"];
     let paths = fields(&swagger["paths"]).map(|(name, item)| NamedPathItem {

@@ -1,4 +1,4 @@
-//! Operations and schemas in the dialect of Swagger 2.0.
+//! Operations and schemas in the form of Swagger 2.0.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! Operations and schemas in the dialect of OpenAPI v3.
+//! Operations and schemas in the form of OpenAPI v3.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! Audiences of a webhook's answers. A caller without a certificate may be a kube-apiserver, or any Pod
+//! Audiences of the answers of a webhook. A caller without a certificate may be a kube-apiserver, or any Pod
 //! that reaches the port; the user in the review is only a claim. So without a required certificate, a
 //! refusal names only the rule, and no objects other than the one in the review.
 
@@ -15,11 +15,12 @@ pub enum Audience {
     Anyone,
 }
 
-/// Text in place of facts about another object.
-const DETAIL: &str = "does not fit the other objects as they are; a SchedulingReview of the object says why";
+/// Text in place of facts about other objects.
+const DETAIL: &str =
+    "does not fit the current state of other objects; create a SchedulingReview of the object to see why";
 
 impl Audience {
-    /// Whether names and states of other objects may be shown.
+    /// Whether answers may show names and states of other objects.
     pub(super) fn is_known(self) -> bool {
         self == Self::Known
     }
@@ -41,7 +42,7 @@ impl Audience {
         if self.is_known() {
             reasons
         } else {
-            "a SchedulingReview says why".to_owned()
+            "create a SchedulingReview of the object to see why".to_owned()
         }
     }
 

@@ -1,6 +1,6 @@
 //! `autoBind: OnCreate`: a client's new object is decided and bound before the create is answered
-//! (docs/concepts.md, "Configuration"). Where the store can, the binding is written in one step with
-//! the object, otherwise after it. A dry run is answered with a forecast.
+//! (docs/concepts.md, "Configuration"). If the store can, it stores the binding and the object in one
+//! transaction; otherwise the binding is written after the object. A dry run is answered with a forecast.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use async_trait::async_trait;
 use berth_apimachinery::{GroupResource, Key, LabelSet, Object};
 use berth_apiserver::{CommittedTransaction, CreateHook, CreatedObject, Extension, Registry, Warnings};
 use berth_configuration::AutoBindMode;
-use berth_engine::{BindError, BindOutcome, Commit, Committer, Engine, Foreseen};
+use berth_engine::{BindError, BindOutcome, Commit, Committer, Engine, ForeseenDecision};
 
 use super::forecast::{self, forecast};
 
-/// Binds new objects.
+/// The create hook that binds new objects.
 pub struct AutoBind {
     engine: Arc<Engine>,
     committer: Arc<dyn Committer>,
@@ -21,8 +21,13 @@ pub struct AutoBind {
     dialects: HashMap<GroupResource, &'static str>,
 }
 
-/// Whether `engine` binds by itself a new object of the dialect with `labels` in `namespace`.
-pub(super) fn is_on(engine: &Engine, dialect: &str, namespace: &str, labels: &impl LabelSet) -> bool {
+/// Whether new objects of `dialect` with `labels` in `namespace` are bound before their create is answered.
+pub(super) fn binds_on_create(
+    engine: &Engine,
+    dialect: &str,
+    namespace: &str,
+    labels: &impl LabelSet,
+) -> bool {
     engine.decides(dialect)
         && AutoBindMode::in_force(engine, dialect) == AutoBindMode::OnCreate
         && engine.includes(dialect, namespace, labels)
@@ -47,12 +52,12 @@ impl AutoBind {
         }
     }
 
-    /// Returns the dialect that binds the `created` object by itself, and the key of the demand; `None` when
-    /// no dialect does.
+    /// Returns the dialect that binds the `created` object before the create is answered, and the key of the
+    /// object; `None` if no dialect does.
     fn binding_dialect(&self, created: &CreatedObject) -> Option<(&'static str, Key)> {
         let &dialect = self.dialects.get(&created.resource)?;
         let meta = created.object.meta();
-        is_on(&self.engine, dialect, meta.namespace(), meta.labels())
+        binds_on_create(&self.engine, dialect, meta.namespace(), meta.labels())
             .then(|| (dialect, Key::new(created.resource, meta.namespace(), meta.name())))
     }
 
@@ -68,14 +73,14 @@ impl AutoBind {
                 tracing::error!(%key, %panic, "binding a new object panicked; it stays unbound until it is changed or bound by hand; report it as a bug, with this line");
                 created
                     .warnings
-                    .add("not bound: the server's log says why".to_owned());
+                    .add("not bound: the log of the server has the error".to_owned());
                 return Arc::clone(&created.object);
             }
         };
         match &*result {
             Ok(bound) => {
                 warn(&created.warnings, bound);
-                self.after(created, &key, bound).await
+                self.object_after_binding(created, &key, bound).await
             }
             Err(error) => {
                 if let Some(text) = self.problem(dialect, &key, error) {
@@ -86,8 +91,13 @@ impl AutoBind {
         }
     }
 
-    /// Returns the object after the binding.
-    async fn after(&self, created: &CreatedObject, key: &Key, bound: &BindOutcome) -> Arc<Object> {
+    /// Returns the object as it is after the binding.
+    async fn object_after_binding(
+        &self,
+        created: &CreatedObject,
+        key: &Key,
+        bound: &BindOutcome,
+    ) -> Arc<Object> {
         // A controller may have bound the object first: then nothing was written here, but the object
         // has changed.
         if bound.written.is_empty() && bound.decision.demand_revision == created.object.revision() {
@@ -95,12 +105,12 @@ impl AutoBind {
         }
         match self.registry.get(key).await {
             Ok(object) if object.meta().uid() == created.object.meta().uid() => object,
-            // The object is already deleted or replaced: the created object is the answer.
+            // The object is already deleted or replaced, so the client gets the object that it created.
             Ok(_) | Err(_) => Arc::clone(&created.object),
         }
     }
 
-    /// Returns the reason why there is no binding; `None` when the dialect does not place the object.
+    /// Returns the reason why the object is not bound; `None` if the dialect does not place the object.
     fn problem(&self, dialect: &str, key: &Key, error: &BindError) -> Option<String> {
         if !matches!(error, BindError::NotFound(_)) {
             return Some(error.to_string());
@@ -114,7 +124,7 @@ impl AutoBind {
         let unknown = |problem: String| {
             created
                 .warnings
-                .add(format!("where it would be bound is not known: {problem}"));
+                .add(format!("the binding cannot be forecast: {problem}"));
             Arc::clone(&created.object)
         };
         let snapshot = match self.engine.fresh(dialect).await {
@@ -135,7 +145,7 @@ impl AutoBind {
                     created.warnings.add(format!("would be {text}"));
                 }
                 forecast
-                    .more
+                    .further_warnings
                     .into_iter()
                     .for_each(|text| created.warnings.add(text));
                 forecast.object
@@ -178,7 +188,7 @@ impl CreateHook for AutoBind {
             cause,
             writes,
             guards,
-            on_commit: Box::new(move |committed| Box::pin(bound(foreseen, warnings, committed))),
+            on_commit: Box::new(move |committed| Box::pin(report_binding(foreseen, warnings, committed))),
         })
     }
 
@@ -205,13 +215,14 @@ fn warn(warnings: &Warnings, bound: &BindOutcome) {
         .for_each(|text| warnings.add(text));
 }
 
-/// Records that a binding was committed with its object, and adds the warnings for the client.
-async fn bound(
-    foreseen: Foreseen,
+/// Reports to the engine that the binding was committed with the object, and adds the warnings for the
+/// client.
+async fn report_binding(
+    foreseen: ForeseenDecision,
     warnings: Warnings,
-    CommittedTransaction { made, written }: CommittedTransaction,
+    CommittedTransaction { created, written }: CommittedTransaction,
 ) {
-    match foreseen.made(&made, written).await {
+    match foreseen.confirm(&created, written).await {
         Ok(bound) => warn(&warnings, &bound),
         // The object is bound, but the client may read an older state.
         Err(error) => tracing::warn!(%error, "a new object is bound, but not yet seen by the scheduler"),

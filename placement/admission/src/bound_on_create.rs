@@ -25,7 +25,7 @@ use super::forecast;
 use super::knowledge::{self, Knowledge};
 use super::placed_on_create;
 
-/// Mechanism that keeps the verdict true until the object is stored.
+/// Mechanism by which a verdict stays true until the object is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Precondition {
     /// The store checks the guards with the write.
@@ -34,7 +34,7 @@ pub(super) enum Precondition {
     None,
 }
 
-/// The plugin.
+/// The admission plugin that judges the place that a new object names.
 pub(super) struct BoundOnCreate {
     knowledge: Knowledge,
     precondition: Precondition,
@@ -57,8 +57,8 @@ impl BoundOnCreate {
         }
     }
 
-    /// Judges the place that `object` names; `None` when the object names none, or its kind has no field for
-    /// a place.
+    /// Judges the place that `object` names; `None` if the object names no place, or its kind has no field
+    /// for a place.
     fn judge(&self, request: &Request<'_>, object: &Value) -> Result<Option<PlaceVerdict>, Denial> {
         let Some((own, dialect)) = own_places::find(self.knowledge.engine(), request.resource) else {
             return Ok(None);
@@ -85,11 +85,14 @@ impl BoundOnCreate {
 }
 
 impl PlaceVerdict {
-    /// Returns the fences that the write has to pass.
+    /// Returns the fences that the write of `object` has to pass.
+    ///
+    /// # Errors
+    /// When the system does not allow the binding.
     fn fences(&self, object: &Value) -> Result<Vec<Arc<str>>, Denial> {
         match &self.feasible {
             Ok(fences) => Ok(fences.clone()),
-            // A manual binding, which the system's own rules have to allow.
+            // The scheduler would not pick the place, so the rules of the system for manual bindings decide.
             Err(_) => {
                 let mut filled = object.clone();
                 let inventory = &self.snapshot.inventory;
@@ -112,7 +115,8 @@ impl PlaceVerdict {
             (Err(reasons), _) => format!("is not feasible ({reasons})"),
             (Ok(_), Precondition::None) => "cannot be reserved for a create".to_owned(),
             (Ok(_), Precondition::Guards) if follows_current_rules(&self.snapshot) => {
-                "may not be chosen without the right to bind, by the rules of today".to_owned()
+                "may not be chosen without the right to bind, by the rules of today (spec.rules: Current)"
+                    .to_owned()
             }
             (Ok(_), Precondition::Guards) => return None,
         };
@@ -125,7 +129,7 @@ impl PlaceVerdict {
             "{field} \"{name}\" {problem}, and user \"{}\" may not {}: leave it out, and a \
              feasible one is picked",
             request.user.name,
-            right.spoken(),
+            right.to_kubectl_text(),
         );
         Some(RequiredRight::or_forbidden(right, refusal))
     }
@@ -137,7 +141,7 @@ fn follows_current_rules(snapshot: &Snapshot) -> bool {
     in_force.is_some_and(|in_force| in_force.rules == Rules::Current)
 }
 
-/// One object with its place, in one snapshot.
+/// An object to create that names a place, and the snapshot by which the place is judged.
 struct PlacedObject<'a> {
     name: &'a str,
     snapshot: &'a Snapshot,
@@ -163,7 +167,7 @@ impl PlacedObject<'_> {
                 let details: Vec<String> = refused.errors.into_iter().map(|error| error.detail).collect();
                 Err(details.join("; "))
             }
-            None => Err("the scheduler does not read it".to_owned()),
+            None => Err("the scheduler does not decide on the object".to_owned()),
         }
     }
 }
@@ -231,8 +235,8 @@ impl Plugin for BoundOnCreate {
             .collect()
     }
 
-    /// Judges the place again, since the snapshot may be newer than in the validation: the guards have to be
-    /// of the snapshot of the verdict.
+    /// Judges the place again, since the snapshot may be newer than in the validation, and the guards have to
+    /// come from the snapshot of the verdict.
     fn guards(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Guard> {
         let Some(object) = object else { return Vec::new() };
         let fences = |verdict: PlaceVerdict| {
@@ -246,6 +250,6 @@ impl Plugin for BoundOnCreate {
             Some(verdict) => fences(verdict),
             None => Ok(Vec::new()),
         });
-        verdict.unwrap_or_else(|_| vec![knowledge::never(forecast::key(request, object))])
+        verdict.unwrap_or_else(|_| vec![knowledge::failing_guard(forecast::key(request, object))])
     }
 }

@@ -1,23 +1,23 @@
-//! Completion of a new object from others, as by the system's own admission, for example by the seed
-//! selector of a Shoot's ExposureClass ([`berth_dialect_contract::Guards::complete`]). Objects on a hub
-//! are completed by the system itself.
+//! Completion of new objects with fields from other objects, as in the system's own admission: a Shoot, for
+//! example, gets the seed selector of its ExposureClass ([`berth_dialect_contract::Guards::complete`]). On a
+//! hub, the system itself completes objects.
 
 use berth_admission::{Denial, Operation, Plugin, Ready, Request};
 use serde_json::Value;
 
 use super::knowledge::Knowledge;
-use super::responsible::Responsible;
+use super::responsible::ResponsibleDialects;
 
-/// The plugin.
+/// The admission plugin that completes new objects.
 pub(super) struct Completion {
     knowledge: Knowledge,
-    dialects: Responsible,
+    dialects: ResponsibleDialects,
 }
 
 impl Completion {
-    /// The plugin for the resources that the engine's dialects complete.
+    /// Creates the plugin for the resources that the dialects of the engine complete.
     pub(super) fn new(knowledge: Knowledge) -> Self {
-        let dialects = Responsible::of(&knowledge, |guarded| guarded.completes);
+        let dialects = ResponsibleDialects::of(&knowledge, |guarded| guarded.completes);
         Self { knowledge, dialects }
     }
 }

@@ -10,13 +10,13 @@ use berth_dialect_contract::rules::RulesChoice;
 use berth_dialect_contract::{Dialect, config};
 use serde_json::Value;
 
-/// The label that names the dialect.
+/// The label of a ConfigMap with configuration files; its value is the name of the dialect.
 pub const LABEL: &str = "scheduling.berth.dev/config";
 
-/// Kubernetes' own ConfigMaps, which may contain the systems' configuration files.
+/// The resource of ConfigMaps, which may contain configuration files of the systems.
 pub const CONFIG_MAPS: GroupResource = GroupResource::new("", "configmaps");
 
-/// The plugin.
+/// The admission plugin that validates configuration files in ConfigMaps.
 pub(super) struct ConfigMaps {
     dialects: Vec<Arc<dyn Dialect>>,
 }
@@ -39,8 +39,8 @@ impl ConfigMaps {
 enum Entry {
     /// A valid configuration file, with warnings.
     File(Vec<String>),
-    /// A text that is no configuration file, such as a note.
-    Other,
+    /// A text that is not a configuration file, such as a comment for people.
+    Text,
 }
 
 impl Plugin for ConfigMaps {
@@ -75,7 +75,7 @@ impl Plugin for ConfigMaps {
                     files += 1;
                     warnings.extend(texts);
                 }
-                Ok(Entry::Other) => {
+                Ok(Entry::Text) => {
                     warnings.push(format!(
                         "data[{key}] is not a configuration file and is not checked"
                     ));
@@ -106,7 +106,7 @@ fn entry(dialect: &Arc<dyn Dialect>, key: &str, text: &str) -> Result<Entry, Vec
         }]
     })?;
     if !value.is_object() {
-        return Ok(Entry::Other);
+        return Ok(Entry::Text);
     }
     let (dialect, spec) = config::from_file(std::slice::from_ref(dialect), &value).map_err(|errors| {
         errors
@@ -119,7 +119,7 @@ fn entry(dialect: &Arc<dyn Dialect>, key: &str, text: &str) -> Result<Entry, Vec
             })
             .collect::<Vec<_>>()
     })?;
-    let rules = match config::is_stored_form(&value) {
+    let rules = match config::is_scheduler_configuration(&value) {
         true => RulesChoice::of(&value),
         false => RulesChoice::default(),
     };

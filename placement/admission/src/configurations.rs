@@ -1,5 +1,5 @@
-//! Validation of SchedulerConfigurations: warnings about valid settings that are surely not intended.
-//! In the webhook, where the kind is a CRD of the hub, the plugin also refuses errors.
+//! Validation of SchedulerConfigurations: warnings about settings that are valid but probably not intended.
+//! In the webhook, where the kind is a CRD of the hub, the plugin also refuses invalid objects.
 
 use std::sync::Arc;
 
@@ -10,18 +10,19 @@ use berth_dialect_contract::rules::RulesChoice;
 use berth_dialect_contract::{Dialect, config};
 use serde_json::Value;
 
-/// The plugin.
+/// The admission plugin for SchedulerConfigurations.
 pub(super) struct Configurations {
     dialects: Vec<Arc<dyn Dialect>>,
+    /// The kind that validates objects; `None` if the plugin only warns.
     kind: Option<SchedulerConfiguration>,
-    /// Served resources, which are the only resources that can be guarded; empty behind a hub, which serves
-    /// more.
+    /// The resources that this server serves, which are the only resources that it can guard. Empty in the
+    /// webhook: the hub may serve any resource.
     served: Vec<GroupResource>,
 }
 
 impl Configurations {
-    /// The plugin that only warns: the kind itself refuses errors.
-    pub(super) fn warning(dialects: Vec<Arc<dyn Dialect>>, served: Vec<GroupResource>) -> Self {
+    /// Creates a plugin that only warns, for a server whose kind refuses invalid objects.
+    pub(super) fn with_warnings_only(dialects: Vec<Arc<dyn Dialect>>, served: Vec<GroupResource>) -> Self {
         Self {
             dialects,
             kind: None,
@@ -29,8 +30,8 @@ impl Configurations {
         }
     }
 
-    /// The plugin that refuses errors, and warns.
-    pub(super) fn judging(dialects: Vec<Arc<dyn Dialect>>) -> Self {
+    /// Creates a plugin that refuses invalid objects, and warns.
+    pub(super) fn with_validation(dialects: Vec<Arc<dyn Dialect>>) -> Self {
         let kind = Some(SchedulerConfiguration::new(dialects.clone()));
         Self {
             dialects,
@@ -39,8 +40,8 @@ impl Configurations {
         }
     }
 
-    /// Warnings about resources in the `spec` for `dialect` that have no effect, since they are not
-    /// served here.
+    /// Returns a warning for each resource in the `spec` of `dialect` that this server does not serve, so
+    /// that naming the resource has no effect.
     fn unserved(&self, dialect: &dyn Dialect, spec: &Value) -> Vec<String> {
         let name = dialect.name();
         let guards = dialect.configuration().guards(Some(spec)).into_iter();
@@ -115,7 +116,7 @@ mod tests {
     use super::*;
 
     fn warned(served: &[GroupResource], synced: &Value) -> Vec<String> {
-        let plugin = Configurations::warning(berth_dialect_registry::all(), served.to_vec());
+        let plugin = Configurations::with_warnings_only(berth_dialect_registry::all(), served.to_vec());
         let user = UserInfo::default();
         let name = syncing();
         let object = json!({"metadata": {"name": name}, "spec": {name: {"syncedResources": synced}}});

@@ -1,7 +1,8 @@
-//! Limits a plugin to the objects that Berth decides (docs/admission.md, "Guards"). Where another
-//! scheduler decides a system or a single request, a guard of decisions would block that scheduler. On
-//! a hub, the systems have their own API servers and webhooks, so only guards judge the writes of their own
-//! programs.
+//! Limitation of a plugin to the objects that Berth decides (docs/admission.md, "Guards"). If another
+//! scheduler decides a system or a single request, a guard of decisions would block that scheduler.
+//!
+//! On a hub, a system's own programs are exempt from all plugins except guards, since the system validates
+//! their writes with its own API server or webhooks.
 
 use std::sync::Arc;
 
@@ -12,14 +13,15 @@ use serde_json::Value;
 
 use super::in_force::Rules;
 
-/// The audit annotation of a write that a rule did not judge; its value names the rule.
+/// The key of the audit annotation of a write that a plugin did not judge. The value is the name of the
+/// plugin.
 const NOT_JUDGED: &str = "not-judged";
 
-/// Rules that a plugin applies.
+/// The systems whose rules a plugin has.
 enum RuleScope {
-    /// The rules of one system.
+    /// One system.
     System(Arc<Rules>),
-    /// The rules of all systems. The rules of the resource's system apply.
+    /// All systems; for each write, the systems to which the resource belongs count.
     ByResource(Vec<Arc<Rules>>),
 }
 
@@ -30,29 +32,29 @@ pub(super) struct EntrustedPlugin {
 }
 
 impl EntrustedPlugin {
-    /// `plugin`, which has the rules of one system, limited to Berth's objects.
+    /// Limits `plugin`, which has rules of one system, to the objects that Berth decides.
     pub(super) fn of(rules: &Arc<Rules>, plugin: Arc<dyn Plugin>) -> Arc<dyn Plugin> {
         let scope = RuleScope::System(Arc::clone(rules));
         Arc::new(Self { plugin, scope })
     }
 
-    /// `plugin`, which judges the objects of every system, limited to Berth's objects.
+    /// Limits `plugin`, which judges objects of every system, to the objects that Berth decides.
     pub(super) fn of_all(rules: &[Arc<Rules>], plugin: Arc<dyn Plugin>) -> Arc<dyn Plugin> {
         let scope = RuleScope::ByResource(rules.to_vec());
         Arc::new(Self { plugin, scope })
     }
 
     /// Whether the plugin does not judge `request`, whose result is `object`.
-    fn passes(&self, request: &Request<'_>, object: Option<&Value>) -> bool {
+    fn exempts(&self, request: &Request<'_>, object: Option<&Value>) -> bool {
         let is_guard = self.plugin.is_guard();
-        let passes = |rules: &Arc<Rules>| rules.pass(request, object, is_guard);
+        let exempts = |rules: &Arc<Rules>| rules.exempt(request, object, is_guard);
         match &self.scope {
-            RuleScope::System(rules) => passes(rules),
+            RuleScope::System(rules) => exempts(rules),
             RuleScope::ByResource(all) => {
-                let mut applicable = all.iter().filter(|rules| rules.concern(request.resource));
+                let mut applicable = all.iter().filter(|rules| rules.include(request.resource));
                 applicable
                     .next()
-                    .is_some_and(|first| passes(first) && applicable.all(passes))
+                    .is_some_and(|first| exempts(first) && applicable.all(exempts))
             }
         }
     }
@@ -72,7 +74,7 @@ impl Plugin for EntrustedPlugin {
     }
 
     fn ready<'a>(&'a self, request: &Request<'_>) -> Option<Ready<'a>> {
-        if self.passes(request, None) {
+        if self.exempts(request, None) {
             return None;
         }
         self.plugin.ready(request)
@@ -84,7 +86,7 @@ impl Plugin for EntrustedPlugin {
         object: &mut Value,
         warnings: &mut Vec<String>,
     ) -> Result<(), Denial> {
-        if self.passes(request, Some(&*object)) {
+        if self.exempts(request, Some(&*object)) {
             return Ok(());
         }
         self.plugin.mutate(request, object, warnings)
@@ -96,28 +98,28 @@ impl Plugin for EntrustedPlugin {
         object: Option<&Value>,
         warnings: &mut Vec<String>,
     ) -> Result<(), Denial> {
-        if self.passes(request, object) {
+        if self.exempts(request, object) {
             return Ok(());
         }
         self.plugin.validate(request, object, warnings)
     }
 
     fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<RequiredRight> {
-        if self.passes(request, object) {
+        if self.exempts(request, object) {
             return Vec::new();
         }
         self.plugin.needs(request, object)
     }
 
     fn guards(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Guard> {
-        if self.passes(request, object) {
+        if self.exempts(request, object) {
             return Vec::new();
         }
         self.plugin.guards(request, object)
     }
 
     fn annotate(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<(&'static str, String)> {
-        if self.passes(request, object) {
+        if self.exempts(request, object) {
             return vec![(NOT_JUDGED, self.plugin.name().to_owned())];
         }
         self.plugin.annotate(request, object)

@@ -1,4 +1,5 @@
-//! Forecast of an object: its decision in the present inventory with this object added.
+//! Forecast for an object that is not stored: the decision on the object in the present inventory with the
+//! object added.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,23 +13,23 @@ use serde_json::Value;
 /// Placeholder for the name of an object that has none yet.
 const UNNAMED: &str = "unnamed";
 
-/// The decision that would be made, and the object after its writes.
+/// The decision that would be made, and the object after the writes of the decision.
 pub(super) struct Forecast {
     /// The outcome of the decision.
     pub(super) outcome: Outcome,
     /// Warning to the client that the object is not placed, or only in part.
     pub(super) warning: Option<String>,
     /// Further warnings for the client, in addition to `warning`.
-    pub(super) more: Vec<String>,
+    pub(super) further_warnings: Vec<String>,
     /// The object after the writes.
     pub(super) object: Arc<Object>,
 }
 
-/// Decides `object` at `now` as if it were in `snapshot`, a state of `source`. `None` when the dialect does
-/// not decide about the object.
+/// Decides on `object` at `now` as if it were in `snapshot`, a state of `source`. Returns `None` if the
+/// dialect does not decide on the object.
 ///
 /// # Errors
-/// When the dialect cannot read the object, or plans wrong writes.
+/// When the dialect cannot read the object, or plans writes that cannot be applied.
 pub(super) fn forecast(
     snapshot: Snapshot,
     source: &dyn Source,
@@ -50,26 +51,26 @@ pub(super) fn forecast(
         Some(Err(refused)) => return Err(berth_apimachinery::field::aggregate(&refused.errors)),
     };
     let warning = warning(world.snapshot(), &decision);
-    let more = world.snapshot().inventory.warnings(&decision);
+    let further_warnings = world.snapshot().inventory.warnings(&decision);
     let writes = world.snapshot().inventory.writes(&decision);
     world
-        .make(&writes, now)
+        .apply(&writes, now)
         .map_err(|malformed| malformed.to_string())?;
     Ok(Some(Forecast {
         outcome: decision.outcome,
         warning,
-        more,
+        further_warnings,
         object: Arc::clone(world.get(key).unwrap_or(object)),
     }))
 }
 
-/// Warning about `decision` for the author of the demand; `None` when all is placed, or nothing has to be
-/// placed.
+/// Returns the warning about `decision` for the author of the demand; `None` if everything is placed, or
+/// nothing has to be placed.
 pub(super) fn warning(snapshot: &Snapshot, decision: &Decision) -> Option<String> {
     let how = match decision.outcome {
         Outcome::Unschedulable | Outcome::Invalid => "not bound",
         Outcome::Partial => "bound in part",
-        // A controller has bound the object first, and found no more places either.
+        // A controller has already bound the object, and found no more places either.
         Outcome::Unchanged if is_partial(snapshot, decision) => "bound in part",
         Outcome::Scheduled
         | Outcome::Provision
@@ -89,7 +90,7 @@ fn is_partial(snapshot: &Snapshot, decision: &Decision) -> bool {
 /// Converts `value`, in which fields may still be missing, to an object with the name and namespace of `key`.
 ///
 /// # Errors
-/// The reason why `value` is no object.
+/// The reason why `value` is not an object.
 pub(super) fn provisional(value: &Value, key: &Key) -> Result<Arc<Object>, String> {
     let mut value = value.clone();
     if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
@@ -103,7 +104,7 @@ pub(super) fn provisional(value: &Value, key: &Key) -> Result<Arc<Object>, Strin
         .map_err(|malformed| malformed.to_string())
 }
 
-/// The key of the object of a create `request` in the inventory of a forecast.
+/// Returns the key that the object of a create `request` has in a forecast.
 pub(super) fn key(request: &berth_admission::Request<'_>, object: &Value) -> Key {
     let own = object["metadata"]["name"].as_str().unwrap_or_default();
     let name = [request.name, own, UNNAMED]

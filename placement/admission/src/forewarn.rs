@@ -1,6 +1,6 @@
 //! `autoBind: OnCreate` behind a hub, for objects whose binding is a field of their own (a Shoot's
-//! `spec.seedName`): the creator gets a warning when the scheduler finds no place. The controller
-//! writes the place itself, moments later.
+//! `spec.seedName`): the creator gets a warning if the scheduler finds no place. The controller
+//! writes the place into the object, moments later.
 //!
 //! A webhook must not pick the place. A webhook decides from copies that lag behind the hub, and cannot
 //! reserve a place: the create may be a dry run or may be refused later, another replica may get the
@@ -17,25 +17,28 @@ use berth_scheduling_rest::own_places;
 use serde_json::Value;
 
 use super::audience::Audience;
-use super::auto_bind::is_on;
+use super::auto_bind::binds_on_create;
 use super::forecast::{self, Forecast, forecast};
 use super::in_force::LabelsOf;
 use super::knowledge::Knowledge;
 use super::placed_on_create;
 
-/// The plugin.
-pub(super) struct Forewarn {
+/// The admission plugin that warns creators of objects for which the scheduler finds no place.
+pub(super) struct PlacementWarnings {
     knowledge: Knowledge,
     catalog: Arc<Catalog>,
 }
 
-impl Forewarn {
+impl PlacementWarnings {
     pub(super) fn new(knowledge: Knowledge, catalog: Arc<Catalog>) -> Self {
         Self { knowledge, catalog }
     }
 
-    /// Forecast of the object's binding; `None` without a complete snapshot, or when the dialect does not
-    /// decide about the object.
+    /// Returns the forecast for `object`; `None` without a complete snapshot, or if the dialect does not
+    /// decide on the object.
+    ///
+    /// # Errors
+    /// When the object is invalid.
     fn forecast(
         &self,
         request: &Request<'_>,
@@ -56,7 +59,7 @@ impl Forewarn {
         forecast(snapshot, &**source, &key, &read, now)
     }
 
-    /// Warning for the creator about the place of the object, or about the lack of a place.
+    /// Returns the warning for the creator about the place of the object, or about the lack of a place.
     fn warning(
         &self,
         request: &Request<'_>,
@@ -66,8 +69,8 @@ impl Forewarn {
     ) -> Option<CreateWarning> {
         let forecast = match self.forecast(request, object, dialect) {
             Ok(forecast) => forecast?,
-            // The owner of the kind refuses invalid objects. For the forecast, an invalid object only
-            // means that no place can be picked yet.
+            // The hub refuses invalid objects. For the forecast, an invalid object only means that no place
+            // can be picked yet.
             Err(problem) => return Some(CreateWarning::Unplaced(format!("not bound: {problem}"))),
         };
         if forecast.outcome == Outcome::Scheduled {
@@ -78,26 +81,28 @@ impl Forewarn {
     }
 }
 
-/// Warning for the creator.
+/// Warning for the creator of an object.
 enum CreateWarning {
-    /// Place that the object would get.
+    /// The text about the place that the object would get.
     Placed(String),
-    /// Reason why the object has no place yet.
+    /// The text about the reason why the object would get no place.
     Unplaced(String),
 }
 
 impl CreateWarning {
-    /// The text for `audience`. Places and reasons disclose other objects.
+    /// Returns the text for `audience`, which discloses other objects only to a known audience.
     fn text_for(self, audience: Audience) -> Option<String> {
         match self {
             Self::Placed(text) | Self::Unplaced(text) if audience.is_known() => Some(text),
             Self::Placed(_) => None,
-            Self::Unplaced(_) => Some("not bound: a SchedulingReview says why".to_owned()),
+            Self::Unplaced(_) => {
+                Some("not bound: create a SchedulingReview of the object to see why".to_owned())
+            }
         }
     }
 }
 
-impl Plugin for Forewarn {
+impl Plugin for PlacementWarnings {
     fn name(&self) -> &'static str {
         "AutoBind"
     }
@@ -121,7 +126,9 @@ impl Plugin for Forewarn {
         let Some(((own, dialect), object)) = found else {
             return Ok(());
         };
-        if own.read(object).is_none() && is_on(engine, dialect.name(), request.namespace, &LabelsOf(object)) {
+        if own.read(object).is_none()
+            && binds_on_create(engine, dialect.name(), request.namespace, &LabelsOf(object))
+        {
             let warning = self.warning(request, object, own, dialect.name());
             warnings.extend(warning.and_then(|warning| warning.text_for(self.knowledge.audience())));
         }

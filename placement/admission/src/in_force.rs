@@ -1,6 +1,6 @@
-//! The admission rules of a dialect by its configuration, and whether they apply to a write. A change
-//! of the configuration takes effect live. An invalid configuration that is stored all the same leaves
-//! the last valid configuration in force (docs/concepts.md, "Configuration").
+//! The admission rules of a dialect, which depend on the configuration, and their exemptions. A change
+//! of the configuration takes effect without a restart. If an invalid configuration is stored nevertheless,
+//! the last valid configuration stays in force (docs/concepts.md, "Configuration").
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use berth_storage::Collection;
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 
-/// The rules of one dialect.
+/// The admission rules of one dialect by the configuration in force.
 pub struct Rules {
     dialect: Arc<dyn Dialect>,
     engine: Arc<Engine>,
@@ -24,11 +24,11 @@ pub struct Rules {
     parsed: Mutex<ParsedConfiguration>,
 }
 
-/// The parsed configuration.
+/// The parsed configuration of one dialect.
 struct ParsedConfiguration {
     /// The stored configurations of all dialects.
     all: Collection,
-    /// The configuration in force of the dialect.
+    /// The configuration of the dialect that is in force; `None` while the defaults apply.
     current: Option<Arc<Object>>,
     plugins: Vec<Arc<dyn Plugin>>,
     guards: Arc<[GroupResource]>,
@@ -36,7 +36,8 @@ struct ParsedConfiguration {
 }
 
 impl Rules {
-    /// The rules of `dialect`, a dialect of `engine`, by the configuration in the engine's source.
+    /// Creates the rules of `dialect`, a dialect of `engine`. The configuration comes from the source of the
+    /// engine.
     pub(super) fn new(dialect: &Arc<dyn Dialect>, engine: &Arc<Engine>) -> Arc<Self> {
         let kinds = dialect.kinds().into_iter().map(|kind| kind.info().resource());
         let demands = dialect.demands().iter().map(|demand| demand.resource);
@@ -54,21 +55,21 @@ impl Rules {
         })
     }
 
-    /// Whether `resource` belongs to the system.
-    pub(super) fn concern(&self, resource: GroupResource) -> bool {
+    /// Whether `resource` belongs to the system of the dialect.
+    pub(super) fn include(&self, resource: GroupResource) -> bool {
         self.resources.contains(&resource)
     }
 
     /// Whether the rules do not judge `request`, whose result is `object`. `is_guard` is true for
-    /// guards of decisions.
-    pub(super) fn pass(&self, request: &Request<'_>, object: Option<&Value>, is_guard: bool) -> bool {
+    /// guards of decisions, from which the system's own programs are not exempt.
+    pub(super) fn exempt(&self, request: &Request<'_>, object: Option<&Value>, is_guard: bool) -> bool {
         !self.engine.guards(self.dialect.name())
-            || !is_guard && self.now().users.includes(&request.user.name)
-            || self.is_others(request, object)
+            || !is_guard && self.configuration().users.includes(&request.user.name)
+            || self.is_of_other_scheduler(request, object)
     }
 
     /// Whether another scheduler decides all demands whose decisions `request` writes.
-    fn is_others(&self, request: &Request<'_>, object: Option<&Value>) -> bool {
+    fn is_of_other_scheduler(&self, request: &Request<'_>, object: Option<&Value>) -> bool {
         let name = self.dialect.name();
         let Some(requests) = self.engine.requests(name) else {
             return false;
@@ -97,19 +98,19 @@ impl Rules {
         })
     }
 
-    /// Returns one plugin for each plugin of the dialect, by the configuration in force.
+    /// Returns the plugins of the dialect. Each follows the configuration in force.
     pub(super) fn plugins(self: &Arc<Self>) -> Vec<Arc<dyn Plugin>> {
         let plain = self.dialect.admission();
         let numbered = plain.into_iter().enumerate();
         numbered
             .map(|(number, plain)| {
                 let rules = Arc::clone(self);
-                Arc::new(InForce { rules, number, plain }) as Arc<dyn Plugin>
+                Arc::new(ConfiguredPlugin { rules, number, plain }) as Arc<dyn Plugin>
             })
             .collect()
     }
 
-    /// The resource with this group and name, if the rules guard it now.
+    /// Returns the resource with this group and name if the configuration in force guards it.
     pub(super) fn guarded(&self, group: &str, resource: &str) -> Option<GroupResource> {
         let guards = self.guards();
         let found = guards
@@ -119,19 +120,19 @@ impl Rules {
     }
 
     fn guards(&self) -> Arc<[GroupResource]> {
-        Arc::clone(&self.now().guards)
+        Arc::clone(&self.configuration().guards)
     }
 
     fn plugin(&self, number: usize) -> Option<Arc<dyn Plugin>> {
-        self.now().plugins.get(number).map(Arc::clone)
+        self.configuration().plugins.get(number).map(Arc::clone)
     }
 
-    /// The configuration in force. Every request reads the configuration several times, so the parsed form is
-    /// cached until a change.
-    fn now(&self) -> MutexGuard<'_, ParsedConfiguration> {
+    /// Returns the configuration in force. Every request reads the configuration several times, so the parsed
+    /// form is cached until a change.
+    fn configuration(&self) -> MutexGuard<'_, ParsedConfiguration> {
         let all = self.engine.source().cached(config::RESOURCE);
         let mut parsed = self.parsed.lock();
-        if !parsed.all.is(&all) {
+        if !parsed.all.ptr_eq(&all) {
             self.update(&mut parsed);
             parsed.all = all;
         }
@@ -159,7 +160,7 @@ impl Rules {
     }
 }
 
-/// The labels of an object that is being written.
+/// The labels of an object in a request.
 pub(super) struct LabelsOf<'a>(pub(super) &'a Value);
 
 impl LabelSet for LabelsOf<'_> {
@@ -168,22 +169,25 @@ impl LabelSet for LabelsOf<'_> {
     }
 }
 
-/// The present plugin of a dialect.
-struct InForce {
+/// A plugin of a dialect that follows the configuration in force.
+struct ConfiguredPlugin {
     rules: Arc<Rules>,
+    /// The position of the plugin in the list of the dialect.
     number: usize,
-    /// The plugin without a configuration. Its name, kind and readiness do not depend on the configuration.
+    /// The plugin by the defaults. Name, readiness and [`Plugin::is_guard`] do not depend on the
+    /// configuration.
     plain: Arc<dyn Plugin>,
 }
 
-impl InForce {
-    fn now(&self) -> Arc<dyn Plugin> {
+impl ConfiguredPlugin {
+    /// Returns the plugin by the configuration in force.
+    fn current(&self) -> Arc<dyn Plugin> {
         let plugin = self.rules.plugin(self.number);
         plugin.unwrap_or_else(|| Arc::clone(&self.plain))
     }
 }
 
-impl Plugin for InForce {
+impl Plugin for ConfiguredPlugin {
     fn name(&self) -> &'static str {
         self.plain.name()
     }
@@ -193,7 +197,7 @@ impl Plugin for InForce {
     }
 
     fn handles(&self, request: &Request<'_>) -> bool {
-        self.now().handles(request)
+        self.current().handles(request)
     }
 
     fn ready<'a>(&'a self, request: &Request<'_>) -> Option<Ready<'a>> {
@@ -206,7 +210,7 @@ impl Plugin for InForce {
         object: &mut Value,
         warnings: &mut Vec<String>,
     ) -> Result<(), Denial> {
-        self.now().mutate(request, object, warnings)
+        self.current().mutate(request, object, warnings)
     }
 
     fn validate(
@@ -215,19 +219,19 @@ impl Plugin for InForce {
         object: Option<&Value>,
         warnings: &mut Vec<String>,
     ) -> Result<(), Denial> {
-        self.now().validate(request, object, warnings)
+        self.current().validate(request, object, warnings)
     }
 
     fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<RequiredRight> {
-        self.now().needs(request, object)
+        self.current().needs(request, object)
     }
 
     fn guards(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Guard> {
-        self.now().guards(request, object)
+        self.current().guards(request, object)
     }
 
     fn annotate(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<(&'static str, String)> {
-        self.now().annotate(request, object)
+        self.current().annotate(request, object)
     }
 }
 

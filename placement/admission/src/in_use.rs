@@ -1,7 +1,7 @@
-//! Protection of objects in use from deletion (docs/admission.md, "Guards"): the refusal names the users of
-//! the object, if the audience may know them.
+//! Protection of objects in use from deletion (docs/admission.md, "Guards"). The refusal names the objects
+//! that use the object, if the audience may know them.
 //!
-//! In Berth's own store, the protection has no races. A write that begins a use passes a fence of the
+//! In Berth's own store, the protection is free of races. A write that begins a use passes a fence of the
 //! used object. A deletion requires that the fence was not passed since the snapshot of the verdict,
 //! and passes the fence. Decisions that count capacity name the fence, too: a binding that was decided
 //! before the deletion fails at the fence, and is decided again without the deleted target. On a hub,
@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use berth_admission::{COLLECTORS, Denial, Operation, Plugin, Ready, Request, UserInfo};
+use berth_admission::{Denial, GARBAGE_COLLECTORS, Operation, Plugin, Ready, Request, UserInfo};
 use berth_apimachinery::write::Guard;
 use berth_apimachinery::{GroupResource, Key, Object, Status};
 use berth_dialect_contract::guarded::fence;
@@ -20,17 +20,17 @@ use serde_json::Value;
 
 use super::knowledge::{self, Knowledge};
 
-/// Highest number of users that a refusal names.
+/// Highest number of using objects that a refusal names.
 const MOST_USERS: usize = 10;
 
-/// The plugin.
-pub(super) struct InUse {
+/// The admission plugin that refuses to delete objects in use.
+pub(super) struct InUseProtection {
     knowledge: Knowledge,
     rules: Vec<(Arc<dyn Dialect>, ProtectedResource)>,
 }
 
-impl InUse {
-    /// The plugin for the resources that the engine's dialects protect.
+impl InUseProtection {
+    /// Creates the plugin for the resources that the dialects of the engine protect.
     pub(super) fn new(knowledge: Knowledge) -> Self {
         let rules = knowledge
             .dialects()
@@ -42,35 +42,33 @@ impl InUse {
         Self { knowledge, rules }
     }
 
-    /// The rule that protects `resource`.
-    fn protecting(&self, resource: GroupResource) -> Option<&(Arc<dyn Dialect>, ProtectedResource)> {
+    /// Returns the rule that protects `resource`, with the dialect of the rule.
+    fn rule(&self, resource: GroupResource) -> Option<&(Arc<dyn Dialect>, ProtectedResource)> {
         self.rules.iter().find(|(_, rule)| rule.resource == resource)
     }
 
-    /// The dialect whose objects of `resource` use others.
-    fn using(&self, resource: GroupResource) -> Option<&Arc<dyn Dialect>> {
-        let found = self.rules.iter().find(|(_, rule)| rule.by == resource);
+    /// Returns the dialect in which objects of `resource` use protected objects.
+    fn user_dialect(&self, resource: GroupResource) -> Option<&Arc<dyn Dialect>> {
+        let found = self.rules.iter().find(|(_, rule)| rule.used_by == resource);
         found.map(|(dialect, _)| dialect)
     }
 
     fn deletion(&self, request: &Request<'_>) -> Option<(&Arc<dyn Dialect>, GroupResource, Key)> {
-        let (dialect, rule) = self.protecting(request.resource)?;
+        let (dialect, rule) = self.rule(request.resource)?;
         let key = Key::new(request.resource, request.namespace, request.name);
-        Some((dialect, rule.by, key))
+        Some((dialect, rule.used_by, key))
     }
 }
 
-impl Plugin for InUse {
+impl Plugin for InUseProtection {
     fn name(&self) -> &'static str {
         "InUseProtection"
     }
 
     fn handles(&self, request: &Request<'_>) -> bool {
         match request.operation {
-            Operation::Delete => {
-                request.subresource.is_empty() && self.protecting(request.resource).is_some()
-            }
-            Operation::Create | Operation::Update => self.using(request.resource).is_some(),
+            Operation::Delete => request.subresource.is_empty() && self.rule(request.resource).is_some(),
+            Operation::Create | Operation::Update => self.user_dialect(request.resource).is_some(),
             Operation::Connect => false,
         }
     }
@@ -101,7 +99,7 @@ impl Plugin for InUse {
         if request.operation == Operation::Delete {
             return self.deletion_guard(request).into_iter().collect();
         }
-        let (Some(dialect), Some(object)) = (self.using(request.resource), object) else {
+        let (Some(dialect), Some(object)) = (self.user_dialect(request.resource), object) else {
             return Vec::new();
         };
         let before = request
@@ -115,17 +113,17 @@ impl Plugin for InUse {
     }
 }
 
-impl InUse {
-    /// Returns the guard of a deletion. The snapshot may be newer than in the validation: if it has users of
-    /// the object, the guard always fails.
+impl InUseProtection {
+    /// Returns the guard of a deletion. The snapshot may be newer than in the validation: if the object is in
+    /// use by now, or the snapshot is not complete, the guard always fails.
     fn deletion_guard(&self, request: &Request<'_>) -> Option<Guard> {
         let (dialect, _, key) = self.deletion(request)?;
         let name = fence(dialect.name(), &key);
         let Ok(snapshot) = self.knowledge.snapshot(dialect.name()) else {
-            return Some(knowledge::never(key));
+            return Some(knowledge::failing_guard(key));
         };
         if snapshot.inventory.guarding().users(&key, 0).1 > 0 {
-            return Some(knowledge::never(key));
+            return Some(knowledge::failing_guard(key));
         }
         Some(Guard::Fence {
             name,
@@ -134,17 +132,16 @@ impl InUse {
     }
 }
 
-/// The garbage collector and the namespace controller bypass admission, but this rule applies to them,
-/// too.
+/// Protects objects in use from the garbage collector and the namespace controller, which bypass admission.
 #[async_trait]
-impl Protection for InUse {
+impl Protection for InUseProtection {
     async fn permits(&self, key: &Key, object: &Object) -> Result<Vec<Guard>, String> {
-        if self.protecting(key.resource).is_none() {
+        if self.rule(key.resource).is_none() {
             return Ok(Vec::new());
         }
         self.knowledge.ready().await.map_err(|status| status.message)?;
         let user = UserInfo {
-            name: COLLECTORS[0].to_owned(),
+            name: GARBAGE_COLLECTORS[0].to_owned(),
             ..UserInfo::default()
         };
         let request = Request {

@@ -11,7 +11,7 @@ use berth_scheduling_rest::behind;
 
 use super::audience::Audience;
 
-/// The engine, in the form that plugins use.
+/// The engine and the audience of answers, as plugins use them.
 #[derive(Clone)]
 pub(super) struct Knowledge {
     engine: Arc<Engine>,
@@ -26,7 +26,7 @@ impl Knowledge {
         }
     }
 
-    /// Returns the knowledge for `audience`.
+    /// Sets the audience of the answers.
     pub(super) fn for_audience(self, audience: Audience) -> Self {
         Self { audience, ..self }
     }
@@ -44,7 +44,10 @@ impl Knowledge {
         })
     }
 
-    /// The present snapshot of `dialect`, or an error while it is not complete.
+    /// Returns the present snapshot of `dialect`.
+    ///
+    /// # Errors
+    /// When the objects of the dialect are not synced yet, or the engine does not have the dialect.
     pub(super) fn snapshot(&self, dialect: &str) -> Result<Snapshot, Denial> {
         let complete = self.engine.complete(dialect);
         complete.map_err(|error| Denial::Status(Box::new(behind(&error))))?;
@@ -66,9 +69,9 @@ impl Knowledge {
     }
 }
 
-/// A guard that always fails, since no object has this revision. It is used where a verdict no longer holds,
-/// so that the write is judged again.
-pub(super) fn never(key: Key) -> Guard {
+/// Returns a guard that always fails, since no object has this revision. A plugin returns the guard if the
+/// verdict of the validation no longer holds, so that the write is judged again.
+pub(super) fn failing_guard(key: Key) -> Guard {
     Guard::Unchanged {
         key,
         revision: Revision(0),

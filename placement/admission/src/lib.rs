@@ -1,9 +1,9 @@
-//! The composition of admission: guards of the objects that are served here, and plugins of the
-//! webhooks (docs/admission.md, "Guards" and "Admission").
+//! The admission chains of the server: for objects that are served here, and for the webhooks that a hub
+//! calls (docs/admission.md, "Guards" and "Admission").
 //!
 //! The rules of one system are plugins of its dialect. This crate has the plugins that need the
 //! engine's snapshot or the program's own kinds, each for every dialect that requests it through the
-//! contract. Start reading at [`Parts`]; the webhooks' routes are a [`Front`].
+//! contract. Start reading at [`Parts`], which builds the chains; a [`ReviewServer`] answers the webhooks.
 //!
 //! ```
 //! use berth_placement_admission::{MUTATE_PATH, VALIDATE_PATH};
@@ -12,7 +12,7 @@
 //! assert_eq!([MUTATE_PATH, VALIDATE_PATH], ["/admission/mutate", "/admission/validate"]);
 //! ```
 
-mod agreement;
+mod address_limits;
 mod audience;
 mod authority;
 mod auto_bind;
@@ -20,10 +20,10 @@ mod bound_on_create;
 mod completion;
 mod config_maps;
 mod configurations;
+mod consistency;
 mod entrusted;
 mod forecast;
 mod forewarn;
-mod front;
 mod in_force;
 mod in_use;
 mod knowledge;
@@ -32,7 +32,7 @@ mod parameters;
 mod placed_on_create;
 mod reserved;
 mod responsible;
-mod sources;
+mod review_server;
 mod stored_policies;
 mod surroundings;
 
@@ -48,8 +48,8 @@ use berth_storage::Source;
 pub use audience::Audience;
 pub use auto_bind::AutoBind;
 pub use config_maps::{CONFIG_MAPS, LABEL as CONFIG_LABEL};
-pub use front::{Front, MUTATE_PATH, PATHS, VALIDATE_PATH, routes};
 pub use in_force::Rules;
+pub use review_server::{MUTATE_PATH, PATHS, ReviewServer, VALIDATE_PATH, routes};
 pub use stored_policies::StoredPolicies;
 pub use surroundings::Surroundings;
 
@@ -61,26 +61,26 @@ use bound_on_create::Precondition;
 use entrusted::EntrustedPlugin;
 use knowledge::Knowledge;
 
-/// Common parts of the plugins.
+/// The components from which the admission chains are built.
 pub struct Parts {
     /// The engine, which has the snapshots.
     pub engine: Arc<Engine>,
     /// The RBAC objects that are served here, for the check that users grant only rights that they have.
     pub rbac: Arc<Rbac>,
-    /// Authorization of requests.
+    /// The authorizer of API requests, for rights that a write needs in addition.
     pub authorizer: Arc<dyn Authorizer>,
     /// Groups whose members pass guards.
     pub break_glass: Vec<String>,
-    /// Observer that counts results.
+    /// Observer of the results, for metrics.
     pub observer: Arc<dyn Observer>,
-    /// The kinds of owners in checked owner references; empty where a hub checks them.
+    /// The kinds that are served here, as kinds of owners; empty if a hub checks owner references.
     pub owners: Vec<Arc<dyn Kind>>,
     /// The admission policies that are stored here; `None` where a hub stores them.
     pub policies: Option<Arc<StoredPolicies>>,
 }
 
 impl Parts {
-    /// The chain for the objects that are served here; their namespaces are in `source`.
+    /// Builds the chain for the objects that are served here; `source` has their namespaces.
     #[must_use]
     pub fn in_process(&self, source: &Arc<dyn Source>) -> Chain {
         let mut plugins: Vec<Arc<dyn Plugin>> = vec![
@@ -96,7 +96,7 @@ impl Parts {
         // Objects that are stored here follow the rules of their API under every scheduler; only guards
         // depend on the scheduler that decides.
         let rules = self.rules();
-        plugins.extend(of_dialects(&rules, Plugin::is_guard));
+        plugins.extend(dialect_plugins(&rules, Plugin::is_guard));
         plugins.push(Arc::new(completion::Completion::new(Knowledge::new(
             &self.engine,
         ))));
@@ -107,21 +107,22 @@ impl Parts {
             true => EntrustedPlugin::of_all(&rules, plugin),
             false => plugin,
         }));
-        plugins.push(Arc::new(configurations::Configurations::warning(
+        plugins.push(Arc::new(configurations::Configurations::with_warnings_only(
             self.dialects(),
             self.owners.iter().map(|kind| kind.info().resource()).collect(),
         )));
         self.chain(plugins)
-            .ending_with(Arc::new(ResourceQuotas::new(Arc::clone(source))))
+            .with_final_plugin(Arc::new(ResourceQuotas::new(Arc::clone(source))))
     }
 
-    /// The chain of the webhooks, which a hub calls about its own objects. `catalog` has their kinds,
-    /// and `audience` receives the answers. The hub has its own namespace life cycle and RBAC.
+    /// Builds the chain of the webhooks, which a hub calls about its own objects. `catalog` has the kinds of
+    /// these objects, and `audience` receives the answers. The hub itself checks the namespace life cycle and
+    /// RBAC.
     #[must_use]
     pub fn webhooks(&self, catalog: &Arc<Catalog>, audience: Audience) -> Chain {
         let rules = self.rules();
-        let mut plugins = of_dialects(&rules, |_| true);
-        let forewarn = forewarn::Forewarn::new(
+        let mut plugins = dialect_plugins(&rules, |_| true);
+        let forewarn = forewarn::PlacementWarnings::new(
             Knowledge::new(&self.engine).for_audience(audience),
             Arc::clone(catalog),
         );
@@ -132,17 +133,19 @@ impl Parts {
                 .into_iter()
                 .map(|plugin| EntrustedPlugin::of_all(&rules, plugin)),
         );
-        plugins.push(Arc::new(configurations::Configurations::judging(self.dialects())));
+        plugins.push(Arc::new(configurations::Configurations::with_validation(
+            self.dialects(),
+        )));
         self.chain(plugins)
     }
 
-    /// Protection of objects in use from the garbage collector and the namespace controller.
+    /// Returns the protection of objects in use from the garbage collector and the namespace controller.
     #[must_use]
     pub fn protection(&self) -> Arc<dyn Protection> {
-        Arc::new(in_use::InUse::new(Knowledge::new(&self.engine)))
+        Arc::new(in_use::InUseProtection::new(Knowledge::new(&self.engine)))
     }
 
-    /// The dialects' own rules, by their configurations.
+    /// Returns the rules of each dialect, which follow the configuration of the dialect.
     #[must_use]
     pub fn rules(&self) -> Vec<Arc<Rules>> {
         let dialects = self.engine.dialects();
@@ -155,9 +158,9 @@ impl Parts {
         let knowledge = || Knowledge::new(&self.engine).for_audience(audience);
         vec![
             Arc::new(bound_on_create::BoundOnCreate::new(knowledge(), precondition)),
-            Arc::new(in_use::InUse::new(knowledge())),
-            Arc::new(reserved::ReservedFields::new(knowledge())),
-            Arc::new(agreement::Agreement::new(knowledge())),
+            Arc::new(in_use::InUseProtection::new(knowledge())),
+            Arc::new(reserved::ReservedObjects::new(knowledge())),
+            Arc::new(consistency::ConsistencyCheck::new(knowledge())),
             Arc::new(config_maps::ConfigMaps::new(self.dialects())),
         ]
     }
@@ -170,19 +173,20 @@ impl Parts {
         Chain::new(plugins)
             .observed_by(Arc::clone(&self.observer))
             .with_break_glass(self.break_glass.clone())
-            .with_authority(Arc::new(authority::Rights::of(&self.authorizer)))
+            .with_right_checker(Arc::new(authority::PluginAuthorizer::of(&self.authorizer)))
     }
 }
 
-/// The plugins of the dialects of `rules`. Plugins that `entrusted` accepts are limited to Berth's objects.
-fn of_dialects(rules: &[Arc<Rules>], entrusted: impl Fn(&dyn Plugin) -> bool) -> Vec<Arc<dyn Plugin>> {
+/// Returns the plugins of the dialects of `rules`. Plugins for which `is_limited` is true are limited to the
+/// objects that Berth decides.
+fn dialect_plugins(rules: &[Arc<Rules>], is_limited: impl Fn(&dyn Plugin) -> bool) -> Vec<Arc<dyn Plugin>> {
     let mut plugins = Vec::new();
     for rules in rules {
         plugins.extend(
             rules
                 .plugins()
                 .into_iter()
-                .map(|plugin| match entrusted(&*plugin) {
+                .map(|plugin| match is_limited(&*plugin) {
                     true => EntrustedPlugin::of(rules, plugin),
                     false => plugin,
                 }),

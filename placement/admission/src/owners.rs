@@ -2,7 +2,7 @@
 //!
 //! When an owner is deleted, its dependents are deleted, too. So a user who changes the owners of an
 //! existing object needs the right to delete the object. An owner waits for dependents that block its
-//! deletion. So a user who makes a dependent block needs the right to set finalizers on the owner.
+//! deletion. So a user who sets blockOwnerDeletion needs the right to set finalizers on the owner.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use berth_apimachinery::{GroupResource, Kind, OwnerReference};
 use serde::Deserialize as _;
 use serde_json::Value;
 
-/// The plugin.
+/// The admission plugin that requires rights for owner references.
 pub(super) struct OwnerReferences {
     /// Resources of owners by group and kind, and whether they are in namespaces.
     kinds: HashMap<(&'static str, &'static str), (GroupResource, bool)>,
 }
 
 impl OwnerReferences {
-    /// The plugin for owners of `kinds`.
+    /// Creates the plugin for owners of `kinds`.
     pub(super) fn new(kinds: &[Arc<dyn Kind>]) -> Self {
         let kinds = kinds.iter().map(|kind| {
             let info = kind.info();
@@ -65,7 +65,7 @@ impl Plugin for OwnerReferences {
         }
         for owner in newly_blocked(request, object) {
             let Some((resource, namespaced)) = self.find(&owner) else {
-                needed.push(over_all(&owner));
+                needed.push(right_to_all_owners(&owner));
                 continue;
             };
             let namespace = if namespaced { request.namespace } else { "" };
@@ -85,9 +85,9 @@ impl Plugin for OwnerReferences {
     }
 }
 
-/// The right to make objects block the deletion of an owner of an unknown kind: the right to set finalizers
-/// on all resources.
-fn over_all(owner: &OwnerReference) -> RequiredRight {
+/// Returns the right that blockOwnerDeletion needs for an owner of an unknown kind: the right to set
+/// finalizers on all resources.
+fn right_to_all_owners(owner: &OwnerReference) -> RequiredRight {
     let right = Right {
         verb: "update".to_owned(),
         group: "*".to_owned(),
@@ -106,7 +106,7 @@ fn over_all(owner: &OwnerReference) -> RequiredRight {
     )
 }
 
-/// The owners of an object, as far as they can be parsed.
+/// Returns the owner references of `object` that can be parsed.
 fn owners(object: Option<&Value>) -> Vec<OwnerReference> {
     let list = object.and_then(|object| object["metadata"]["ownerReferences"].as_array());
     let owners = list.into_iter().flatten();
@@ -115,7 +115,7 @@ fn owners(object: Option<&Value>) -> Vec<OwnerReference> {
         .collect()
 }
 
-/// The owners whose deletion the object newly blocks.
+/// Returns the owners whose deletion `object` blocks and the old object did not block.
 fn newly_blocked(request: &Request<'_>, object: Option<&Value>) -> Vec<OwnerReference> {
     let blocks = |owner: &OwnerReference| owner.block_owner_deletion == Some(true);
     let mut blocked = owners(object);
@@ -164,7 +164,12 @@ mod tests {
         let needs = plugin.needs(&request, Some(new)).into_iter();
         needs
             .map(|RequiredRight { right, .. }| {
-                format!("{} {} in {:?}", right.spoken(), right.name, right.namespace)
+                format!(
+                    "{} {} in {:?}",
+                    right.to_kubectl_text(),
+                    right.name,
+                    right.namespace
+                )
             })
             .collect()
     }

@@ -1,7 +1,7 @@
-//! Check that users do not use a policy to read objects that they may not read themselves. A user who names a
-//! kind of parameters in a policy needs the right to get all of its objects. A user who refers to parameters
-//! in a binding needs the right to get them if they are named, or to list them if they are selected. All this
-//! is as in kube-apiserver.
+//! Check that users cannot read objects through a policy that they may not read themselves, as in
+//! kube-apiserver. A user who writes a policy with a `paramKind` needs the right to get all objects of that
+//! kind. A user who writes a binding with a `paramRef` needs the right to get the object that `paramRef`
+//! names, or to list the objects that its selector matches.
 
 use std::sync::Arc;
 
@@ -19,16 +19,17 @@ use super::StoredPolicies;
 /// Wildcard in the right to all objects, and in the right to objects of an unknown resource.
 const ANY: &str = "*";
 
-/// The admission plugin.
+/// The admission plugin that requires rights for the parameters of policies.
 pub(super) struct Parameters(Arc<StoredPolicies>);
 
 impl Parameters {
-    /// The plugin for the policies, bindings and parameters of `policies`.
+    /// Creates the plugin for the policies, bindings and parameters of `policies`.
     pub(super) fn of(policies: &Arc<StoredPolicies>) -> Self {
         Self(Arc::clone(policies))
     }
 
-    fn policy(&self, request: &Request<'_>, spec: &Value) -> Option<RequiredRight> {
+    /// Returns the right that a policy with this `spec` needs; `None` if the policy has no `paramKind`.
+    fn policy_right(&self, request: &Request<'_>, spec: &Value) -> Option<RequiredRight> {
         let kind = ParamKind::of(&spec["paramKind"])?;
         let right = Right {
             verb: "get".to_owned(),
@@ -45,7 +46,14 @@ impl Parameters {
         Some(required_right(right, "spec.paramKind", text))
     }
 
-    fn binding(&self, request: &Request<'_>, spec: &Value, policies: GroupResource) -> Option<RequiredRight> {
+    /// Returns the right that a binding with this `spec` needs; `None` if the binding has no `paramRef`. The
+    /// policy of the binding is one of `policies`.
+    fn binding_right(
+        &self,
+        request: &Request<'_>,
+        spec: &Value,
+        policies: GroupResource,
+    ) -> Option<RequiredRight> {
         let param_ref = spec["paramRef"].as_object()?;
         let text = |field: &str| param_ref.get(field).and_then(Value::as_str).unwrap_or_default();
         let (name, user) = (text("name"), user_text(request.user));
@@ -80,7 +88,7 @@ impl Parameters {
         Some(required_right(right, "spec.paramRef", text))
     }
 
-    /// The right to the resource of `kind`, as far as the resource is known.
+    /// Returns a right to the resource of `kind`, with wildcards if the kind or the resource is unknown.
     fn right(&self, kind: Option<&ParamKind>) -> Right {
         let resource = kind.and_then(|kind| self.0.resource(kind));
         let group = kind.map_or(ANY, |kind| kind.group_version().0);
@@ -112,11 +120,13 @@ impl Plugin for Parameters {
             old.is_some_and(|old| fields.iter().all(|field| old[*field] == spec[*field]))
         };
         let needed = match request.resource {
-            VALIDATING | MUTATING if !same(&["paramKind"]) => self.policy(request, spec),
+            VALIDATING | MUTATING if !same(&["paramKind"]) => self.policy_right(request, spec),
             VALIDATING_BINDINGS if !same(&["paramRef", "policyName"]) => {
-                self.binding(request, spec, VALIDATING)
+                self.binding_right(request, spec, VALIDATING)
             }
-            MUTATING_BINDINGS if !same(&["paramRef", "policyName"]) => self.binding(request, spec, MUTATING),
+            MUTATING_BINDINGS if !same(&["paramRef", "policyName"]) => {
+                self.binding_right(request, spec, MUTATING)
+            }
             _ => None,
         };
         needed.into_iter().collect()
@@ -128,7 +138,7 @@ fn required_right(right: Right, field: &str, text: String) -> RequiredRight {
     RequiredRight { right, refusal }
 }
 
-/// A user in Go's notation, as in kube-apiserver's message.
+/// Returns `user` as Go prints it in kube-apiserver's messages.
 fn user_text(user: &UserInfo) -> String {
     let extra: Vec<String> = user
         .extra

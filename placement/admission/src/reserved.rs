@@ -1,27 +1,27 @@
-//! Guard of a scheduler's decision, which only that scheduler may write (docs/admission.md, "Guards"),
-//! even where the user is an administrator.
+//! Guard of objects that hold a scheduler's decision. Only that scheduler may write them; an administrator
+//! needs the break-glass group (docs/admission.md, "Guards").
 
 use berth_admission::{Denial, Operation, Plugin, Ready, Request};
 use serde_json::Value;
 
 use super::knowledge::Knowledge;
-use super::responsible::Responsible;
+use super::responsible::ResponsibleDialects;
 
-/// The plugin.
-pub(super) struct ReservedFields {
+/// The admission plugin that refuses other users' writes to objects that hold a decision.
+pub(super) struct ReservedObjects {
     knowledge: Knowledge,
-    dialects: Responsible,
+    dialects: ResponsibleDialects,
 }
 
-impl ReservedFields {
-    /// The plugin for the resources that the engine's dialects reserve.
+impl ReservedObjects {
+    /// Creates the plugin for the resources that the dialects of the engine reserve.
     pub(super) fn new(knowledge: Knowledge) -> Self {
-        let dialects = Responsible::of(&knowledge, |guarded| guarded.reserves);
+        let dialects = ResponsibleDialects::of(&knowledge, |guarded| guarded.reserves);
         Self { knowledge, dialects }
     }
 }
 
-impl Plugin for ReservedFields {
+impl Plugin for ReservedObjects {
     fn name(&self) -> &'static str {
         "SchedulerOwned"
     }
@@ -31,7 +31,9 @@ impl Plugin for ReservedFields {
     }
 
     fn handles(&self, request: &Request<'_>) -> bool {
-        request.operation != Operation::Connect && self.dialects.concerns(request) && !request.collects(None)
+        request.operation != Operation::Connect
+            && self.dialects.concerns(request)
+            && !request.is_garbage_collection(None)
     }
 
     fn ready<'a>(&'a self, _: &Request<'_>) -> Option<Ready<'a>> {
@@ -47,7 +49,7 @@ impl Plugin for ReservedFields {
         let Some(dialect) = self.dialects.dialect(request.resource) else {
             return Ok(());
         };
-        if request.collects(object) || request.changes_nothing(object) {
+        if request.is_garbage_collection(object) || request.changes_nothing(object) {
             return Ok(());
         }
         let snapshot = self.knowledge.snapshot(dialect.name())?;
@@ -60,17 +62,17 @@ impl Plugin for ReservedFields {
             None => Ok(()),
             Some(reserved) if !reserved.is_known && is_removal(request) => Ok(()),
             Some(reserved) => Err(Denial::Forbidden(format!(
-                "it holds the decision of {}, which only {} writes; change what is decided on instead, or bind \
-                 through the binding subresource",
-                reserved.whose,
+                "it holds the decision of {}, which only {} writes; change the object that the decision is \
+                 about instead, or bind through its binding subresource",
+                reserved.demand,
                 dialect.actor()
             ))),
         }
     }
 }
 
-/// Whether the object is being deleted: any user with the right may clean up objects that a deleted
-/// demand left behind.
+/// Whether `request` deletes the object, or changes an object that is being deleted. Any user with the right
+/// may remove an object whose demand is already deleted.
 fn is_removal(request: &Request<'_>) -> bool {
     let is_deleted = |old: &Value| old["metadata"].get("deletionTimestamp").is_some();
     request.operation == Operation::Delete || request.old.is_some_and(is_deleted)

@@ -1,4 +1,4 @@
-//! The dialects that are responsible for resources.
+//! The resources that an admission plugin handles, and the dialects that are responsible for them.
 
 use std::sync::Arc;
 
@@ -8,11 +8,12 @@ use berth_dialect_contract::{Dialect, GuardedResources};
 
 use super::knowledge::Knowledge;
 
-/// The resources whose writes a plugin handles, each with its dialect.
-pub(super) struct Responsible(Vec<(GroupResource, Arc<dyn Dialect>)>);
+/// The resources whose writes a plugin handles, each with the responsible dialect.
+pub(super) struct ResponsibleDialects(Vec<(GroupResource, Arc<dyn Dialect>)>);
 
-impl Responsible {
-    /// The dialects of `knowledge`, each for those of its guarded resources that `resources` selects.
+impl ResponsibleDialects {
+    /// Takes the resources that `resources` selects from the guarded resources of each dialect of
+    /// `knowledge`.
     pub(super) fn of(
         knowledge: &Knowledge,
         resources: impl Fn(GuardedResources) -> &'static [GroupResource],
@@ -25,14 +26,14 @@ impl Responsible {
         Self(knowledge.dialects().flat_map(of_dialect).collect())
     }
 
-    /// The dialect for `resource`.
+    /// Returns the dialect that is responsible for `resource`.
     pub(super) fn dialect(&self, resource: GroupResource) -> Option<&Arc<dyn Dialect>> {
         let found = self.0.iter().find(|(known, _)| *known == resource);
         found.map(|(_, dialect)| dialect)
     }
 
-    /// Whether `request` is about an object of these resources, and is not from the object's own
-    /// scheduler.
+    /// Whether the plugin handles `request`: the resource has a responsible dialect, and the user is not the
+    /// scheduler of that dialect.
     pub(super) fn concerns(&self, request: &Request<'_>) -> bool {
         let dialect = self.dialect(request.resource);
         dialect.is_some_and(|dialect| dialect.actor() != request.user.name)

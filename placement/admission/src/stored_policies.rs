@@ -1,4 +1,4 @@
-//! The admission policies that are stored here, with parameters of any kind that is stored here.
+//! The admission policies in Berth's own store, with parameters of any kind in that store.
 
 use std::sync::{Arc, OnceLock};
 
@@ -12,34 +12,35 @@ use berth_storage::{Collection, Source};
 use parking_lot::Mutex;
 use serde_json::Value;
 
-/// Resources of the policies, in the order of the fields in [`read`].
+/// Resources of the policies and bindings, in the order in which [`read`] takes them.
 const RESOURCES: [GroupResource; 4] = [MUTATING, MUTATING_BINDINGS, VALIDATING, VALIDATING_BINDINGS];
 
-/// The policies of a store.
+/// The admission policies of a store.
 pub struct StoredPolicies {
     source: Arc<dyn Source>,
+    /// The kinds of parameters.
     kinds: OnceLock<Vec<Arc<dyn Kind>>>,
-    last: Mutex<Option<Last>>,
+    last_read: Mutex<Option<LastRead>>,
 }
 
-/// The policies at the last call.
-struct Last {
+/// The policies as they were last read, and the collections from which they were read.
+struct LastRead {
     collections: [Collection; 4],
     stored: Arc<StoredSet>,
 }
 
 impl StoredPolicies {
-    /// The policies of `source`. Kinds of parameters are unknown until [`StoredPolicies::serve`].
+    /// Creates the policies of `source`. Kinds of parameters are unknown until [`StoredPolicies::serve`].
     #[must_use]
     pub fn new(source: &Arc<dyn Source>) -> Arc<Self> {
         Arc::new(Self {
             source: Arc::clone(source),
             kinds: OnceLock::new(),
-            last: Mutex::default(),
+            last_read: Mutex::default(),
         })
     }
 
-    /// Sets the kinds of parameters to the stored kinds of `groups`. Later calls have no effect.
+    /// Sets the kinds of parameters to the stored kinds of `groups`. Only the first call has an effect.
     pub fn serve(&self, groups: &[Group]) {
         self.kinds.get_or_init(|| {
             let resources = groups.iter().flat_map(|group| &group.resources);
@@ -48,13 +49,13 @@ impl StoredPolicies {
         });
     }
 
-    /// The policy `name` of `resource`.
+    /// Returns the policy `name` of `resource`.
     pub(super) fn policy(&self, resource: GroupResource, name: &str) -> Option<Arc<Value>> {
         let all = self.source.cached(resource);
         Some(Arc::clone(all.get("", name)?.value()))
     }
 
-    /// The resource of `param_kind`, if objects of the kind are stored here.
+    /// Returns the resource of `param_kind`, if objects of the kind are stored here.
     pub(super) fn resource(&self, param_kind: &ParamKind) -> Option<GroupResource> {
         self.kind(param_kind).map(|(kind, _)| kind.info().resource())
     }
@@ -73,12 +74,12 @@ impl StoredPolicies {
 impl Catalog for StoredPolicies {
     fn stored(&self) -> Arc<StoredSet> {
         let collections = RESOURCES.map(|resource| self.source.cached(resource));
-        let mut last = self.last.lock();
+        let mut last = self.last_read.lock();
         match &*last {
             Some(last) if same(&last.collections, &collections) => Arc::clone(&last.stored),
             _ => {
                 let stored = Arc::new(read(&collections));
-                *last = Some(Last {
+                *last = Some(LastRead {
                     collections,
                     stored: Arc::clone(&stored),
                 });
@@ -88,7 +89,7 @@ impl Catalog for StoredPolicies {
     }
 
     fn find(&self, kind: &ParamKind) -> Result<(), ParamError> {
-        self.kind(kind).map(|_| ()).ok_or_else(|| kind.unknown())
+        self.kind(kind).map(|_| ()).ok_or_else(|| kind.unknown_error())
     }
 
     fn params(
@@ -97,7 +98,7 @@ impl Catalog for StoredPolicies {
         namespace: &str,
         name: Option<&str>,
     ) -> Result<Params, ParamError> {
-        let (kind, version) = self.kind(param_kind).ok_or_else(|| param_kind.unknown())?;
+        let (kind, version) = self.kind(param_kind).ok_or_else(|| param_kind.unknown_error())?;
         let namespaced = kind.info().namespaced();
         let namespace = if namespaced { namespace } else { "" };
         let all = self.source.cached(kind.stored_in());
@@ -131,7 +132,7 @@ fn same(before: &[Collection; 4], now: &[Collection; 4]) -> bool {
     before
         .iter()
         .zip(now)
-        .all(|(before, now)| before.is(now) || (before.items.is_empty() && now.items.is_empty()))
+        .all(|(before, now)| before.ptr_eq(now) || (before.items.is_empty() && now.items.is_empty()))
 }
 
 fn read(collections: &[Collection; 4]) -> StoredSet {

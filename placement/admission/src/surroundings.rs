@@ -9,13 +9,15 @@ use berth_apiserver::Authorizer;
 use berth_apiserver::authz::expressions::Reviewer;
 use berth_apiserver::metrics::PolicyMetrics;
 use berth_cel::Review;
-use berth_policies::{Catalog, Check, Decider, ParamError, ParamKind, Params, PendingReview, StoredSet};
+use berth_policies::{
+    AccessReviewer, Catalog, Check, ParamError, ParamKind, Params, PendingReview, StoredSet,
+};
 use berth_storage::Source;
 use serde_json::Value;
 
 const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
 
-/// The surroundings of policies.
+/// Everything on which the evaluation of admission policies depends.
 pub struct Surroundings {
     catalog: Arc<dyn Catalog>,
     reviewer: Reviewer,
@@ -24,8 +26,8 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// The policies of `catalog` where `authorizer` checks rights, and namespaces are in `source`.
-    /// Results are counted in `metrics`.
+    /// Creates the surroundings of the policies of `catalog`: `authorizer` checks rights, `source` has the
+    /// namespaces, and `metrics` counts results.
     #[must_use]
     pub fn new(
         catalog: Arc<dyn Catalog>,
@@ -42,7 +44,7 @@ impl Surroundings {
     }
 }
 
-impl Decider for Surroundings {
+impl AccessReviewer for Surroundings {
     fn decide<'a>(&'a self, user: &'a UserInfo, review: &'a Review) -> PendingReview<'a> {
         self.reviewer.decide(user, review)
     }
@@ -72,8 +74,8 @@ impl berth_policies::Surroundings for Surroundings {
         Some(Arc::clone(namespaces.get("", name)?.value()))
     }
 
-    fn aside(&self, work: &mut dyn FnMut()) {
-        berth_engine::aside(u32::MAX, work);
+    fn run_blocking(&self, work: &mut dyn FnMut()) {
+        berth_engine::run_blocking(u32::MAX, work);
     }
 
     fn checked(&self, check: &Check<'_>) {

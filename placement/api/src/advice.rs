@@ -9,18 +9,18 @@ use serde_json::Value;
 
 use super::shared::{AnyValue, SchedulingSpec, Token};
 
-/// The kind.
+/// The kind of the object that the `advice` subresource returns.
 pub const KIND: &str = "SchedulingAdvice";
 
-/// Changes after which targets would fit that the object is not bound to. Every set of changes has been
-/// evaluated on a copy of the inventory; nothing is stored.
+/// Changes after which further targets would fit. Every set of changes has been evaluated on a copy of the
+/// inventory; nothing is stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SchedulingAdvice {
     /// The object to schedule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<SchedulingSpec>,
-    /// The advice.
+    /// The advice, and the decision to which it applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<AdviceStatus>,
 }
@@ -31,9 +31,9 @@ pub struct SchedulingAdvice {
 pub struct AdviceStatus {
     /// The current outcome of the decision.
     pub outcome: Token,
-    /// The reason, as one word.
+    /// The reason for the outcome, as one word.
     pub reason: Token,
-    /// The summary for people.
+    /// The summary of the outcome for people.
     pub message: String,
     /// The instant for which the decision was computed.
     #[schemars(extend("format" = "date-time"))]
@@ -49,7 +49,7 @@ pub struct AdviceStatus {
     pub gave_up: String,
 }
 
-/// The advice in a Scheduling.
+/// The advice in the status of a Scheduling.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ShortAdvice {
@@ -74,17 +74,17 @@ pub struct AdvisedTarget {
     pub feasible: bool,
     /// Whether the target is in the resulting set now.
     pub picked: bool,
-    /// Current obstacles on the target; or the reason why a feasible target is not picked.
+    /// The refusals of the target; for a feasible target, the reason why it is not picked.
     pub rejections: Vec<Obstacle>,
-    /// The sets of changes, the smallest first; among sets of the same size, those that the reader may make
-    /// come first.
+    /// The sets of changes, the smallest first. Among sets of equal size, those come first that the
+    /// requesting user may make.
     pub advice: Vec<AdviceSet>,
-    /// Whether the search ended early, so that there may be further sets.
+    /// Whether the search for this target ended early, so that there may be further sets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gave_up: Option<bool>,
 }
 
-/// Obstacle on a target.
+/// The reason why a target is refused, or why a feasible target is not picked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Obstacle {
@@ -94,27 +94,27 @@ pub struct Obstacle {
     pub reason: Token,
     /// The reason, as a sentence.
     pub message: String,
-    /// The reason why no change of an object removes the obstacle; absent if a change can.
+    /// The reason why no change of an object removes the obstacle; absent if a change removes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// A set of changes, with all of which the target fits.
+/// A set of changes after which the target fits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AdviceSet {
-    /// Picked if the target is then in the resulting set; Feasible otherwise.
+    /// Picked if the target is in the resulting set after the changes; otherwise Feasible.
     pub then: Token,
-    /// Whether the reader may make all of the changes.
+    /// Whether the requesting user may make all changes of the set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed: Option<bool>,
-    /// Changes to make, in order.
+    /// The changes to make, in order.
     pub changes: Vec<AdvisedChange>,
-    /// The changes as patches, each object once.
+    /// The changes as patches: one patch for each changed object.
     pub patches: Vec<AdvisedPatch>,
 }
 
-/// A change to make.
+/// A change that is part of an advised set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AdvisedChange {
@@ -139,26 +139,26 @@ pub struct AdvisedPatch {
     pub name: String,
     /// Owner of the change: Request, Target or Fleet.
     pub whose: Token,
-    /// Whether the reader may make the change.
+    /// Whether the requesting user may make the change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed: Option<bool>,
-    /// Type of the patch. json: a JSON patch. create: the whole object. hidden: the changed paths of an
-    /// object that the reader may not get.
+    /// Type of the patch. json: a JSON patch. create: the whole object, to create. hidden: only the changed
+    /// paths, since the requesting user may not get the object.
     pub r#type: Token,
-    /// The patch, of the type above.
+    /// The patch, in the form that `type` names.
     pub patch: AnyValue,
     /// The patch as a shell command; absent if the patch is hidden.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
 }
 
-/// The schema of the `advice` subresource.
+/// Returns the schema of the `advice` subresource.
 #[must_use]
 pub fn schema() -> Schema {
     Schema::of::<SchedulingAdvice>()
 }
 
-/// The columns of the table: a row per set of changes.
+/// Returns the columns of the table of advice, which has one row for each set of changes.
 #[must_use]
 pub fn columns() -> Vec<Column> {
     vec![
@@ -168,13 +168,13 @@ pub fn columns() -> Vec<Column> {
             "Picked or Feasible: the state of the Target after the changes",
         ),
         Column::text("Whose", "The owners of the changes"),
-        Column::text("Allowed", "Whether you may make all of them").boolean(),
+        Column::text("Allowed", "Whether you may make all of the changes").boolean(),
         Column::text("Advice", "The changes to make"),
         Column::text("Command", "The changes as shell commands").wide(),
     ]
 }
 
-/// The rows of one target; without advice, one row with the reason.
+/// Returns the rows of one target. A target without advice has one row with the reason.
 #[must_use]
 pub fn rows(advised: &AdvisedTarget) -> Vec<Vec<Cell>> {
     let name: &str = match advised.target.as_str() {
@@ -182,14 +182,14 @@ pub fn rows(advised: &AdvisedTarget) -> Vec<Vec<Cell>> {
         target => target,
     };
     if advised.advice.is_empty() {
-        let why = advised.rejections.iter().map(|obstacle| {
+        let reasons = advised.rejections.iter().map(|obstacle| {
             let text = obstacle.note.as_ref().unwrap_or(&obstacle.message);
             match &*obstacle.plugin {
                 "" => text.clone(),
                 plugin => format!("{plugin}/{}: {text}", obstacle.reason),
             }
         });
-        return vec![no_row(name, why.collect::<Vec<_>>().join("; "))];
+        return vec![empty_row(name, reasons.collect::<Vec<_>>().join("; "))];
     }
     advised.advice.iter().map(|set| row(name, set)).collect()
 }
@@ -211,15 +211,15 @@ fn row(name: &str, set: &AdviceSet) -> Vec<Cell> {
     ]
 }
 
-/// The row of a target or decision without advice.
+/// Returns the row of a target or decision that has no advice, for the given reason.
 #[must_use]
-pub fn no_row(name: &str, why: String) -> Vec<Cell> {
+pub fn empty_row(name: &str, reason: String) -> Vec<Cell> {
     vec![
         name.into(),
         "<none>".into(),
         "<none>".into(),
         Cell::Value(Value::Null),
-        why.into(),
+        reason.into(),
         "".into(),
     ]
 }

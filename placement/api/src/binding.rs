@@ -1,4 +1,4 @@
-//! Binding and ClusterBinding: a request to bind a decision, and its result.
+//! Binding and ClusterBinding: a request to bind a decision, and the result of the binding.
 
 use berth_apimachinery::{FieldError, KindInfo, Schema, Scope};
 use berth_dialect_contract::report::ChangeEntry;
@@ -7,17 +7,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::decision::ClusterBinding as BoundCluster;
-use super::kind::{Virtual, info};
+use super::kind::{VirtualKind, info};
 use super::shared::Token;
 
-/// A request to bind the Decision of the same name. Creating a Binding binds; it is not stored.
+/// A request to bind the Decision that has the name of the Binding. Creating a Binding binds the decision;
+/// the Binding itself is not stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Binding {
     /// The targets of the binding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<BindingSpec>,
-    /// Result of the binding.
+    /// The result of the binding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<BindingStatus>,
 }
@@ -33,59 +34,59 @@ pub struct BindingSpec {
     pub targets: Option<Vec<String>>,
 }
 
-/// Result of a binding: the clusters of the placeable object, and their changes.
+/// The result of a binding: the clusters of the placeable object, and the changes of the binding.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BindingStatus {
-    /// The phase of the Decision.
+    /// The phase of the Decision after the binding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<Token>,
-    /// Outcome of the binding: Scheduled, Partial, Provision, Unchanged or Released.
+    /// The outcome of the binding: Scheduled, Partial, Provision, Unchanged or Released.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Token>,
-    /// The reason, as one word.
+    /// The reason for the outcome, as one word.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<Token>,
-    /// The summary for people.
+    /// The summary of the outcome for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// The clusters to which the object is bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decisions: Option<Vec<BoundCluster>>,
-    /// Changes of the binding.
+    /// The changes that the binding made, by cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<Vec<ChangeEntry>>,
 }
 
-/// The schema of the `binding` subresources.
+/// Returns the schema of the `binding` subresources.
 #[must_use]
 pub fn schema() -> Schema {
     Schema::of::<Binding>()
 }
 
-/// The kind of `bindings`.
+/// Returns the kind of `bindings`.
 #[must_use]
-pub fn namespaced() -> Virtual {
+pub fn namespaced() -> VirtualKind {
     kind(info("Binding", "bindings", "binding", &["create"]))
 }
 
-/// The kind of `clusterbindings`.
+/// Returns the kind of `clusterbindings`.
 #[must_use]
-pub fn cluster() -> Virtual {
+pub fn cluster() -> VirtualKind {
     kind(KindInfo {
         scope: Scope::Cluster,
         ..info("ClusterBinding", "clusterbindings", "clusterbinding", &["create"])
     })
 }
 
-fn kind(info: KindInfo) -> Virtual {
-    Virtual {
+fn kind(info: KindInfo) -> VirtualKind {
+    VirtualKind {
         rules,
-        ..Virtual::new(info, schema())
+        ..VirtualKind::new(info, schema())
     }
 }
 
-/// Checks that a binding has the name of its decision.
+/// Checks that a binding names the decision to bind.
 fn rules(value: &Value) -> Vec<FieldError> {
     if value["metadata"]["name"].as_str().is_none_or(str::is_empty) {
         let detail = "the name of the decision to bind is required";

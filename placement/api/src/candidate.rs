@@ -7,7 +7,7 @@ use berth_dialect_contract::report;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::kind::{Virtual, info};
+use super::kind::{VirtualKind, info};
 use super::scheduling::{self, CandidateFacts};
 use super::text::{part_at, text_at};
 
@@ -15,37 +15,37 @@ use super::text::{part_at, text_at};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Candidate<Status = report::Candidate> {
-    /// The decision and the target.
+    /// The decision and the target of the candidate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<CandidateSpec>,
-    /// Verdict of the scheduler.
+    /// The scheduler's verdict on the target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
 }
 
-/// Decision and target of a Candidate.
+/// The decision and the target of a Candidate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CandidateSpec {
     /// The name of the Decision (or ClusterDecision).
     pub decision: Arc<str>,
-    /// The name of the Target; absent if the request names a cluster that does not exist.
+    /// The name of the Target; absent if the placeable object names a cluster that does not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
 }
 
-/// The kind of `candidates`.
+/// Returns the kind of `candidates`.
 #[must_use]
-pub fn namespaced() -> Virtual {
+pub fn namespaced() -> VirtualKind {
     kind(KindInfo {
         short_names: &["bcand"],
         ..info("Candidate", "candidates", "candidate", VERBS)
     })
 }
 
-/// The kind of `clustercandidates`.
+/// Returns the kind of `clustercandidates`.
 #[must_use]
-pub fn cluster() -> Virtual {
+pub fn cluster() -> VirtualKind {
     kind(KindInfo {
         scope: Scope::Cluster,
         ..info("ClusterCandidate", "clustercandidates", "clustercandidate", VERBS)
@@ -66,17 +66,17 @@ pub const SELECTABLE: &[SelectableField] = &[
     SelectableField::computed("picked", |value| text_at(value, "/status/picked")),
 ];
 
-fn kind(info: KindInfo) -> Virtual {
-    // A list without a selector has the candidates of several decisions.
+fn kind(info: KindInfo) -> VirtualKind {
+    // A list may have candidates of several decisions, so a column names the decision.
     let decision = Column::text("Decision", "The decision of the candidate");
-    Virtual {
+    VirtualKind {
         columns: [Column::NAME.wide(), decision]
             .into_iter()
             .chain(scheduling::columns())
             .collect(),
         row: Some(row),
         selectable: SELECTABLE,
-        ..Virtual::new(info, Schema::of::<Candidate>())
+        ..VirtualKind::new(info, Schema::of::<Candidate>())
     }
 }
 
@@ -84,14 +84,14 @@ fn row(object: &Object) -> Vec<Cell> {
     let value = object.value();
     let decision = text_at(value, "/spec/decision");
     match part_at::<report::Candidate>(value, "/status") {
-        Some(candidate) => shown(object.meta().name(), &decision, CandidateFacts::of(&candidate)),
-        None => shown(object.meta().name(), &decision, CandidateFacts::default()),
+        Some(candidate) => cells(object.meta().name(), &decision, CandidateFacts::of(&candidate)),
+        None => cells(object.meta().name(), &decision, CandidateFacts::default()),
     }
 }
 
-/// The cells of the candidate `name` of `decision`.
+/// Returns the cells of the row of the candidate `name` of `decision`.
 #[must_use]
-pub fn shown(name: &str, decision: &str, facts: CandidateFacts<'_>) -> Vec<Cell> {
+pub fn cells(name: &str, decision: &str, facts: CandidateFacts<'_>) -> Vec<Cell> {
     let mut cells: Vec<Cell> = vec![name.into(), decision.into()];
     cells.extend(facts.row());
     cells

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::kind::{Virtual, info};
+use super::kind::{VirtualKind, info};
 use super::shared::{SourceRef, Token};
 use super::text::part_at;
 
@@ -25,7 +25,7 @@ pub struct Decision {
     /// The placeable object of the decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<DecisionSpec>,
-    /// State of the placeable object.
+    /// The state of the placeable object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<DecisionStatus>,
 }
@@ -40,7 +40,7 @@ pub struct DecisionSpec {
     pub source_ref: SourceRef,
 }
 
-/// State of a placeable object.
+/// The state of a placeable object.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DecisionStatus {
@@ -52,7 +52,7 @@ pub struct DecisionStatus {
     /// The reason why the object is not bound, as one word; absent once it is bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The summary for people.
+    /// The summary of the state for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// The requested number of clusters, if the object states one.
@@ -70,11 +70,11 @@ pub struct DecisionStatus {
     pub rejections: Option<Vec<RejectionCount>>,
     /// Changes that Berth would make; absent unless Berth observes the system and would decide differently.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub would_change: Option<WouldChange>,
-    /// Condition Bound is True while everything requested is bound. Condition Agrees exists for observed
-    /// systems and reports whether Berth would decide the same clusters; it is Unknown if that cannot be
-    /// determined (yet). Condition Contested exists and is True while another program keeps changing Berth's
-    /// decision, so that Berth does not change it any more.
+    pub would_change: Option<DecisionDifference>,
+    /// Condition Bound is True while everything requested is bound. Condition Agrees, for systems that Berth
+    /// observes, reports whether Berth would decide the same clusters; it is Unknown if that cannot be
+    /// determined (yet). Condition Contested exists, and is True, only while another program keeps changing
+    /// Berth's decision, so that Berth does not restore it any more.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Option<Vec<Condition>>,
@@ -88,7 +88,7 @@ pub struct DividedAmount {
     pub name: Token,
     /// The requested amount.
     pub wanted: i64,
-    /// The total amount of the clusters.
+    /// The sum of the amounts of the clusters.
     pub placed: i64,
 }
 
@@ -109,7 +109,7 @@ pub struct ClusterBinding {
     /// The state of the binding, if the system names states.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
-    /// True if the cluster is being left: it no longer counts as a place, but is still occupied.
+    /// True if the object is leaving the cluster: the cluster no longer counts, but still has the object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leaving: Option<bool>,
 }
@@ -117,22 +117,22 @@ pub struct ClusterBinding {
 /// Changes that Berth would make to another scheduler's decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct WouldChange {
+pub struct DecisionDifference {
     /// The verdict, as in a plan: Lost, Moved, Shrunk, Grown, Resized or Fits.
     pub verdict: Token,
-    /// The summary for people.
+    /// The summary of the changes for people.
     pub message: String,
-    /// Clusters of the decision that Berth would not keep, by name, at most 10.
+    /// The clusters of the decision that Berth would not keep: the first 10 by name.
     pub losses: Vec<ContestedCluster>,
     /// Number of all losses, including unlisted ones.
     #[schemars(with = "i64")]
     pub loss_count: usize,
-    /// Clusters that Berth would add, by name, at most 10.
+    /// The clusters that Berth would add: the first 10 by name.
     pub gains: Vec<ContestedCluster>,
     /// Number of all gains, including unlisted ones.
     #[schemars(with = "i64")]
     pub gain_count: usize,
-    /// Clusters that Berth would keep with another amount, by name, at most 10.
+    /// The clusters that Berth would keep with another amount: the first 10 by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resizes: Option<Vec<AmountChange>>,
     /// Number of all resizes, including unlisted ones.
@@ -150,33 +150,33 @@ pub struct WouldChange {
 pub struct ContestedCluster {
     /// The system's own name of the cluster.
     pub cluster_name: String,
-    /// The reasons why Berth would not choose the cluster, or its rank.
+    /// The reasons why Berth would not choose the cluster; without such reasons, the rank as text.
     pub reasons: Vec<String>,
-    /// Berth's rank of the cluster, from 1.
+    /// The rank that Berth gives the cluster, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<i64>")]
     pub rank: Option<usize>,
-    /// Berth's score of the cluster, if the system adds scores.
+    /// The score that Berth gives the cluster, if the system adds scores.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<i64>,
-    /// The other scheduler's record about the cluster.
+    /// The reason and score that the other scheduler recorded for the cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recorded: Option<SchedulerRecord>,
 }
 
-/// A scheduler's record about a cluster.
+/// The reason and score that a scheduler recorded for a cluster.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SchedulerRecord {
-    /// The reason.
+    /// The recorded reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The score.
+    /// The recorded score.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<i64>,
 }
 
-/// A reason, with the number of targets that it refuses.
+/// A reason why targets are refused, and the number of these targets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RejectionCount {
@@ -186,7 +186,7 @@ pub struct RejectionCount {
     pub reason: Token,
     /// Number of refused targets.
     pub targets: i64,
-    /// The reason as a sentence about the first of these targets.
+    /// The reason, as a sentence about the first refused target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
@@ -208,18 +208,18 @@ impl From<ReasonCount> for RejectionCount {
     }
 }
 
-/// The kind of `decisions`.
+/// Returns the kind of `decisions`.
 #[must_use]
-pub fn namespaced() -> Virtual {
+pub fn namespaced() -> VirtualKind {
     kind(KindInfo {
         short_names: &["bdec"],
         ..info("Decision", "decisions", "decision", VERBS)
     })
 }
 
-/// The kind of `clusterdecisions`.
+/// Returns the kind of `clusterdecisions`.
 #[must_use]
-pub fn cluster() -> Virtual {
+pub fn cluster() -> VirtualKind {
     kind(KindInfo {
         short_names: &["bcdec"],
         scope: Scope::Cluster,
@@ -229,11 +229,11 @@ pub fn cluster() -> Virtual {
 
 const VERBS: &[&str] = &["get", "list", "watch"];
 
-/// Path of the status of condition Agrees.
+/// JSON path of the status of condition Agrees.
 const AGREES_PATH: &str = r#".status.conditions[?(@.type=="Agrees")].status"#;
 
-fn kind(info: KindInfo) -> Virtual {
-    Virtual {
+fn kind(info: KindInfo) -> VirtualKind {
+    VirtualKind {
         columns: vec![
             Column::NAME,
             Column::text("Kind", "The kind of the placeable object")
@@ -271,11 +271,11 @@ fn kind(info: KindInfo) -> Virtual {
                 SelectableField::computed("status.agrees", agrees),
             ]
         },
-        ..Virtual::new(info, Schema::of::<Decision>())
+        ..VirtualKind::new(info, Schema::of::<Decision>())
     }
 }
 
-/// Reason why the decision is not bound; for a partial binding, `13 of 40`.
+/// Returns the cell with the reason why the decision is not bound; for a partial binding, `13 of 40`.
 fn reason(decision: &Object) -> Cell {
     match part_at::<DecisionStatus>(decision.value(), "/status") {
         Some(status) if status.phase == "Partial" && status.wanted.is_some() => {
@@ -292,23 +292,23 @@ fn reason(decision: &Object) -> Cell {
     }
 }
 
-/// The status of the condition Agrees of a Decision; empty where it has none.
+/// Returns the status of condition Agrees of a Decision; empty without that condition.
 fn agrees(decision: &Value) -> String {
     let status = json_path::first(AGREES_PATH, decision).and_then(Value::as_str);
     status.unwrap_or_default().to_owned()
 }
 
-/// The fields of a cluster of `status.decisions` that a cell shows.
+/// The fields of an entry of `status.decisions` that the cell of clusters shows.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct NamedCluster<'a> {
     #[serde(borrow)]
     cluster_name: Cow<'a, str>,
-    /// A number in a Decision; a text in a PublishedDecision, whose cells leave it out.
+    /// The amount: a number in a Decision. In a PublishedDecision it is a text, which the cell omits.
     amount: Option<Value>,
 }
 
-/// The first three clusters, and the number of the rest.
+/// Returns the cell with the first three clusters, and the number of the others.
 pub(super) fn clusters(decision: &Object) -> Cell {
     let list: Vec<NamedCluster<'_>> = part_at(decision.value(), "/status/decisions").unwrap_or_default();
     let cell = |cluster: &NamedCluster<'_>| {

@@ -1,4 +1,4 @@
-//! [`Virtual`]: a type of this crate as a kind that a server serves.
+//! [`VirtualKind`]: the declaration of a kind of the API group `scheduling.berth.dev`.
 
 use berth_apimachinery::name::NameError;
 use berth_apimachinery::{
@@ -8,21 +8,23 @@ use serde_json::Value;
 
 use super::{GROUP, VERSION};
 
-/// A kind of the group: names, schema, columns and rules are data. All kinds are computed, except records, which
-/// are stored.
-pub struct Virtual {
+/// A kind of the API group `scheduling.berth.dev`. Names, schema, columns and rules are data. The objects of
+/// all kinds are computed, except records, which are stored.
+pub struct VirtualKind {
     pub(crate) info: KindInfo,
     pub(crate) schema: Schema,
     pub(crate) columns: Vec<Column>,
-    /// Renders all cells at once, for a kind whose object would otherwise be parsed again for each
-    /// cell.
+    /// Renders all cells of a row at once; `None` if each column renders a cell. With columns, some objects
+    /// would be parsed again for each cell.
     pub(crate) row: Option<fn(&Object) -> Vec<Cell>>,
+    /// The fields for field selectors.
     pub(crate) selectable: &'static [SelectableField],
+    /// Returns the errors that the schema does not find.
     pub(crate) rules: fn(&Value) -> Vec<FieldError>,
 }
 
-impl Virtual {
-    /// A kind that shows name and age and has no rules beyond its schema.
+impl VirtualKind {
+    /// Creates a kind with the columns name and age, and without rules beyond `schema`.
     pub(crate) fn new(info: KindInfo, schema: Schema) -> Self {
         Self {
             info,
@@ -35,7 +37,7 @@ impl Virtual {
     }
 }
 
-/// The names of a kind of the group that is served with `verbs`.
+/// Returns the names of a namespaced kind that is served with `verbs`.
 pub(crate) const fn info(
     kind: &'static str,
     plural: &'static str,
@@ -49,7 +51,7 @@ pub(crate) const fn info(
     }
 }
 
-impl Kind for Virtual {
+impl Kind for VirtualKind {
     fn info(&self) -> &KindInfo {
         &self.info
     }
@@ -62,7 +64,8 @@ impl Kind for Virtual {
         (self.rules)(new)
     }
 
-    /// Virtual names are composed of other names, so they are path segments of any length.
+    /// Checks that `name` is a path segment. The length is not limited, since names of virtual objects are
+    /// composed of other names.
     fn validate_name(&self, name: &str) -> Result<(), NameError> {
         name::path_segment(name)
     }

@@ -2,8 +2,7 @@
 //! is declared once: its names, columns and rules, and a type. Serialization, parsing and OpenAPI follow
 //! from the declaration of the type.
 //!
-//! Start reading at [`target`] or [`decision`]; [`kind`] joins a type with the data that the server
-//! needs.
+//! Start reading at [`target`] or [`decision`]; [`kind`] has the data that the server needs for each kind.
 //!
 //! ```
 //! use berth_scheduling_api::decision::Decision;
@@ -33,12 +32,12 @@ use std::sync::Arc;
 use berth_apimachinery::Kind;
 
 pub use berth_dialect_contract::names::{GROUP, VERSION};
-pub use kind::Virtual;
+pub use kind::VirtualKind;
 
 /// The apiVersion of every object.
 pub const API_VERSION: &str = "scheduling.berth.dev/v1alpha1";
 
-/// The kinds of the group.
+/// Returns the kinds of the API group.
 #[must_use]
 pub fn kinds() -> Vec<Arc<dyn Kind>> {
     vec![

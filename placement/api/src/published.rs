@@ -6,59 +6,59 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::decision::clusters;
-use super::kind::{Virtual, info};
+use super::kind::{VirtualKind, info};
 use super::shared::Token;
 
-/// A decision in the namespace of a Publication, with a flat entry for each cluster. Argo CD's cluster
-/// decision generator reads it (status list key `decisions`, match key `clusterName`).
+/// A decision in the namespace of a Publication, with a flat entry for each cluster. The cluster decision
+/// generator of Argo CD reads it (status list key `decisions`, match key `clusterName`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PublishedDecision {
-    /// The decision that is published.
+    /// The published decision, and the Publication.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<PublishedDecisionSpec>,
-    /// Clusters of the decision.
+    /// The clusters of the decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<PublishedDecisionStatus>,
 }
 
-/// Decision of a PublishedDecision.
+/// The decision that a PublishedDecision shows, and the Publication.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PublishedDecisionSpec {
     /// The Publication that publishes the decision.
     pub publication: String,
-    /// The scheduling system.
+    /// The scheduling system of the decision.
     pub dialect: Token,
     /// The name of the Decision, or of the ClusterDecision if there is no namespace.
     pub decision: String,
-    /// The namespace of the Decision.
+    /// The namespace of the Decision; absent for a ClusterDecision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
 }
 
-/// Clusters of a decision.
+/// The clusters of a published decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PublishedDecisionStatus {
-    /// The clusters, the best first. The list is always present; without entries, nothing is decided.
+    /// The clusters, the best first. The list is always present, and empty while no cluster is decided.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub decisions: Vec<PublishedCluster>,
 }
 
-/// A cluster of a decision. Every value is a text; empty if there is no value.
+/// A cluster of a published decision. Every value is a text, which is empty if the value is unknown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PublishedCluster {
-    /// The name of the cluster's ClusterProfile by the Publication's rule; it is also valid as a part of
-    /// other objects' names.
+    /// The name of the cluster's ClusterProfile, by the rule of the Publication for names. The name is also
+    /// valid as a part of names of other objects.
     pub cluster_name: String,
     /// Values of the cluster for templates.
     #[serde(flatten)]
     pub keys: ClusterKeys,
 }
 
-/// Values of a cluster for templates. Every value is a text; empty if there is no value. No key is `name` or
-/// `server`, which Argo CD sets from the cluster itself.
+/// Values of a cluster for templates. Every value is a text, which is empty if the value is unknown. No key
+/// is `name` or `server`, which Argo CD sets from the cluster itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterKeys {
@@ -66,21 +66,21 @@ pub struct ClusterKeys {
     pub cluster: String,
     /// The name of the cluster's Target.
     pub target: String,
-    /// The scheduling system.
+    /// The scheduling system of the cluster.
     pub system: String,
-    /// The name of the decision.
+    /// The name of the published decision.
     pub decision: String,
-    /// The namespace of the decision.
+    /// The namespace of the published decision.
     pub namespace: String,
-    /// The region.
+    /// The region of the cluster.
     pub region: String,
-    /// The availability zones, joined by commas.
+    /// The availability zones of the cluster, joined by commas.
     pub zone: String,
-    /// The infrastructure provider.
+    /// The infrastructure provider of the cluster.
     pub provider: String,
-    /// The rank by the recorded scores, from 1.
+    /// The rank of the cluster by the recorded scores, from 1.
     pub rank: String,
-    /// The recorded score.
+    /// The recorded score of the cluster.
     pub score: String,
     /// The cluster's share of the amount; empty if the system does not divide one.
     pub amount: String,
@@ -90,11 +90,11 @@ pub struct ClusterKeys {
     pub state: String,
 }
 
-/// The kind of `publisheddecisions`.
+/// Returns the kind of `publisheddecisions`.
 #[must_use]
-pub fn kind() -> Virtual {
+pub fn kind() -> VirtualKind {
     let info = info("PublishedDecision", PLURAL, "publisheddecision", &["get", "list"]);
-    Virtual {
+    VirtualKind {
         columns: vec![
             Column::NAME,
             Column::text("Publication", "The Publication that publishes the decision")
@@ -103,7 +103,7 @@ pub fn kind() -> Virtual {
             Column::text("Clusters", "The clusters, the best first").computed(clusters),
             Column::AGE,
         ],
-        ..Virtual::new(info, Schema::of::<PublishedDecision>())
+        ..VirtualKind::new(info, Schema::of::<PublishedDecision>())
     }
 }
 

@@ -7,18 +7,18 @@ use berth_dialect_contract::amounts::{self, AmountsByCluster};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::kind::{Virtual, info};
+use super::kind::{VirtualKind, info};
 use super::shared::{SourceRef, Token};
 use super::text::{joined, part_at, text_at};
 
 /// Highest number of clusters that a row names for each kind of change.
 const MOST_CLUSTERS: usize = 3;
 
-/// A change of a decision, as observed. Berth writes it; it is immutable.
+/// One observed change of a decision. Berth writes records; they are immutable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DecisionRecord<Spec = RecordSpec> {
-    /// The change.
+    /// The change of the decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<Spec>,
 }
@@ -32,7 +32,7 @@ pub struct DecisionHistory<Record = NamedRecord> {
     pub status: Option<HistoryStatus<Record>>,
 }
 
-/// The records of one decision.
+/// The records of one decision, and the limits of their retention.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HistoryStatus<Record = NamedRecord> {
@@ -45,7 +45,7 @@ pub struct HistoryStatus<Record = NamedRecord> {
     /// Maximum age of records, in seconds; 0 means no limit.
     #[schemars(with = "i64")]
     pub max_age_seconds: u64,
-    /// Number of older records, if `?limit=` requested only the newest.
+    /// Number of older records that the response omits, if `?limit=` requested only the newest records.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<i64>")]
     pub remaining_records: Option<usize>,
@@ -59,7 +59,7 @@ pub struct HistoryStatus<Record = NamedRecord> {
 pub struct NamedRecord<Spec = RecordSpec> {
     /// The name of the DecisionRecord.
     pub name: String,
-    /// The change.
+    /// The change of the decision.
     #[serde(flatten)]
     pub spec: Spec,
 }
@@ -74,25 +74,26 @@ pub struct NamedRecord<Spec = RecordSpec> {
 pub struct RecordSpec {
     /// The name of the Decision (or ClusterDecision).
     pub decision: String,
-    /// The scheduling system.
+    /// The scheduling system of the decision.
     pub dialect: Arc<str>,
-    /// The placeable object.
+    /// The placeable object of the decision.
     #[serde(default)]
     pub source_ref: Arc<SourceRef>,
-    /// Time at which the change was observed.
+    /// The time at which the change was observed.
     #[schemars(extend("format" = "date-time"))]
     pub at: String,
-    /// Change of the decision: Bound, Unplaced (new, bound or not), Fits, Grown, Moved, Shrunk, Lost,
+    /// The kind of change: Bound, Unplaced (new, bound or not), Fits, Grown, Moved, Shrunk, Lost,
     /// Removed, Resized (the same clusters, with other amounts), or Same (only the phase or the reason
     /// differs).
     pub change: Token,
-    /// State before the change; absent if the decision is new.
+    /// The state of the decision before the change; absent if the decision is new.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub from: Option<Side>,
-    /// State after the change; absent if the decision was removed.
+    pub from: Option<RecordedState>,
+    /// The state of the decision after the change; absent if the decision was removed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub to: Option<Side>,
-    /// The clusters that joined or left, at most 50 of each, with the scheduler's verdict on them.
+    pub to: Option<RecordedState>,
+    /// The clusters that joined and the clusters that left, at most 50 of each, with the scheduler's
+    /// verdicts.
     #[serde(default)]
     pub clusters: Vec<MovedCluster>,
     /// Number of clusters that joined.
@@ -103,16 +104,16 @@ pub struct RecordSpec {
     #[serde(default)]
     #[schemars(with = "i64")]
     pub left_count: usize,
-    /// Number of targets that each reason refuses.
+    /// The reasons why targets are refused, with the numbers of refused targets before and after the change.
     #[serde(default)]
     pub reasons: Vec<ReasonChange>,
     /// Whether refusals were counted after the change. If true, an empty list of reasons means that no target
     /// was refused.
     #[serde(default)]
     pub counted: bool,
-    /// Cause of the change.
+    /// The cause of the change.
     pub cause: RecordCause,
-    /// Actor of the change; empty if unknown.
+    /// The actor of the change; empty if unknown.
     #[serde(default)]
     pub actor: RecordActor,
     /// Whether Berth would have decided the same clusters; absent if Berth decides the system.
@@ -120,24 +121,24 @@ pub struct RecordSpec {
     pub agreement: Option<RecordAgreement>,
 }
 
-/// State of a decision.
+/// The state of a decision before or after a recorded change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Side {
-    /// The phase.
+pub struct RecordedState {
+    /// The phase of the decision.
     pub phase: String,
     /// The reason why the object is not bound, as one word.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub reason: String,
-    /// The summary for people.
+    /// The summary of the state for people.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub message: String,
     /// Number of clusters to which the object is bound.
     #[schemars(with = "i64")]
     pub cluster_count: usize,
-    /// The clusters, the first 50 by name.
+    /// The clusters to which the object is bound: the first 50 by name.
     pub clusters: Vec<RecordedCluster>,
 }
 
@@ -157,13 +158,13 @@ pub struct RecordedCluster {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub state: String,
-    /// True if the cluster is being left.
+    /// True if the object is leaving the cluster.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[schemars(with = "Option<bool>")]
     pub leaving: bool,
 }
 
-/// The clusters of a record that stay, with their amounts.
+/// Returns the clusters that the object is not leaving, with their amounts.
 #[must_use]
 pub fn held(clusters: &[RecordedCluster]) -> AmountsByCluster {
     let stay = clusters.iter().filter(|place| !place.leaving);
@@ -171,19 +172,19 @@ pub fn held(clusters: &[RecordedCluster]) -> AmountsByCluster {
         .collect()
 }
 
-/// A cluster that joined or left.
+/// A cluster that joined or left a decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MovedCluster {
     /// The system's own name of the cluster.
     pub cluster_name: String,
-    /// Joined or Left.
+    /// Joined (the object is now bound to the cluster) or Left (it no longer is).
     #[schemars(with = "String", extend("enum" = ["Joined", "Left"]))]
     pub change: Move,
-    /// The weighted total, if the system adds scores.
+    /// The weighted total of the cluster's scores, if the system adds scores.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<i64>,
-    /// Points of each scorer.
+    /// The weighted score of each scorer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<Vec<ScorePart>>")]
     pub scores: Vec<ScorePart>,
@@ -194,7 +195,7 @@ pub struct MovedCluster {
 }
 
 impl MovedCluster {
-    /// A cluster without further data.
+    /// Creates a cluster without scores and rejections.
     #[must_use]
     pub fn named(name: &str, change: Move) -> Self {
         Self {
@@ -207,7 +208,7 @@ impl MovedCluster {
     }
 }
 
-/// Change of a cluster in a record.
+/// The change of a cluster in a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Move {
     /// The object is bound to the cluster now.
@@ -216,13 +217,13 @@ pub enum Move {
     Left,
 }
 
-/// Points of one scorer.
+/// The weighted score of one scorer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScorePart {
-    /// The scorer, by the system's name.
+    /// The system's name of the scorer.
     pub plugin: String,
-    /// Value times weight.
+    /// The score, multiplied by the weight of the scorer.
     pub weighted: i64,
 }
 
@@ -238,7 +239,8 @@ pub struct Refusal {
     pub message: String,
 }
 
-/// A reason, with the numbers of refused targets; a number is absent if it was not counted.
+/// A reason why targets are refused, with the numbers of refused targets before and after a change. A number
+/// is absent if it was not counted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReasonChange {
@@ -254,7 +256,7 @@ pub struct ReasonChange {
     pub to: Option<i64>,
 }
 
-/// Cause of a change of a decision.
+/// The cause of a change of a decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RecordCause {
@@ -262,24 +264,24 @@ pub struct RecordCause {
     /// decision was retried) or Unseen (the change happened while no server was recording).
     #[schemars(with = "String", extend("enum" = ["Object", "Request", "Time", "Unseen"]))]
     pub r#type: CauseType,
-    /// Created, Updated or Deleted.
+    /// The change of the object that is the cause: Created, Updated or Deleted.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub verb: String,
-    /// The apiVersion of the object.
+    /// The apiVersion of the object that is the cause.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub api_version: String,
-    /// The kind of the object.
+    /// The kind of the object that is the cause.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub kind: String,
-    /// The namespace of the object.
+    /// The namespace of the object that is the cause.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub namespace: String,
-    /// The name of the object. Name, namespace and field manager are omitted for an object in another
-    /// namespace than the decision's, unless the object describes a cluster.
+    /// The name of the object that is the cause. Name, namespace and field manager are omitted for an object
+    /// that is not in the decision's namespace, unless the object describes a cluster.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub name: String,
@@ -306,7 +308,7 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl RecordCause {
-    /// A cause other than an object.
+    /// Creates a cause of `type` that names no object.
     #[must_use]
     pub fn of(r#type: CauseType) -> Self {
         Self {
@@ -316,7 +318,7 @@ impl RecordCause {
     }
 }
 
-/// Type of a cause.
+/// The type of a cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CauseType {
     /// An object changed.
@@ -331,7 +333,7 @@ pub enum CauseType {
 }
 
 impl CauseType {
-    /// The token.
+    /// Returns the type as in a record.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -343,15 +345,16 @@ impl CauseType {
     }
 }
 
-/// Actor of a change of a decision.
+/// The actor of a change of a decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RecordActor {
-    /// The user that requested the binding, or as which Berth wrote the decision.
+    /// The user that requested the binding; for a decision of Berth, the user name under which Berth wrote
+    /// it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub user: String,
-    /// The field manager of the changed object; absent if Berth wrote the decision.
+    /// The field manager of the object that another program changed; absent if Berth wrote the decision.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub field_manager: String,
@@ -365,24 +368,24 @@ pub struct RecordAgreement {
     /// condition Agrees of a Decision gives the other scheduler.
     #[schemars(extend("enum" = ["True", "False", "Unknown"]))]
     pub status: String,
-    /// Changes that Berth would have made, or the reason why the status is Unknown.
+    /// The changes that Berth would have made, or the reason why the status is Unknown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub message: String,
 }
 
-/// The kind of `decisionrecords`.
+/// Returns the kind of `decisionrecords`.
 #[must_use]
-pub fn namespaced() -> Virtual {
+pub fn namespaced() -> VirtualKind {
     kind(KindInfo {
         short_names: &["bdr"],
         ..info("DecisionRecord", "decisionrecords", "decisionrecord", VERBS)
     })
 }
 
-/// The kind of `clusterdecisionrecords`.
+/// Returns the kind of `clusterdecisionrecords`.
 #[must_use]
-pub fn cluster() -> Virtual {
+pub fn cluster() -> VirtualKind {
     kind(KindInfo {
         short_names: &["bcdr"],
         scope: Scope::Cluster,
@@ -397,14 +400,14 @@ pub fn cluster() -> Virtual {
 
 const VERBS: &[&str] = &["get", "list", "watch"];
 
-/// The schema of the `history` subresource.
+/// Returns the schema of the `history` subresource.
 #[must_use]
 pub fn history() -> Schema {
     Schema::of::<DecisionHistory>()
 }
 
-fn kind(info: KindInfo) -> Virtual {
-    Virtual {
+fn kind(info: KindInfo) -> VirtualKind {
+    VirtualKind {
         columns: columns(),
         selectable: const {
             &[
@@ -420,11 +423,11 @@ fn kind(info: KindInfo) -> Virtual {
                 SelectableField::at("spec.agreement.status"),
             ]
         },
-        ..Virtual::new(info, Schema::of::<DecisionRecord>())
+        ..VirtualKind::new(info, Schema::of::<DecisionRecord>())
     }
 }
 
-/// The columns of records, in their own table and in the table of a history.
+/// Returns the columns of records, for tables of records and of a history.
 #[must_use]
 pub fn columns() -> Vec<Column> {
     vec![
@@ -454,14 +457,14 @@ pub fn columns() -> Vec<Column> {
     ]
 }
 
-/// The cells under [`columns`].
+/// Returns the cells of `record` for [`columns`].
 #[must_use]
 pub fn row(record: &Object) -> Vec<Cell> {
     columns().iter().map(|column| column.cell(record)).collect()
 }
 
-/// `+cluster2 -cluster1 ~cluster3:4`: the first clusters that joined and left, with the number of the rest,
-/// and the first clusters with another amount.
+/// Returns a cell such as `+cluster2 -cluster1 ~cluster3:4`: the first clusters that joined and left, with
+/// the number of the others, and the first clusters with another amount.
 fn clusters(record: &Object) -> Cell {
     let spec = &record.value()["spec"];
     let list: Vec<MovedCluster> = part_at(spec, "/clusters").unwrap_or_default();
@@ -481,7 +484,7 @@ fn clusters(record: &Object) -> Cell {
     let mut words = part(Move::Joined, '+', "/joinedCount");
     words.extend(part(Move::Left, '-', "/leftCount"));
     let of = |side: &str| held(&part_at::<Vec<RecordedCluster>>(spec, side).unwrap_or_default());
-    let resized = amounts::resized(&of("/from/clusters"), &of("/to/clusters")).into_iter();
+    let resized = amounts::changes(&of("/from/clusters"), &of("/to/clusters")).into_iter();
     words.extend(
         resized
             .take(MOST_CLUSTERS)
@@ -490,7 +493,7 @@ fn clusters(record: &Object) -> Cell {
     joined(&words, " ").into()
 }
 
-/// `ManagedCluster cluster1 Updated`, or the type of another cause.
+/// Returns a cell such as `ManagedCluster cluster1 Updated`, or the type of a cause without an object.
 fn cause(record: &Object) -> Cell {
     let cause: RecordCause = part_at(record.value(), "/spec/cause").unwrap_or_default();
     match cause.r#type {

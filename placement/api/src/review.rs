@@ -1,4 +1,4 @@
-//! SchedulingReview: a hypothetical question to the scheduler.
+//! SchedulingReview: a query to the scheduler about a hypothetical situation.
 
 use berth_apimachinery::selector::{LabelSelector, Selector};
 use berth_apimachinery::{FieldError, KindInfo, Schema, Scope, time};
@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::kind::{Virtual, info};
+use super::kind::{VirtualKind, info};
 use super::scheduling::PublishedReport;
 use super::shared::AnyObject;
 
@@ -19,9 +19,9 @@ const MOST_SELECTORS: usize = 100;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SchedulingReview {
-    /// The request.
+    /// The query to the scheduler.
     pub spec: SchedulingReviewSpec,
-    /// The answer.
+    /// The answer of the scheduler.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<SchedulingReviewStatus>,
 }
@@ -30,16 +30,16 @@ pub struct SchedulingReview {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SchedulingReviewStatus {
-    /// The decision, if the request is about one object.
+    /// The decision, if the query is about one object.
     #[serde(flatten)]
     pub decision: Option<PublishedReport>,
-    /// Effects of `spec.changes`: counts of the decisions that change, and an entry for each with its
-    /// clusters and reasons before and after.
+    /// The effects of `spec.changes`: the number of decisions that change, and for each of these decisions
+    /// the clusters and reasons before and after.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<AnyObject>,
 }
 
-/// A request to the scheduler.
+/// A query to the scheduler.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SchedulingReviewSpec {
@@ -58,44 +58,44 @@ pub struct SchedulingReviewSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub objects: Option<Vec<AnyObject>>,
     /// The configuration of the scheduling system, in the form of the system's field of a
-    /// SchedulerConfiguration. If omitted, the stored configuration (with Provided, the defaults).
+    /// SchedulerConfiguration. If omitted, the stored configuration applies; with Provided, the defaults.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config: Option<AnyObject>,
-    /// Changes to evaluate on the live inventory; the answer lists the decisions that they would change. In
-    /// place of `object` or `reference`; at most 5,000, each about another object.
+    /// Changes to evaluate on the live inventory. The answer lists the decisions that would change. Not
+    /// together with `object` or `reference`; at most 5,000 changes, each of a different object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<Vec<Change>>,
-    /// With `changes`: decisions to report even if they do not change; at most 100 of the entries may be
-    /// selectors.
+    /// Decisions to report even if they do not change. Only together with `changes`; at most 100 entries may
+    /// have a selector.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decisions: Option<Vec<DecisionReference>>,
-    /// The instant of the decision; now if omitted.
+    /// The time for which the decision is made; now if omitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "date-time"))]
     pub at: Option<String>,
 }
 
-/// A change, of which exactly one field must be set.
+/// A change to evaluate. Exactly one field must be set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Change {
-    /// The whole object, which is created or replaces the existing one. If its status is omitted, the
+    /// A whole object, which is created, or replaces the existing object. If the status is omitted, the
     /// existing status is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object: Option<AnyObject>,
-    /// A JSON merge patch, with apiVersion, kind and name of the object.
+    /// A JSON merge patch, which includes apiVersion, kind and name of the object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patch: Option<AnyObject>,
-    /// An object to delete. An object with finalizers stays, marked as deleted.
+    /// An object to delete. An object with finalizers stays, with a deletionTimestamp.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delete: Option<ObjectReference>,
-    /// The name of a Target to drain, with or without its system.
+    /// The name of a Target to drain, with or without the system: `eu-1.gardener` or `eu-1`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drain: Option<String>,
 }
 
-/// A reference to a Decision, or to a ClusterDecision if there is no namespace; or a selector of decisions by
-/// their labels.
+/// A reference to a Decision, or to a ClusterDecision if the namespace is omitted; or a selector of
+/// decisions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DecisionReference {
@@ -103,11 +103,11 @@ pub struct DecisionReference {
     /// namespace are selected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// The name, with the system: `web.gardener`. Not together with `selector`.
+    /// The name of the decision, with the system: `web.gardener`. Not together with `selector`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The labels of the decisions, which are those of the placeable objects. Not together with `name`; an
-    /// empty selector selects all decisions.
+    /// The selector of decisions by the labels of their placeable objects. An empty selector selects all
+    /// decisions. Not together with `name`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selector: Option<LabelSelector>,
 }
@@ -127,9 +127,9 @@ pub struct ObjectReference {
     pub name: String,
 }
 
-/// The kind of `schedulingreviews`.
+/// Returns the kind of `schedulingreviews`.
 #[must_use]
-pub fn kind() -> Virtual {
+pub fn kind() -> VirtualKind {
     let info = KindInfo {
         scope: Scope::Cluster,
         ..info(
@@ -139,29 +139,29 @@ pub fn kind() -> Virtual {
             &["create"],
         )
     };
-    Virtual {
+    VirtualKind {
         rules,
-        ..Virtual::new(info, Schema::of::<SchedulingReview>())
+        ..VirtualKind::new(info, Schema::of::<SchedulingReview>())
     }
 }
 
-/// The kind of `localschedulingreviews`: reviews about the objects of one namespace, for users who may
-/// explain decisions in that namespace.
+/// Returns the kind of `localschedulingreviews`: reviews about the objects of one namespace, for users who
+/// may explain decisions in that namespace.
 #[must_use]
-pub fn local() -> Virtual {
+pub fn local() -> VirtualKind {
     let info = info(
         "LocalSchedulingReview",
         "localschedulingreviews",
         "localschedulingreview",
         &["create"],
     );
-    Virtual {
+    VirtualKind {
         rules: local_rules,
-        ..Virtual::new(info, Schema::of::<SchedulingReview>())
+        ..VirtualKind::new(info, Schema::of::<SchedulingReview>())
     }
 }
 
-/// Rules beyond the schema, about combinations of fields.
+/// Returns the errors in combinations of fields, which the schema does not find.
 fn rules(value: &Value) -> Vec<FieldError> {
     let spec = &value["spec"];
     let has = |field: &str| spec.get(field).is_some_and(|value| !value.is_null());
@@ -211,13 +211,18 @@ fn rules(value: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Errors of a review with `spec.changes`.
+/// Returns the errors of a review with `spec.changes`.
 fn plan_rules(spec: &Value) -> Vec<FieldError> {
     let has = |field: &str| spec.get(field).is_some_and(|value| !value.is_null());
     let mut errors = Vec::new();
-    for field in ["object", "reference", "objects", "config"] {
+    for (field, remedy) in [
+        ("object", "add the object to spec.changes"),
+        ("reference", "name the decision in spec.decisions"),
+        ("objects", "add the objects to spec.changes"),
+        ("config", "add the SchedulerConfiguration to spec.changes"),
+    ] {
         if has(field) {
-            let detail = "may not be set together with spec.changes: make it a change";
+            let detail = format!("may not be set together with spec.changes: {remedy}");
             errors.push(FieldError::forbidden(format!("spec.{field}"), detail));
         }
     }
@@ -235,7 +240,7 @@ fn plan_rules(spec: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Errors in the entries of `spec.decisions`.
+/// Returns the errors in the entries of `spec.decisions`.
 fn decision_rules(spec: &Value) -> Vec<FieldError> {
     let (mut errors, mut selectors) = (Vec::new(), 0);
     let list = spec["decisions"].as_array().map(Vec::as_slice);
@@ -265,7 +270,7 @@ fn decision_rules(spec: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// The selector of `entry`, if the entry has one. `path` is the path of the entry, for errors.
+/// Returns the selector of `entry`, if the entry has one. `path` is the path of the entry, for errors.
 ///
 /// # Errors
 /// All errors of the selector.
@@ -281,7 +286,8 @@ pub fn selector(entry: &Value, path: &str) -> Result<Option<Selector>, Vec<Field
     }
 }
 
-/// Rules of a LocalSchedulingReview. It cannot request a plan, which shows all decisions.
+/// Returns the errors of a LocalSchedulingReview, which cannot request a plan, since a plan shows the
+/// decisions of all namespaces.
 fn local_rules(value: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if value["spec"]

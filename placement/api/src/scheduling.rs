@@ -11,29 +11,29 @@ use serde_json::Value;
 use super::advice::ShortAdvice;
 use super::shared::SchedulingSpec;
 
-/// The published report.
+/// The report of a decision in the wire format of this API.
 pub type PublishedReport = Report<Vec<Candidate>, Vec<WriteEntry>, ShortAdvice>;
 
-/// The decision that the scheduler would make about an object now, with all candidates and reasons. Reading
-/// it changes nothing; a Binding carries it out.
+/// The decision that the scheduler would make about an object now, with all candidates and reasons. Reading a
+/// Scheduling changes nothing; a Binding carries the decision out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Scheduling<Status = PublishedReport> {
     /// The object to schedule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<SchedulingSpec>,
-    /// The decision.
+    /// The decision, with all candidates and reasons.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
 }
 
-/// The schema of the `scheduling` subresource.
+/// Returns the schema of the `scheduling` subresource.
 #[must_use]
 pub fn schema() -> Schema {
     Schema::of::<Scheduling>()
 }
 
-/// The columns of candidates, in the table of a Scheduling and in the table of `candidates`.
+/// Returns the columns of candidates, for the table of a Scheduling and the table of `candidates`.
 #[must_use]
 pub fn columns() -> Vec<Column> {
     vec![
@@ -41,15 +41,15 @@ pub fn columns() -> Vec<Column> {
         Column::text("Rank", "The rank, from 1").integer(),
         Column::text(
             "Score",
-            "The weighted total; if the system does not add scores, its scores in the order of precedence",
+            "The weighted total; the scores in the order of precedence if the system does not add them",
         ),
         Column::text(
             "Result",
-            "Whether the Target is picked, fits but is not picked, is refused, or is out of scope",
+            "The verdict: picked, not picked (but fits), refused, or not to choose from (out of scope)",
         ),
         Column::text(
             "Reason",
-            "The reason why the Target is refused, or why others rank higher",
+            "The reason why the Target is refused, or why other Targets rank higher",
         ),
         Column::text("Message", "The reasons as sentences").wide(),
         Column::text("Amount", "The amount of the Target, if the system divides one")
@@ -58,7 +58,7 @@ pub fn columns() -> Vec<Column> {
     ]
 }
 
-/// The verdict on a candidate in the words of tables.
+/// Returns the verdict on a candidate, in the words that tables use.
 #[must_use]
 pub const fn verdict(picked: bool, feasible: bool, out_of_scope: bool) -> &'static str {
     match (picked, feasible, out_of_scope) {
@@ -69,14 +69,14 @@ pub const fn verdict(picked: bool, feasible: bool, out_of_scope: bool) -> &'stat
     }
 }
 
-/// Facts about a candidate for its row.
+/// The facts about a candidate that a row shows.
 #[derive(Default)]
 pub struct CandidateFacts<'a> {
-    /// The name of the Target, or of the cluster where there is no Target.
+    /// The name of the Target, or of the cluster if there is no Target.
     pub name: &'a str,
     /// The rank, or null.
     pub rank: Value,
-    /// The score in one text ([`report::score_cell`]), or empty.
+    /// The score or scores as text ([`report::score_cell`]), or empty.
     pub score: String,
     /// The verdict in words ([`verdict`]).
     pub result: &'static str,
@@ -87,7 +87,7 @@ pub struct CandidateFacts<'a> {
 }
 
 impl<'a> CandidateFacts<'a> {
-    /// Facts about `candidate`.
+    /// Collects the facts about `candidate`.
     #[must_use]
     pub fn of(candidate: &'a Candidate) -> Self {
         let rejections = candidate.rejections.iter();
@@ -106,7 +106,7 @@ impl<'a> CandidateFacts<'a> {
         }
     }
 
-    /// The cells under [`columns`].
+    /// Returns the cells of the candidate for [`columns`].
     #[must_use]
     pub fn row(self) -> Vec<Cell> {
         let token = |[plugin, reason, _]: &[&str; 3]| match *plugin {
@@ -127,9 +127,9 @@ impl<'a> CandidateFacts<'a> {
     }
 }
 
-/// The row of a decision without candidates.
+/// Returns the row of a decision without candidates.
 #[must_use]
-pub fn no_row(reason: &str, message: &str) -> Vec<Cell> {
+pub fn empty_row(reason: &str, message: &str) -> Vec<Cell> {
     let none = || Cell::Value(Value::Null);
     vec![
         "<none>".into(),

@@ -1,4 +1,4 @@
-//! Fields that several kinds share.
+//! Types of fields that several kinds have.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,15 +8,15 @@ use super::API_VERSION;
 
 pub use berth_dialect_contract::report::Token;
 
-/// An object in its wire format: identity and metadata, then the fields of its type.
+/// An object in the wire format: apiVersion, kind and metadata, and the fields of the type `T`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Manifest<T> {
-    /// The apiVersion.
+    /// The apiVersion of the object.
     pub api_version: Token,
-    /// The kind.
+    /// The kind of the object.
     pub kind: Token,
-    /// The metadata.
+    /// The metadata of the object.
     #[serde(default)]
     pub metadata: Map<String, Value>,
     /// The other fields.
@@ -25,7 +25,7 @@ pub struct Manifest<T> {
 }
 
 impl<T> Manifest<T> {
-    /// The object of `kind` with the fields of `body`.
+    /// Creates an object of `kind` with the fields of `body`.
     pub fn new(kind: impl Into<Token>, metadata: Map<String, Value>, body: T) -> Self {
         Self {
             api_version: API_VERSION.into(),
@@ -35,7 +35,7 @@ impl<T> Manifest<T> {
         }
     }
 
-    /// The text of metadata in `field`; empty where it is absent.
+    /// Returns the text of `field` of the metadata; empty if the field is absent.
     #[must_use]
     pub fn metadata(&self, field: &str) -> &str {
         let text = self.metadata.get(field).and_then(Value::as_str);
@@ -43,12 +43,12 @@ impl<T> Manifest<T> {
     }
 }
 
-/// Reference to the source of a virtual object.
+/// A reference to the stored object that is the source of a virtual object.
 // A server has a source for every decision, so the strings have no spare capacity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SourceRef {
-    /// The API version of the object, as its own system serves it.
+    /// The API version of the object, as the system itself serves it.
     pub api_version: Box<str>,
     /// The kind of the object.
     pub kind: Box<str>,
@@ -89,13 +89,13 @@ pub struct AnyValue(pub Value);
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct AnyObject(pub Map<String, Value>);
 
-/// The text, unless it is empty.
+/// Returns `text`, or `None` if it is empty.
 #[must_use]
 pub fn present(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// The list, unless it is empty.
+/// Returns `list`, or `None` if it is empty.
 #[must_use]
 pub fn filled<T>(list: Vec<T>) -> Option<Vec<T>> {
     (!list.is_empty()).then_some(list)

@@ -7,24 +7,24 @@ use berth_dialect_contract::report::Condition;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::kind::{Virtual, info};
+use super::kind::{VirtualKind, info};
 use super::shared::{SourceRef, Token};
 use super::text::{joined, part_at};
 
-/// A cluster of one of the systems: a ManagedCluster, a Seed, a MemberCluster, an openMCP Cluster or a
-/// WorkloadCluster.
+/// A cluster of one of the systems: a ManagedCluster, a Seed, a MemberCluster, a Karmada or openMCP Cluster,
+/// or a WorkloadCluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Target {
-    /// The cluster.
+    /// The cluster of the target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<TargetSpec>,
-    /// State of the target for scheduling.
+    /// The state of the cluster for scheduling.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<TargetStatus>,
 }
 
-/// Cluster of a Target.
+/// The cluster of a Target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TargetSpec {
@@ -36,26 +36,26 @@ pub struct TargetSpec {
     pub source_ref: SourceRef,
 }
 
-/// State of a cluster for scheduling.
+/// The state of a cluster for scheduling.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TargetStatus {
     /// Whether the cluster accepts no new placements (cordoned, invisible, leaving).
     pub cordoned: bool,
-    /// The region, if the system states one.
+    /// The region of the cluster, if the system states one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
-    /// The infrastructure provider, if the system states one.
+    /// The infrastructure provider of the cluster, if the system states one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// Taints of the cluster, which placements must tolerate.
+    /// The taints of the cluster, which placements must tolerate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub taints: Option<Vec<TargetTaint>>,
-    /// Counted resources, with their usage and limits.
+    /// The counted resources of the cluster, with usage and limits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Vec<TargetCapacity>>,
-    /// Warnings about the cluster beyond its readiness, such as objects that do not reach it or that block
-    /// its removal.
+    /// Warnings about the cluster beyond readiness, such as objects that do not reach the cluster or block
+    /// the removal of the cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warnings: Option<Vec<String>>,
     /// Condition Ready reports whether the cluster can be used.
@@ -68,12 +68,12 @@ pub struct TargetStatus {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TargetTaint {
-    /// The key.
+    /// The key of the taint.
     pub key: String,
-    /// The value, if the taint has one.
+    /// The value of the taint, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// The effect, if the system has effects.
+    /// The effect of the taint, if the system has effects.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effect: Option<String>,
 }
@@ -84,22 +84,22 @@ pub struct TargetTaint {
 pub struct TargetCapacity {
     /// The system's name of the resource.
     pub name: Token,
-    /// The used amount.
+    /// The used amount of the resource.
     pub used: i64,
-    /// The maximum amount; absent if unlimited.
+    /// The maximum amount of the resource; absent if unlimited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<i64>,
 }
 
-/// The kind of `targets`.
+/// Returns the kind of `targets`.
 #[must_use]
-pub fn kind() -> Virtual {
+pub fn kind() -> VirtualKind {
     let info = KindInfo {
         short_names: &["btg"],
         scope: Scope::Cluster,
         ..info("Target", "targets", "target", &["get", "list", "watch"])
     };
-    Virtual {
+    VirtualKind {
         columns: columns(),
         selectable: const {
             &[
@@ -107,7 +107,7 @@ pub fn kind() -> Virtual {
                 SelectableField::at("spec.clusterName"),
             ]
         },
-        ..Virtual::new(info, Schema::of::<Target>())
+        ..VirtualKind::new(info, Schema::of::<Target>())
     }
 }
 

@@ -1,9 +1,9 @@
-//! Reading of computed values for a cell or a selector.
+//! Functions that read parts of an object for cells and field selectors.
 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The text at `path` of a value; the empty string where it is absent.
+/// Returns the value at `path`, a JSON pointer, as text; the empty string if the value is absent.
 pub(crate) fn text_at(value: &Value, path: &str) -> String {
     match value.pointer(path) {
         Some(Value::String(text)) => text.clone(),
@@ -12,12 +12,12 @@ pub(crate) fn text_at(value: &Value, path: &str) -> String {
     }
 }
 
-/// The part of `value` at `path`; `None` where the part is absent or unreadable.
+/// Returns the part of `value` at `path`, a JSON pointer; `None` if the part is absent or cannot be parsed.
 pub(crate) fn part_at<'a, T: Deserialize<'a>>(value: &'a Value, path: &str) -> Option<T> {
     T::deserialize(value.pointer(path)?).ok()
 }
 
-/// The words joined by `separator`, or `<none>`.
+/// Returns the words joined by `separator`, or `<none>` without words.
 pub(crate) fn joined(words: &[String], separator: &str) -> String {
     match words {
         [] => "<none>".to_owned(),

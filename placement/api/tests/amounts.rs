@@ -6,13 +6,13 @@ use berth_apimachinery::{Cell, Draft, Kind};
 use berth_scheduling_api::decision::{self, Decision};
 use berth_scheduling_api::record::{self, DecisionRecord};
 use berth_scheduling_api::shared::Manifest;
-use berth_scheduling_api::{API_VERSION, Virtual, published};
+use berth_scheduling_api::{API_VERSION, VirtualKind, published};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 /// An object of `kind`, which fits its schema and is the same when it was read into `T` and written again.
-fn object<T: Serialize + DeserializeOwned>(kind: &Virtual, body: &Value) -> Value {
+fn object<T: Serialize + DeserializeOwned>(kind: &VirtualKind, body: &Value) -> Value {
     let mut object = json!({
         "apiVersion": API_VERSION, "kind": kind.info().kind, "metadata": {"namespace": "team", "name": "web.system"},
     });
@@ -27,7 +27,7 @@ fn object<T: Serialize + DeserializeOwned>(kind: &Virtual, body: &Value) -> Valu
 }
 
 /// The cell below `heading` in the row of `object`.
-fn cell(kind: &Virtual, object: &Value, heading: &str) -> Cell {
+fn cell(kind: &VirtualKind, object: &Value, heading: &str) -> Cell {
     let object = Draft::new(object).unwrap().unstored();
     let column = kind.columns().iter().position(|column| column.name == heading);
     kind.row(&object).remove(column.unwrap())

@@ -1,5 +1,5 @@
-//! The condition Deciding of SchedulerConfigurations: whether Berth decides the system, and if not, why
-//! it waits.
+//! The condition Deciding of SchedulerConfigurations: whether Berth decides the system, and if not, the
+//! reason.
 
 use berth_dialect_contract::{Dialect, OwnScheduler};
 use serde_json::Value;
@@ -7,47 +7,51 @@ use serde_json::Value;
 use super::mode::DecidingState;
 use super::requests;
 
-/// The condition's type.
+/// The type of the condition Deciding.
 pub const DECIDING: &str = "Deciding";
 
-/// The reason of the condition while Berth waits for the scheduler that the system brings along.
+/// The reason of condition Deciding while Berth waits until the system's own scheduler is stopped.
 pub const WAITING: &str = "OtherSchedulerRuns";
 
-/// State of the condition.
+/// Status, reason and message of the condition Deciding.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Words {
+pub struct DecidingCondition {
     /// True or False.
     pub status: &'static str,
-    /// The reason, in one word.
+    /// The reason for the status, in one word.
     pub reason: &'static str,
-    /// The message, of one or more sentences.
+    /// The message, in one or more sentences.
     pub message: String,
 }
 
-/// The condition of the `configuration` of `dialect`, by the `state` of the dialect.
+/// Returns the condition Deciding for the `configuration` of `dialect`, by the `state` of the dialect.
 #[must_use]
-pub fn words(dialect: &dyn Dialect, state: &DecidingState, configuration: &Value) -> Words {
+pub fn deciding_condition(
+    dialect: &dyn Dialect,
+    state: &DecidingState,
+    configuration: &Value,
+) -> DecidingCondition {
     let name = dialect.name();
     match state {
-        DecidingState::Observes => Words {
+        DecidingState::Observes => DecidingCondition {
             status: "False",
             reason: "Observing",
             message: format!("Berth observes {name}: another scheduler decides, and nothing is guarded"),
         },
-        DecidingState::Misconfigured => Words {
+        DecidingState::Misconfigured => DecidingCondition {
             status: "False",
             reason: "ConfigurationInvalid",
             message: format!(
-                "Berth observes {name} until this configuration is valid, as condition Valid says: there was no valid one \
-                 since the server started"
+                "Berth observes {name} until this configuration is valid (see condition Valid), since there \
+                 was no valid one since the server started"
             ),
         },
-        DecidingState::Waits(evidence) => Words {
+        DecidingState::Waits(evidence) => DecidingCondition {
             status: "False",
             reason: WAITING,
             message: waiting(dialect.on_hub().scheduler, evidence),
         },
-        DecidingState::Decides => Words {
+        DecidingState::Decides => DecidingCondition {
             status: "True",
             reason: "Deciding",
             message: match configuration["spec"]
@@ -63,13 +67,14 @@ pub fn words(dialect: &dyn Dialect, state: &DecidingState, configuration: &Value
     }
 }
 
-/// The reason why Berth waits, and the way to end the wait.
+/// Returns the message while Berth waits: the evidence that the scheduler runs, and how to stop the
+/// scheduler.
 fn waiting(scheduler: Option<OwnScheduler>, evidence: &str) -> String {
     let mut text = format!("{evidence}. Until it is stopped Berth observes");
     let Some(scheduler) = scheduler else {
         return text;
     };
-    if let Some(consequence) = scheduler.is_part_of {
+    if let Some(consequence) = scheduler.stop_consequence {
         text.push_str(&format!("; {consequence}"));
     }
     text.push_str(&format!(

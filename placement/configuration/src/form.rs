@@ -1,12 +1,12 @@
-//! A dialect's form in the schema of SchedulerConfiguration. Defaults apply when the configuration is
-//! read and not when it is written, so a changed default also affects stored objects. In the
-//! schema they are therefore part of a field's description.
+//! The schema of a dialect's own field in SchedulerConfiguration. Defaults apply when the configuration is
+//! read, not when it is written, so a changed default also affects stored objects. Therefore the schema has
+//! no defaults, and the description of each field states its default.
 
 use berth_dialect_contract::Dialect;
 use serde_json::Value;
 
-/// Returns the schema of `dialect`'s configuration in its stored form.
-pub(super) fn stored(dialect: &dyn Dialect) -> Value {
+/// Returns the schema of `dialect`'s configuration as it is stored.
+pub(super) fn stored_schema(dialect: &dyn Dialect) -> Value {
     let mut form = dialect.configuration().schema().openapi().clone();
     describe_defaults(&mut form);
     let name = dialect.name();
@@ -19,7 +19,7 @@ pub(super) fn stored(dialect: &dyn Dialect) -> Value {
     form
 }
 
-/// Moves every default below `schema` to the description of its field.
+/// Moves every default in `schema` to the description of the field.
 fn describe_defaults(schema: &mut Value) {
     let Some(fields) = schema.as_object_mut() else {
         return;
@@ -52,11 +52,11 @@ mod tests {
     #[test]
     fn defaults_are_said_and_not_stored() {
         for dialect in berth_dialect_registry::all() {
-            let text = stored(&*dialect).to_string();
+            let text = stored_schema(&*dialect).to_string();
             assert!(!text.contains("\"default\":"), "{}: {text}", dialect.name());
         }
         let gardener = berth_dialect_registry::by_name("gardener").unwrap();
-        let form = stored(&*gardener);
+        let form = stored_schema(&*gardener);
         let shoot = &form["properties"]["schedulers"]["properties"]["shoot"]["properties"];
         let description = |field: &str| shoot[field]["description"].as_str().unwrap().to_owned();
         assert!(description("retrySyncPeriod").ends_with(" Default: 15s."));

@@ -1,7 +1,7 @@
 //! SchedulerConfiguration (docs/concepts.md, "Configuration"): one object per dialect, named after the
-//! dialect, with the system's own configuration, which the dialect interprets. This crate has the kind,
-//! [`SchedulerConfiguration`], the modes that follow from the objects ([`Modes`]), and [`validity`], which
-//! sets the conditions of the objects.
+//! dialect, with the system's own configuration, which the dialect interprets. This crate has the kind
+//! [`SchedulerConfiguration`]; [`Modes`], which derives from the objects whether Berth decides each system;
+//! and [`validity`], which sets the conditions of the objects.
 //!
 //! ```
 //! use berth_configuration::AutoBindMode;
@@ -30,11 +30,11 @@ use berth_engine::Engine;
 use berth_storage::Store;
 use serde_json::{Map, Value, json};
 
-pub use deciding::{DECIDING, WAITING, Words, words as deciding};
+pub use deciding::{DECIDING, DecidingCondition, WAITING, deciding_condition};
 pub use mode::{DecidingState, Mode, Modes};
 pub use own_schedulers::{OtherScheduler, OwnSchedulers};
 
-/// `spec.autoBind`: the component that binds new objects of a system.
+/// The value of `spec.autoBind`: the component that binds new objects of a system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AutoBindMode {
     /// The server binds new objects, before it answers the create.
@@ -49,7 +49,7 @@ pub enum AutoBindMode {
 impl AutoBindMode {
     const ALL: [Self; 3] = [Self::OnCreate, Self::Controller, Self::Off];
 
-    /// The token.
+    /// Returns the value as in `spec.autoBind`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ impl AutoBindMode {
         }
     }
 
-    /// Reads a stored SchedulerConfiguration.
+    /// Returns the mode of a stored SchedulerConfiguration; the default for a missing or unknown value.
     #[must_use]
     pub fn of(configuration: &Value) -> Self {
         let token = configuration["spec"]["autoBind"].as_str();
@@ -69,7 +69,7 @@ impl AutoBindMode {
             .unwrap_or_default()
     }
 
-    /// The mode in force for `dialect`, which is a dialect of `engine`.
+    /// Returns the mode that is in force for `dialect`, a dialect of `engine`.
     #[must_use]
     pub fn in_force(engine: &Engine, dialect: &str) -> Self {
         let in_force = engine.configuration(dialect);
@@ -88,7 +88,7 @@ pub struct SchedulerConfiguration {
 }
 
 impl SchedulerConfiguration {
-    /// The kind, for configurations of `dialects`.
+    /// Creates the kind for configurations of `dialects`.
     #[must_use]
     pub fn new(dialects: Vec<Arc<dyn Dialect>>) -> Self {
         Self {
@@ -120,8 +120,8 @@ impl SchedulerConfiguration {
         }
     }
 
-    /// All errors of `configuration`, a whole object. An unknown field of `spec` is not an error in a stored
-    /// object, and the status is not part of the configuration.
+    /// Returns all errors of `configuration`, a whole object, except errors of the status, which is not part
+    /// of the configuration. An unknown field of `spec` is not an error in a stored object.
     #[must_use]
     pub fn problems(&self, configuration: &Value, now: Timestamp) -> Vec<FieldError> {
         let write = Write {
@@ -140,7 +140,7 @@ impl SchedulerConfiguration {
     }
 }
 
-/// The group to serve: configurations of `dialects`, stored in `store`.
+/// Returns the API group of configurations of `dialects`, which are stored in `store`.
 #[must_use]
 pub fn group(dialects: Vec<Arc<dyn Dialect>>, store: Arc<dyn Store>) -> Group {
     let kind = Arc::new(SchedulerConfiguration::new(dialects));
@@ -151,7 +151,8 @@ pub fn group(dialects: Vec<Arc<dyn Dialect>>, store: Arc<dyn Store>) -> Group {
     }
 }
 
-fn schema(dialects: &[Arc<dyn Dialect>]) -> Schema {
+/// Returns the schema of the fields of `spec`.
+fn spec_fields(dialects: &[Arc<dyn Dialect>]) -> Map<String, Value> {
     let mut spec = Map::new();
     spec.insert(
         "mode".to_owned(),
@@ -177,7 +178,7 @@ fn schema(dialects: &[Arc<dyn Dialect>]) -> Schema {
             "items": {"type": "string", "minLength": 1, "description": "The name of a user, or a prefix of names if it ends in *."},
             "maxItems": 100,
             "x-kubernetes-list-type": "set",
-            "description": "The users of the system's own programs, such as a rollout's hub agent. Guards refuse only those writes of theirs that change Berth's decisions. If omitted, the users of the system's usual installation, which the system's page lists.",
+            "description": "The users of the system's own programs, such as a rollout's hub agent. Guards refuse writes of these users only if the writes change Berth's decisions. If omitted, the users of the system's usual installation, which the system's page lists.",
         }),
     );
     spec.insert(
@@ -198,8 +199,12 @@ fn schema(dialects: &[Arc<dyn Dialect>]) -> Schema {
         }),
     );
     for dialect in dialects {
-        spec.insert(dialect.name().to_owned(), form::stored(&**dialect));
+        spec.insert(dialect.name().to_owned(), form::stored_schema(&**dialect));
     }
+    spec
+}
+
+fn schema(dialects: &[Arc<dyn Dialect>]) -> Schema {
     Schema::from_value(json!({
         "type": "object",
         "description": "The configuration of one scheduling system. There is one object per system, with the system's name.",
@@ -207,7 +212,7 @@ fn schema(dialects: &[Arc<dyn Dialect>]) -> Schema {
             "spec": {
                 "type": "object",
                 "description": "The configuration.",
-                "properties": spec,
+                "properties": spec_fields(dialects),
             },
             "status": {
                 "type": "object",
@@ -253,7 +258,7 @@ fn condition() -> Value {
     })
 }
 
-/// Returns the stored value, or the default.
+/// Returns `spec.autoBind` of a configuration, or the default.
 fn auto_bind(value: &Value) -> &str {
     let stored = value["spec"]["autoBind"].as_str();
     stored.unwrap_or(AutoBindMode::default().as_str())
@@ -263,7 +268,7 @@ fn text(value: Option<&Value>) -> Cell {
     value.and_then(Value::as_str).unwrap_or("<none>").into()
 }
 
-/// The status of the condition `type`.
+/// Returns the cell with the status of the condition `type`.
 fn status_of(object: &Object, r#type: &str) -> Cell {
     let conditions = object.value()["status"]["conditions"].as_array();
     let condition = conditions.and_then(|list| list.iter().find(|condition| condition["type"] == r#type));
@@ -290,7 +295,7 @@ impl Kind for SchedulerConfiguration {
             return vec![FieldError::not_supported("metadata.name", name, &known)];
         };
         let mut errors = Vec::new();
-        // The dialect repeats errors that the schema has already reported. The repeated errors are left out.
+        // The dialect finds errors that the schema has already reported, too. Each error is reported once.
         let reported = self.schema.validate(new);
         errors.extend(requests::problems(&**dialect, new, &reported));
         let spec = new["spec"].as_object();

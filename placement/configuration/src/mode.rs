@@ -1,22 +1,22 @@
-//! `spec.mode`: whether Berth decides a system or only observes it. `autoBind` selects the component
-//! that binds new objects.
+//! `spec.mode`: whether Berth decides a system or only observes it. (`spec.autoBind` then selects the
+//! component that binds new objects.)
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use berth_apimachinery::{Object, Timestamp};
 use berth_dialect_contract::Dialect;
-use berth_engine::{Configurations, Engine, InForce, Mandate, Requests};
+use berth_engine::{ConfigurationInForce, Configurations, Engine, Mandate, Requests};
 use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::own_schedulers::{OtherScheduler, OwnSchedulers};
 use super::{SchedulerConfiguration, requests};
 
-/// Whether a system is decided.
+/// The value of `spec.mode`: whether Berth decides a system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Berth writes and refuses nothing. Every answer is about another scheduler's decisions.
+    /// Berth writes and refuses nothing. It reports the decisions of another scheduler.
     Observe,
     /// Berth makes and writes decisions, and protects them from other writers.
     Decide,
@@ -25,7 +25,7 @@ pub enum Mode {
 impl Mode {
     pub(super) const ALL: [Self; 2] = [Self::Observe, Self::Decide];
 
-    /// The token.
+    /// Returns the value as in `spec.mode`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -34,7 +34,7 @@ impl Mode {
         }
     }
 
-    /// The mode that a stored SchedulerConfiguration sets, if any.
+    /// Returns the mode that a stored SchedulerConfiguration sets, if any.
     #[must_use]
     pub fn of(configuration: &Value) -> Option<Self> {
         let token = configuration["spec"]["mode"].as_str()?;
@@ -42,7 +42,7 @@ impl Mode {
     }
 }
 
-/// Whether a system is decided here, and if not, the reason.
+/// Whether Berth decides a system, and if not, the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DecidingState {
     /// The system is observed, by a setting or by default.
@@ -60,33 +60,36 @@ pub enum DecidingState {
 /// The modes of the systems of one server, by its flags and the SchedulerConfigurations in force.
 pub struct Modes {
     configurations: Arc<Configurations>,
+    /// The mode of the command line.
     flag: Option<Mode>,
+    /// The systems that are observed by default.
     observed: BTreeSet<&'static str>,
-    idle: BTreeSet<&'static str>,
+    /// The systems that another process decides.
+    decided_elsewhere: BTreeSet<&'static str>,
     own_schedulers: Arc<OwnSchedulers>,
+    /// The parsed `spec.requests` of each system.
     selected: Mutex<HashMap<String, RequestSelection>>,
 }
 
-/// Selection by a configuration's `spec.requests`.
+/// The selection of requests by `spec.requests` of one configuration.
 struct RequestSelection {
     configuration: Arc<Object>,
     requests: Option<Arc<Requests>>,
 }
 
 impl Modes {
-    /// The modes by the configurations of `engine`. From now on, the engine treats a configuration as
+    /// Creates the modes by the configurations of `engine`. From now on, the engine treats a configuration as
     /// valid or invalid as a whole.
     ///
     /// `flag` is the mode of the command line: `Observe` applies to every system and overrides
-    /// configurations, and `Decide` applies to systems whose configuration has no mode. `observed` are
-    /// the systems on a hub, which have their own schedulers there: they are observed by default.
-    /// Systems that Berth stores have no other scheduler.
+    /// configurations, and `Decide` applies to systems whose configuration has no mode. `observed` are the
+    /// systems on a hub, which have their own schedulers there, so that they are observed by default.
     #[must_use]
     pub fn new(engine: &Engine, flag: Option<Mode>, observed: BTreeSet<&'static str>) -> Self {
         let dialects: Vec<Arc<dyn Dialect>> = engine.dialects().cloned().collect();
         let kind = SchedulerConfiguration::new(dialects);
         let configurations = Arc::clone(engine.configurations());
-        configurations.judged_by(Arc::new(move |object| {
+        configurations.set_judge(Arc::new(move |object| {
             // No rule of this kind depends on the time.
             kind.problems(object.value(), Timestamp::UNIX_EPOCH).is_empty()
         }));
@@ -94,52 +97,59 @@ impl Modes {
             configurations,
             flag,
             observed,
-            idle: BTreeSet::new(),
+            decided_elsewhere: BTreeSet::new(),
             own_schedulers: Arc::default(),
             selected: Mutex::default(),
         }
     }
 
-    /// Returns the modes for a process without the controllers of the systems in `idle`. Another
-    /// process decides these systems, whose objects are on a hub.
+    /// Returns the modes for a process that does not run the controllers of the systems in
+    /// `decided_elsewhere`. Another process decides these systems, whose objects are on a hub.
     #[must_use]
-    pub fn leaving(self, idle: BTreeSet<&'static str>) -> Self {
-        Self { idle, ..self }
+    pub fn without_controllers(self, decided_elsewhere: BTreeSet<&'static str>) -> Self {
+        Self {
+            decided_elsewhere,
+            ..self
+        }
     }
 
-    /// The known state of the systems' own schedulers, which their watcher updates.
+    /// Returns the known state of the systems' own schedulers, which the monitor of their Leases updates.
     #[must_use]
     pub fn own_schedulers(&self) -> &Arc<OwnSchedulers> {
         &self.own_schedulers
     }
 
-    /// The mode of `dialect` by flags and configuration: `Observe` where the configuration is not
-    /// usable.
+    /// Returns the mode of `dialect` by flag and configuration; `Observe` if there is only an invalid
+    /// configuration.
     #[must_use]
     pub fn of(&self, dialect: &str) -> Mode {
-        self.by(dialect, &self.configurations.of(dialect))
+        self.mode_under(dialect, &self.configurations.of(dialect))
     }
 
-    /// The mode of `dialect` with this configuration.
-    fn by(&self, dialect: &str, in_force: &InForce) -> Mode {
+    /// Returns the mode of `dialect` under the configuration `in_force`.
+    fn mode_under(&self, dialect: &str, in_force: &ConfigurationInForce) -> Mode {
         let default_mode = match self.observed.contains(dialect) {
             true => Mode::Observe,
             false => Mode::Decide,
         };
         match (self.flag, in_force) {
-            (Some(Mode::Observe), _) | (_, InForce::Unknown) => Mode::Observe,
-            (flag, InForce::Nothing) => flag.unwrap_or(default_mode),
-            (flag, InForce::Valid(object)) => Mode::of(object.value()).or(flag).unwrap_or(default_mode),
+            (Some(Mode::Observe), _) | (_, ConfigurationInForce::Unknown) => Mode::Observe,
+            (flag, ConfigurationInForce::Nothing) => flag.unwrap_or(default_mode),
+            (flag, ConfigurationInForce::Valid(object)) => {
+                Mode::of(object.value()).or(flag).unwrap_or(default_mode)
+            }
         }
     }
 
-    /// Whether `dialect` is decided here, and if not, the reason.
+    /// Returns whether Berth decides `dialect`, and if not, the reason.
     #[must_use]
-    pub fn standing(&self, dialect: &str) -> DecidingState {
+    pub fn deciding_state(&self, dialect: &str) -> DecidingState {
         let in_force = self.configurations.of(dialect);
-        if self.by(dialect, &in_force) == Mode::Observe {
+        if self.mode_under(dialect, &in_force) == Mode::Observe {
             return match in_force {
-                InForce::Unknown if self.flag != Some(Mode::Observe) => DecidingState::Misconfigured,
+                ConfigurationInForce::Unknown if self.flag != Some(Mode::Observe) => {
+                    DecidingState::Misconfigured
+                }
                 _ => DecidingState::Observes,
             };
         }
@@ -158,20 +168,20 @@ impl Modes {
 
 impl Mandate for Modes {
     fn decides(&self, dialect: &str) -> bool {
-        self.standing(dialect) == DecidingState::Decides
+        self.deciding_state(dialect) == DecidingState::Decides
     }
 
     fn guards(&self, dialect: &str) -> bool {
-        !self.idle.contains(dialect) && self.decides(dialect)
+        !self.decided_elsewhere.contains(dialect) && self.decides(dialect)
     }
 
-    /// Selector of the requests that Berth decides. Without a usable configuration, no request is
-    /// selected, since the real selection is unknown.
+    /// Returns the selector of the requests that Berth decides; `None` if Berth decides all of them. If there
+    /// is only an invalid configuration, no request is selected, since the intended selection is unknown.
     fn requests(&self, dialect: &str) -> Option<Arc<Requests>> {
         let in_force = match self.configurations.of(dialect) {
-            InForce::Nothing => return None,
-            InForce::Unknown => return Some(Arc::new(Requests::None)),
-            InForce::Valid(object) => object,
+            ConfigurationInForce::Nothing => return None,
+            ConfigurationInForce::Unknown => return Some(Arc::new(Requests::None)),
+            ConfigurationInForce::Valid(object) => object,
         };
         let mut all = self.selected.lock();
         if let Some(selected) = all.get(dialect)
@@ -262,7 +272,7 @@ mod tests {
     fn what_no_controller_here_decides_is_not_guarded() {
         let mut modes = modes(Some(Mode::Decide), &[]);
         assert!(modes.guards("ocm"));
-        modes.idle.insert("ocm");
+        modes.decided_elsewhere.insert("ocm");
         assert!(modes.decides("ocm"), "by Bindings");
         assert!(!modes.guards("ocm") && modes.guards("fleet"));
     }
@@ -272,9 +282,12 @@ mod tests {
         let store = Arc::new(MemoryStore::default());
         let modes = over(&store, Some(Mode::Decide));
         let own = Arc::clone(modes.own_schedulers());
-        assert!(own.note("ocm", Some("it renews a Lease")) && !own.note("ocm", Some("it renews a Lease")));
+        assert!(
+            own.set_evidence("ocm", Some("it renews a Lease"))
+                && !own.set_evidence("ocm", Some("it renews a Lease"))
+        );
         assert_eq!(
-            modes.standing("ocm"),
+            modes.deciding_state("ocm"),
             DecidingState::Waits("it renews a Lease".into())
         );
         assert!(!modes.decides("ocm") && !modes.guards("ocm") && modes.decides("fleet"));
@@ -288,10 +301,10 @@ mod tests {
             "ocm",
             &json!({"mode": "Observe", "otherScheduler": "Ignore"}),
         );
-        assert_eq!(modes.standing("ocm"), DecidingState::Observes);
+        assert_eq!(modes.deciding_state("ocm"), DecidingState::Observes);
         put(&store, "ocm", &json!({"mode": "Decide"}));
         assert!(!modes.decides("ocm"));
-        assert!(own.note("ocm", None));
+        assert!(own.set_evidence("ocm", None));
         assert!(modes.decides("ocm") && modes.guards("ocm"), "it is stopped");
     }
 
@@ -333,33 +346,39 @@ mod tests {
             json!({"mode": "Sometimes"}),
             json!({"mode": "Observe", "autoBind": "Sometimes"}),
         ];
-        assert_eq!(modes.standing("fleet"), DecidingState::Decides);
+        assert_eq!(modes.deciding_state("fleet"), DecidingState::Decides);
         put(&store, "fleet", &invalid[0]);
-        assert_eq!(modes.standing("fleet"), DecidingState::Misconfigured);
+        assert_eq!(modes.deciding_state("fleet"), DecidingState::Misconfigured);
         assert!(!modes.decides("fleet") && !modes.guards("fleet") && modes.decides("ocm"));
         put(
             &store,
             "fleet",
             &json!({"mode": "Decide", "otherScheduler": "Ignore"}),
         );
-        modes.own_schedulers().note("fleet", Some("it renews a Lease"));
-        assert_eq!(modes.standing("fleet"), DecidingState::Decides);
+        modes
+            .own_schedulers()
+            .set_evidence("fleet", Some("it renews a Lease"));
+        assert_eq!(modes.deciding_state("fleet"), DecidingState::Decides);
         for spec in &invalid {
             put(&store, "fleet", spec);
             assert_eq!(
-                modes.standing("fleet"),
+                modes.deciding_state("fleet"),
                 DecidingState::Decides,
                 "{spec}: as before"
             );
         }
         put(&store, "fleet", &json!({"mode": "Observe"}));
-        assert_eq!(modes.standing("fleet"), DecidingState::Observes);
+        assert_eq!(modes.deciding_state("fleet"), DecidingState::Observes);
         put(
             &store,
             "fleet",
             &json!({"mode": "Decide", "fleet": {"unknown": 1}}),
         );
-        assert_eq!(modes.standing("fleet"), DecidingState::Observes, "as before");
+        assert_eq!(
+            modes.deciding_state("fleet"),
+            DecidingState::Observes,
+            "as before"
+        );
         put(&store, "fleet", &json!({}));
         assert_eq!(modes.of("fleet"), Mode::Decide, "the flag again");
     }

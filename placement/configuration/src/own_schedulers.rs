@@ -1,5 +1,5 @@
-//! The systems' own schedulers: the rule whether Berth waits until such a scheduler is stopped
-//! (`spec.otherScheduler`), and their known state.
+//! The systems' own schedulers: `spec.otherScheduler`, by which Berth waits until such a scheduler is
+//! stopped, and the known state of the schedulers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::watch;
 
-/// The field of `spec`.
+/// The name of the field in `spec`.
 pub(super) const FIELD: &str = "otherScheduler";
 
-/// Rule about deciding while the system's own scheduler runs.
+/// The value of `spec.otherScheduler`: the behavior of Berth while the system's own scheduler runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OtherScheduler {
     /// Berth waits, and observes until the other scheduler is stopped.
@@ -24,7 +24,7 @@ pub enum OtherScheduler {
 impl OtherScheduler {
     pub(super) const ALL: [Self; 2] = [Self::Wait, Self::Ignore];
 
-    /// The token.
+    /// Returns the value as in `spec.otherScheduler`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -33,7 +33,7 @@ impl OtherScheduler {
         }
     }
 
-    /// The rule that a stored SchedulerConfiguration sets.
+    /// Returns the value in a stored SchedulerConfiguration; the default for a missing or unknown value.
     #[must_use]
     pub fn of(configuration: &Value) -> Self {
         let token = configuration["spec"][FIELD].as_str();
@@ -44,7 +44,8 @@ impl OtherScheduler {
     }
 }
 
-/// The systems' own schedulers that run or may run, each with the evidence as a clause.
+/// The systems' own schedulers that run, or are not known to be stopped. The evidence for each is a clause,
+/// such as "it renews a Lease".
 #[derive(Debug)]
 pub struct OwnSchedulers {
     running: Mutex<BTreeMap<&'static str, Arc<str>>>,
@@ -61,9 +62,9 @@ impl Default for OwnSchedulers {
 }
 
 impl OwnSchedulers {
-    /// Records the evidence that the scheduler of `dialect` runs, or that it does not run (`None`).
-    /// Returns whether the record changes.
-    pub fn note(&self, dialect: &'static str, evidence: Option<&str>) -> bool {
+    /// Sets the evidence that the scheduler of `dialect` runs; `None` if it is stopped. Returns whether the
+    /// evidence changed.
+    pub fn set_evidence(&self, dialect: &'static str, evidence: Option<&str>) -> bool {
         let mut running = self.running.lock();
         let before = running.get(dialect).map(|text| &**text);
         if before == evidence {
@@ -78,13 +79,13 @@ impl OwnSchedulers {
         true
     }
 
-    /// The evidence about the scheduler of `dialect`, where it runs or is not known to be stopped.
+    /// Returns the evidence that the scheduler of `dialect` runs or may run; `None` if it is stopped.
     #[must_use]
     pub fn of(&self, dialect: &str) -> Option<Arc<str>> {
         self.running.lock().get(dialect).cloned()
     }
 
-    /// Counter of changes, for tasks that wait for a change.
+    /// Returns a counter of changes, for tasks that wait for a change.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()

@@ -1,4 +1,4 @@
-//! `spec.requests`: the selection of requests that Berth decides, if it decides the system. All other
+//! `spec.requests`: the selection of requests that Berth decides in a system that it decides. All other
 //! requests are observed.
 
 use std::sync::{Arc, LazyLock};
@@ -11,11 +11,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The field of `spec`.
+/// The name of the field in `spec`.
 pub(super) const FIELD: &str = "requests";
-/// Path of the field.
+/// Path of the field, for errors.
 const PATH: &str = "spec.requests";
-/// Path of the selector by namespaces.
+/// Path of the selector of namespaces, for errors.
 const NAMESPACES: &str = "spec.requests.namespaceSelector";
 
 /// The requests that Berth decides, if it decides the system. Both selectors must match. Other requests are
@@ -23,25 +23,25 @@ const NAMESPACES: &str = "spec.requests.namespaceSelector";
 /// requests.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-struct Form {
-    /// The labels of the requests. An empty selector matches all requests.
+struct RequestSelectors {
+    /// The selector of requests by their labels. An empty selector matches all requests.
     selector: Option<LabelSelector>,
-    /// The labels of the requests' namespaces. An empty selector matches all namespaces.
+    /// The selector of requests by the labels of their namespaces. An empty selector matches all namespaces.
     namespace_selector: Option<LabelSelector>,
 }
 
-/// Schema of the field.
-pub(super) static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::part::<Form>);
+/// The schema of `spec.requests`.
+pub(super) static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::part::<RequestSelectors>);
 
-/// The requests that `configuration` selects; `None` for all requests.
+/// Returns the requests that `configuration` selects; `None` for all requests.
 ///
 /// # Errors
-/// All errors of the field.
+/// All errors of `spec.requests`.
 pub(super) fn read(configuration: &Value) -> Result<Option<Arc<Requests>>, Vec<FieldError>> {
     let Some(value) = configuration["spec"].get(FIELD).filter(|value| !value.is_null()) else {
         return Ok(None);
     };
-    let mut form = SCHEMA.read::<Form>(value, PATH);
+    let mut form = SCHEMA.read::<RequestSelectors>(value, PATH);
     let selectors = form.value.clone();
     let mut compile = |field: &str, selector: Option<LabelSelector>| {
         let selector = selector.map(|selector| Selector::compile(&selector, field));
@@ -61,8 +61,8 @@ pub(super) fn read(configuration: &Value) -> Result<Option<Arc<Requests>>, Vec<F
     }
 }
 
-/// Errors of the field in a configuration of `dialect`, except the `reported` errors, which are errors of
-/// the schema.
+/// Returns the errors of `spec.requests` in a configuration of `dialect`, except errors that the schema has
+/// already `reported`.
 pub(super) fn problems(
     dialect: &dyn Dialect,
     configuration: &Value,
@@ -72,7 +72,7 @@ pub(super) fn problems(
     if value.is_null() {
         return Vec::new();
     }
-    if let Some(field) = dialect.configuration().selects_requests() {
+    if let Some(field) = dialect.configuration().request_selection_field() {
         let detail = format!("{0} selects its requests by spec.{0}.{field}", dialect.name());
         return vec![FieldError::forbidden(PATH, detail)];
     }

@@ -17,16 +17,16 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::SchedulerConfiguration;
-use super::deciding::{self, DECIDING, Words};
+use super::deciding::{DECIDING, DecidingCondition, deciding_condition};
 use super::mode::Modes;
 
-/// The condition's type.
+/// The type of the condition Valid.
 const VALID: &str = "Valid";
-/// Actor that writes the conditions.
+/// The actor that writes the conditions.
 pub const ACTOR: &str = "berth:scheduler";
 
-/// Starts to update the conditions of every stored configuration of `engine`'s dialects, by their
-/// `modes`. The task writes through `committer` while `leading` is true.
+/// Starts the task that keeps the conditions of every stored SchedulerConfiguration current, by the `modes`
+/// of the dialects of `engine`. The task writes through `committer` while `leading` is true.
 pub fn spawn(
     engine: &Arc<Engine>,
     modes: &Arc<Modes>,
@@ -34,7 +34,7 @@ pub fn spawn(
     leading: watch::Receiver<bool>,
 ) -> JoinHandle<()> {
     let dialects: Vec<Arc<dyn Dialect>> = engine.dialects().cloned().collect();
-    let keeper = Keeper {
+    let updater = ConditionUpdater {
         kind: SchedulerConfiguration::new(dialects),
         engine: Arc::clone(engine),
         committer: Arc::clone(committer),
@@ -46,12 +46,13 @@ pub fn spawn(
     tokio::spawn(informer::run(
         Arc::clone(engine.source()),
         Scope::One(config::RESOURCE),
-        keeper,
+        updater,
         std::future::pending(),
     ))
 }
 
-struct Keeper {
+/// The task that keeps the conditions of SchedulerConfigurations current.
+struct ConditionUpdater {
     kind: SchedulerConfiguration,
     engine: Arc<Engine>,
     committer: Arc<dyn Committer>,
@@ -61,7 +62,7 @@ struct Keeper {
     schedulers: watch::Receiver<u64>,
 }
 
-impl Handler for Keeper {
+impl Handler for ConditionUpdater {
     const RETRY_AFTER: Duration = Duration::from_secs(5);
 
     async fn work(&mut self) -> bool {
@@ -69,8 +70,8 @@ impl Handler for Keeper {
         !*self.leading.borrow_and_update() || self.update().await
     }
 
-    /// Waits until this server gains or loses leadership (never without leader election), or another
-    /// scheduler is stopped or started.
+    /// Waits until this server gains or loses leadership, or the system's own scheduler is started or
+    /// stopped.
     async fn woken(&mut self) {
         tokio::select! {
             () = changed(&mut self.leading) => {}
@@ -87,15 +88,16 @@ impl Handler for Keeper {
     }
 }
 
-/// Waits for a change; waits for ever when the sender is dropped.
+/// Waits for a change of the value; waits for ever if the sender is dropped.
 async fn changed<T>(receiver: &mut watch::Receiver<T>) {
     if receiver.changed().await.is_err() {
         std::future::pending::<()>().await;
     }
 }
 
-impl Keeper {
-    /// Updates every condition. Returns false if an update failed and has to be tried again.
+impl ConditionUpdater {
+    /// Updates the conditions of every configuration. Returns false if an update failed and has to be tried
+    /// again.
     async fn update(&self) -> bool {
         let now = self.engine.clock().now();
         let mut done = true;
@@ -105,7 +107,7 @@ impl Keeper {
                 continue;
             };
             if let Some(problem) = not_in_force(&updated) {
-                tracing::warn!(configuration = %key.name, problem, "SchedulerConfiguration is invalid and not in force; fix the fields that are named");
+                tracing::warn!(configuration = %key.name, problem, "SchedulerConfiguration is invalid and not in force; fix the fields that the problem names");
             }
             let write = Planned {
                 verb: Verb::Update,
@@ -125,7 +127,7 @@ impl Keeper {
             match self.committer.commit(commit).await {
                 Ok(_) => {}
                 // Another client has changed the object, and that change wakes this task again.
-                Err(error) if error.why.is_moved() => {}
+                Err(error) if error.reason.is_outdated() => {}
                 Err(error) => {
                     tracing::warn!(
                         configuration = %key.name,
@@ -139,16 +141,16 @@ impl Keeper {
         done
     }
 
-    /// The condition Deciding of the configuration `name`.
-    fn deciding(&self, name: &str, configuration: &Value) -> Option<Words> {
+    /// Returns the condition Deciding of the configuration `name`; `None` if the engine has no such dialect.
+    fn deciding(&self, name: &str, configuration: &Value) -> Option<DecidingCondition> {
         let mut dialects = self.engine.dialects();
         let dialect = dialects.find(|dialect| dialect.name() == name)?;
-        let standing = self.modes.standing(name);
-        Some(deciding::words(&**dialect, &standing, configuration))
+        let state = self.modes.deciding_state(name);
+        Some(deciding_condition(&**dialect, &state, configuration))
     }
 }
 
-/// The reason why a configuration is not in force, from its condition.
+/// Returns the reason why a configuration is not in force, from condition Valid; `None` if it is in force.
 fn not_in_force(configuration: &Value) -> Option<&str> {
     let mut conditions = configuration["status"]["conditions"].as_array()?.iter();
     let valid_condition =
@@ -156,11 +158,11 @@ fn not_in_force(configuration: &Value) -> Option<&str> {
     valid_condition["message"].as_str()
 }
 
-/// `object` with its present conditions; `None` when they are unchanged.
+/// Returns `object` with the present conditions Valid and Deciding; `None` if they are unchanged.
 fn with_verdicts(
     kind: &SchedulerConfiguration,
     object: &Object,
-    deciding: Option<&Words>,
+    deciding: Option<&DecidingCondition>,
     now: Timestamp,
 ) -> Option<Value> {
     let errors = kind.problems(object.value(), now);
@@ -169,8 +171,8 @@ fn with_verdicts(
     } else {
         let problems = field::aggregate(&errors);
         let message = format!(
-            "it is not in force: {problems}; the last valid one stays in force, and where none was since the server started, the system \
-             is observed"
+            "it is not in force: {problems}; the last valid configuration stays in force; if there \
+             was none since the server started, the system is observed"
         );
         ("False", "Invalid", message)
     };
@@ -180,29 +182,29 @@ fn with_verdicts(
         reason,
         message: &message,
     }];
-    conditions.extend(deciding.map(|words| ConditionDraft {
+    conditions.extend(deciding.map(|condition| ConditionDraft {
         r#type: DECIDING,
-        status: words.status,
-        reason: words.reason,
-        message: &words.message,
+        status: condition.status,
+        reason: condition.reason,
+        message: &condition.message,
     }));
     with_conditions(object, &conditions, now)
 }
 
-/// A condition to set, without its time and generation.
+/// A condition to set, without lastTransitionTime and observedGeneration.
 #[derive(Clone, Copy, Debug)]
 pub struct ConditionDraft<'a> {
-    /// The condition's type.
+    /// The type of the condition.
     pub r#type: &'static str,
-    /// True, False or Unknown.
+    /// The status of the condition: True, False or Unknown.
     pub status: &'static str,
-    /// The reason, in one word.
+    /// The reason for the status, in one word.
     pub reason: &'a str,
-    /// The message.
+    /// The message for people.
     pub message: &'a str,
 }
 
-/// `object` with the given conditions; `None` when they are unchanged.
+/// Returns `object` with the conditions of `drafts`; `None` if they are unchanged.
 pub fn with_conditions(object: &Object, drafts: &[ConditionDraft<'_>], now: Timestamp) -> Option<Value> {
     let mut value = Value::clone(object.value());
     let generation = object.meta().generation();

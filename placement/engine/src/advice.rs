@@ -1,10 +1,10 @@
-//! Advice: the smallest change that makes a target fit (docs/adding-a-system.md, "Advice").
+//! Advice: the smallest sets of changes that make a target fit (docs/adding-a-system.md, "Advice").
 //!
 //! Dialects propose edits that may lift one refusal
 //! ([`Advisor::remedies`](berth_dialect_contract::Advisor::remedies)). A search that is common to all
-//! dialects tries the edits on forked worlds, and decides again after each. The advice is the
-//! difference between the edited and the stored objects, which is tried once more on the unchanged
-//! world. Nothing is stored.
+//! dialects applies the edits to forked worlds, and decides again after each edit. The advice is the
+//! difference between the edited and the stored objects as patches, which are tried once more on the
+//! unchanged world. Nothing is stored.
 //!
 //! Start reading at [`advise`]; [`search`] finds the sets of edits for one target, [`trial`] applies edits as
 //! an API server would, and [`patch`] renders the difference of two objects.
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use berth_apimachinery::budget::{self, Budget, BudgetExceeded};
 use berth_apimachinery::{Key, Timestamp};
 use berth_dialect_contract::report::{self, Places, View};
-use berth_dialect_contract::{Decision, Whose, names};
+use berth_dialect_contract::{ChangeOwner, Decision, names};
 use berth_scheduling::Ix;
 use berth_scheduling_api::advice::Obstacle;
 use berth_scheduling_api::shared::present;
@@ -36,19 +36,20 @@ pub use patch::Form;
 /// Default number of targets with advice.
 pub const TARGETS: usize = 10;
 
-/// Highest number of steps of one [`Advice`]: one step is the cost of judging a target, some 150 ns.
+/// Budget of one [`Advice`]. One unit is the cost of judging one target, about 150 ns.
 const STEPS: u64 = 10_000_000;
 
 /// Parameters of advice.
 #[derive(Clone, Debug)]
 pub struct Terms {
-    /// The instant to decide for.
+    /// The time for which decisions are made.
     pub now: Timestamp,
-    /// The seed of random strategies; without a seed, the seed of a live decision.
+    /// The seed of random strategies; `None` for the seed of a live decision.
     pub seed: Option<u64>,
-    /// Number of targets with advice; the targets nearest to fitting come first.
+    /// Highest number of targets with advice; the targets nearest to fitting come first.
     pub limit: usize,
-    /// The only requested target: the name of its cluster, or of its Target.
+    /// The only target to advise on, by the name of the cluster or of the Target; `None` for all targets that
+    /// are not picked.
     pub only: Option<String>,
 }
 
@@ -69,20 +70,20 @@ pub enum NoAdvice {
     Ended(BudgetExceeded),
 }
 
-/// Advice about the changes after which targets fit.
+/// Advice for one demand: changes after which targets fit.
 #[derive(Debug)]
 pub struct Advice {
-    /// The present decision.
+    /// The present decision on the demand.
     pub decision: Decision,
-    /// Target by target, the targets nearest to fitting first.
+    /// The advice for each target, the targets nearest to fitting first.
     pub targets: Vec<TargetAdvice>,
     /// Number of further targets that are not in the resulting set.
     pub remaining: usize,
-    /// Reason why the search ended early.
+    /// The reason why the search ended early; `None` if it was completed.
     pub gave_up: Option<String>,
 }
 
-/// Changes that would let one target fit.
+/// Advice for one target: sets of changes after which the target fits.
 #[derive(Clone, Debug)]
 pub struct TargetAdvice {
     /// The system's own name of the cluster.
@@ -93,87 +94,90 @@ pub struct TargetAdvice {
     pub feasible: bool,
     /// Whether the target is picked now.
     pub picked: bool,
-    /// The present refusals of the target; of a feasible target, the reason why others are picked.
+    /// The present refusals of the target; for a feasible target, the reason why other targets are picked.
     pub rejections: Vec<Obstacle>,
-    /// The sets of changes, the smallest first; of two equally small sets, first the set that the caller can
-    /// make.
+    /// The sets of changes, the smallest first. Among sets of equal size, sets that the caller may make come
+    /// first.
     pub advice: Vec<Set>,
-    /// Whether there may be further sets that were not tried.
+    /// Whether the search ended early, so that there may be further sets.
     pub gave_up: bool,
 }
 
-/// A set of changes that was tried: after all of them, the target fits.
+/// A set of changes that was tried: after all changes, the target fits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Set {
-    /// `Picked` where the target is then in the resulting set, else `Feasible`.
+    /// `Picked` if the target is in the resulting set after the changes, else `Feasible`.
     pub then: &'static str,
-    /// Whether the caller may make all changes; `None` where no caller is given.
+    /// Whether the caller may make all changes; `None` if the rights of the caller were not checked.
     pub allowed: Option<bool>,
     /// The changes of the set.
     pub changes: Vec<Change>,
-    /// The changes as patches of objects, each object once.
+    /// The changes as patches: one patch for each changed object.
     pub patches: Vec<Patch>,
 }
 
 /// One proposed change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Sentence in the imperative.
+    /// The change, as a sentence in the imperative.
     pub message: String,
     /// Owner of the change: `Request`, `Target` or `Fleet`.
-    pub whose: Whose,
+    pub whose: ChangeOwner,
     /// The changed objects.
     pub keys: Vec<Key>,
 }
 
-/// Changes in one object.
+/// The changes of one object, as a patch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Patch {
-    /// The object.
+    /// Key of the object.
     pub key: Key,
     /// The served apiVersion of the object.
     pub api_version: String,
-    /// The object's kind.
+    /// The kind of the object.
     pub kind: String,
-    /// The object's namespace; empty where it has none.
+    /// The namespace of the object; empty for a cluster-scoped object.
     pub namespace: String,
-    /// The object's name.
+    /// The name of the object.
     pub name: String,
     /// Owner of the change.
-    pub whose: Whose,
-    /// Whether the caller may make the change; `None` where no caller is given.
+    pub whose: ChangeOwner,
+    /// Whether the caller may make the change; `None` if the rights of the caller were not checked.
     pub allowed: Option<bool>,
-    /// Form of the change.
+    /// The patch itself.
     pub form: Form,
-    /// The patch as a command for a shell; empty for [`Form::Hidden`].
+    /// The patch as a shell command; empty for [`Form::Hidden`].
     pub command: String,
 }
 
 impl Set {
-    /// Whether all changes belong to the request, so that its owner can make them.
+    /// Whether all changes are changes of the request, so that the owner of the request can make them.
     #[must_use]
     pub fn is_own(&self) -> bool {
-        self.changes.iter().all(|change| change.whose == Whose::Request)
+        self.changes
+            .iter()
+            .all(|change| change.whose == ChangeOwner::Request)
     }
 
-    /// Number of changes that other users have to make.
-    fn of_others(&self) -> usize {
+    /// Number of changes of other objects than the request, which other users may have to make.
+    fn foreign_change_count(&self) -> usize {
         let others = self.changes.iter();
-        others.filter(|change| change.whose != Whose::Request).count()
+        others
+            .filter(|change| change.whose != ChangeOwner::Request)
+            .count()
     }
 }
 
-/// Advice about `demand` in `world`, which does not change; `catalog` has the kinds of the changed
+/// Returns advice for `demand` in `world`, which does not change; `catalog` has the kinds of the changed
 /// objects.
 ///
 /// # Errors
-/// See [`NoAdvice`]. A search that takes too long is no error: the advice reports it
-/// ([`Advice::gave_up`]).
+/// See [`NoAdvice`]. A search that takes too long is not an error: [`Advice::gave_up`] reports it.
 pub fn advise(world: &World, catalog: &Catalog, demand: &Key, terms: &Terms) -> Result<Advice, NoAdvice> {
     let snapshot = world.snapshot();
     let decision = decide(snapshot, demand, None, terms)?.ok_or_else(|| NoAdvice::Demand(demand.clone()))?;
     let order = match &terms.only {
-        Some(only) => vec![find(snapshot, &decision, only)?],
+        Some(only) => vec![find_target(snapshot, &decision, only)?],
         None => nearest(snapshot, &decision),
     };
     let mut advice = Advice {
@@ -186,9 +190,9 @@ pub fn advise(world: &World, catalog: &Catalog, demand: &Key, terms: &Terms) -> 
     let demands = snapshot.inventory.demands().len();
     let mut budget = Budget::new("advice", STEPS, u64::MAX);
     for &candidate in order.iter().take(terms.limit) {
-        budget::wanted().map_err(NoAdvice::Ended)?;
+        budget::check_needed().map_err(NoAdvice::Ended)?;
         let mut search = Search::new(world, catalog, demand, terms, candidate, demands, &mut budget);
-        let mut target = about(snapshot, &advice.decision, &places, candidate);
+        let mut target = target_advice(snapshot, &advice.decision, &places, candidate);
         target.advice = match search.sets(&advice.decision) {
             Ok(sets) => sets,
             Err(search::Stop::Spent(exceeded)) => {
@@ -197,7 +201,7 @@ pub fn advise(world: &World, catalog: &Catalog, demand: &Key, terms: &Terms) -> 
             }
             Err(search::Stop::Ended(exceeded)) => return Err(NoAdvice::Ended(exceeded)),
         };
-        target.gave_up = search.is_cut() || advice.gave_up.is_some();
+        target.gave_up = search.is_incomplete() || advice.gave_up.is_some();
         advice.targets.push(target);
         if advice.gave_up.is_some() {
             advice.remaining = order.len() - advice.targets.len();
@@ -207,8 +211,11 @@ pub fn advise(world: &World, catalog: &Catalog, demand: &Key, terms: &Terms) -> 
     Ok(advice)
 }
 
-/// The decision on `demand`, with the clusters `chosen` if there are any. `Ok(None)` where the demand
+/// Returns the decision on `demand`, with the clusters in `chosen` if there are any; `None` if the demand
 /// does not exist, or `chosen` is refused.
+///
+/// # Errors
+/// When the dialect breaks the contract.
 fn decide(
     snapshot: &Snapshot,
     demand: &Key,
@@ -229,14 +236,14 @@ fn decide(
     }
 }
 
-/// Whether the decision ran the filters.
+/// Whether filters ran for the decision.
 fn ran_filters(decision: &Decision) -> bool {
     !decision.solved.feasible.is_empty() || !decision.solved.rejections.is_empty()
 }
 
-/// The target that `only` names: by the system's own name, or by the name of the Target with or without the
-/// system.
-fn find(snapshot: &Snapshot, decision: &Decision, only: &str) -> Result<Ix, NoAdvice> {
+/// Returns the target with the name `only`: the system's own name of the cluster, or the name of the Target
+/// with or without the system.
+fn find_target(snapshot: &Snapshot, decision: &Decision, only: &str) -> Result<Ix, NoAdvice> {
     let unknown = || NoAdvice::Target(only.to_owned());
     if !ran_filters(decision) {
         return Err(unknown());
@@ -251,8 +258,8 @@ fn find(snapshot: &Snapshot, decision: &Decision, only: &str) -> Result<Ix, NoAd
         .ok_or_else(unknown)
 }
 
-/// The targets that are not picked: the feasible targets by rank, then the targets nearest to
-/// fitting.
+/// Returns the targets that are not picked: the feasible targets by rank, then the refused targets, the
+/// nearest to fitting first.
 fn nearest(snapshot: &Snapshot, decision: &Decision) -> Vec<Ix> {
     if !ran_filters(decision) {
         return Vec::new();
@@ -264,8 +271,9 @@ fn nearest(snapshot: &Snapshot, decision: &Decision) -> Vec<Ix> {
     order.filter(|&candidate| !places.is_picked(candidate)).collect()
 }
 
-/// The report about `candidate`. A refusal without a remedy has the reason why there is none.
-fn about(snapshot: &Snapshot, decision: &Decision, places: &Places, candidate: Ix) -> TargetAdvice {
+/// Returns the facts about `candidate`, without sets of changes. A refusal that no change lifts has a note
+/// with the reason.
+fn target_advice(snapshot: &Snapshot, decision: &Decision, places: &Places, candidate: Ix) -> TargetAdvice {
     let inventory = &*snapshot.inventory;
     let view = View {
         dialect: snapshot.dialect.name(),

@@ -1,6 +1,6 @@
-//! Agreement: whether a demand has the clusters that a decision now would give it. The decision starts
-//! from the present state, including the demand's present place (docs/beside.md, "What agreement
-//! means"). Sets of clusters with their amounts are compared, not the writes or texts of two schedulers.
+//! Agreement: whether a demand has the clusters that Berth would decide now. Berth's decision starts from the
+//! present state, including the present clusters of the demand (docs/beside.md, "What agreement means"). Sets
+//! of clusters with their amounts are compared, not the writes or texts of two schedulers.
 
 mod sentence;
 
@@ -17,35 +17,35 @@ use crate::plan::Verdict;
 use crate::plan::compare::{candidates, verdict};
 use crate::snapshot::Snapshot;
 
-/// Time that another scheduler has to react to a change, unless the configuration sets another time.
+/// Default time that another scheduler has to react to a change before a difference counts.
 pub const GRACE: Duration = Duration::from_secs(30);
 
-/// Whether two schedulers agree on a demand.
+/// Whether Berth would decide the clusters that another scheduler decided for a demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agreement {
-    /// The demand has the clusters that would be decided.
+    /// The demand has the clusters that Berth would decide.
     Same,
-    /// The demand has other clusters or amounts; the value is the verdict on the change.
+    /// Berth would decide other clusters or amounts; the value is the verdict on the change.
     Different(Verdict),
-    /// The agreement is unknown.
-    Unknown(Unknown),
+    /// The agreement is unknown for this reason.
+    Unknown(UnknownReason),
 }
 
 /// Reason why the agreement of a demand is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unknown {
-    /// The demand is malformed.
+pub enum UnknownReason {
+    /// The demand is invalid.
     Invalid,
     /// The system does not decide the demand, or another scheduler does.
     Ignored,
     /// The demand is being deleted.
     Deleting,
-    /// The clusters differ, but only since recently: the other scheduler may not have reacted yet.
+    /// The clusters differ, but the other scheduler still has time to react.
     GracePeriod,
 }
 
-impl Unknown {
-    /// The cause, where the decision's `outcome` is the cause.
+impl UnknownReason {
+    /// Returns the reason if the `outcome` of the decision makes the agreement unknown.
     fn of(outcome: Outcome) -> Option<Self> {
         match outcome {
             Outcome::Invalid => Some(Self::Invalid),
@@ -59,7 +59,7 @@ impl Unknown {
         }
     }
 
-    /// The token.
+    /// Returns the reason as in the condition.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -70,19 +70,19 @@ impl Unknown {
         }
     }
 
-    /// The beginning of a sentence about the cause.
+    /// Returns the first clause of the sentence about the reason.
     const fn cause(self) -> &'static str {
         match self {
-            Self::Invalid => "it cannot be understood",
-            Self::Ignored => "its system leaves it alone",
-            Self::Deleting => "it is being deleted",
-            Self::GracePeriod => "the other scheduler may not have processed it yet",
+            Self::Invalid => "the request cannot be understood",
+            Self::Ignored => "the system does not schedule the request",
+            Self::Deleting => "the request is being deleted",
+            Self::GracePeriod => "the other scheduler may not have processed the request yet",
         }
     }
 }
 
 impl Agreement {
-    /// The status of the condition.
+    /// Returns the status of the condition Agrees.
     #[must_use]
     pub const fn status(self) -> &'static str {
         match self {
@@ -92,7 +92,7 @@ impl Agreement {
         }
     }
 
-    /// The reason of the condition.
+    /// Returns the reason of the condition Agrees.
     #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {
@@ -103,41 +103,42 @@ impl Agreement {
     }
 }
 
-/// Comparison of a demand's clusters with the clusters that would be decided.
+/// Comparison of a demand's clusters with the clusters that Berth would decide.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     /// Agreement of the two sets of clusters.
     pub agreement: Agreement,
-    /// Number of the demand's clusters, without clusters that it is leaving.
+    /// Number of clusters of the demand, without clusters that the demand is leaving.
     pub placed: usize,
-    /// Number of clusters that the demand would have.
+    /// Number of clusters that Berth would decide.
     pub would_have: usize,
-    /// The clusters that the demand has and would not keep, by name: the first of
+    /// The clusters that the demand would lose, by name. The list may be shorter than
     /// [`Comparison::loss_count`].
     pub losses: Vec<ContestedCluster>,
-    /// Number of all losses, with the unlisted losses.
+    /// Number of all losses, including unlisted losses.
     pub loss_count: usize,
-    /// The clusters that the demand would get, by name: the first of [`Comparison::gain_count`].
+    /// The clusters that the demand would get, by name. The list may be shorter than
+    /// [`Comparison::gain_count`].
     pub gains: Vec<ContestedCluster>,
-    /// Number of all gains, with the unlisted gains.
+    /// Number of all gains, including unlisted gains.
     pub gain_count: usize,
-    /// The clusters that the demand has and would keep with another amount, by name: the first of
+    /// The clusters that the demand would keep with another amount, by name. The list may be shorter than
     /// [`Comparison::resize_count`].
     pub resizes: Vec<AmountChange>,
-    /// Number of all resizes, with the unlisted resizes.
+    /// Number of all resizes, including unlisted resizes.
     pub resize_count: usize,
-    /// Message of the decision, in one line.
+    /// The message of Berth's decision, in one line.
     pub message: String,
-    /// Behaviour of the system's own scheduler that is known to differ here.
+    /// A known difference between the system's own scheduler and Berth that applies here.
     pub known_difference: Option<&'static str>,
 }
 
 impl Comparison {
-    /// Comparison of a demand's present clusters, in `view`, with `decision` about it, both of
-    /// `snapshot`. At most `shown` clusters of each side are listed.
+    /// Compares the present clusters of a demand, in `view`, with Berth's `decision` on the demand, both from
+    /// `snapshot`. Lists at most `shown` losses, gains and resizes each.
     #[must_use]
     pub fn of(snapshot: &Snapshot, decision: &Decision, view: &DemandView, shown: usize) -> Self {
-        let current = amounts::held(view);
+        let current = amounts::by_cluster(view);
         let mut decided = current.clone();
         for change in &decision.changes {
             match change.action {
@@ -160,7 +161,7 @@ impl Comparison {
             message: snapshot.inventory.message(decision),
             known_difference: None,
         };
-        if let Some(why) = Unknown::of(decision.outcome) {
+        if let Some(why) = UnknownReason::of(decision.outcome) {
             comparison.agreement = Agreement::Unknown(why);
             comparison.would_have = current.len();
             comparison.known_difference = snapshot.inventory.known_difference(decision);
@@ -172,6 +173,7 @@ impl Comparison {
         comparison
     }
 
+    /// Sets losses, gains and resizes.
     fn list_differences(
         &mut self,
         snapshot: &Snapshot,
@@ -181,13 +183,16 @@ impl Comparison {
         decided: &AmountsByCluster,
         shown: usize,
     ) {
-        let (left, joined) = (amounts::only(current, decided), amounts::only(decided, current));
-        let resizes = amounts::resized(current, decided);
+        let (left, joined) = (
+            amounts::names_only_in(current, decided),
+            amounts::names_only_in(decided, current),
+        );
+        let resizes = amounts::changes(current, decided);
         let first = |names: &[&str]| names.iter().take(shown).map(|&name| name.to_owned()).collect();
         let (lost, gained): (Vec<String>, Vec<String>) = (first(&left), first(&joined));
         let differing: Vec<&str> = lost.iter().chain(&gained).map(String::as_str).collect();
         let candidates = candidates(snapshot, decision, &differing);
-        let side = |name: &String| contested(name, &candidates, placed);
+        let side = |name: &String| contested_cluster(name, &candidates, placed);
         self.losses = lost.iter().map(side).collect();
         self.gains = gained.iter().map(side).collect();
         (self.loss_count, self.gain_count) = (left.len(), joined.len());
@@ -195,32 +200,32 @@ impl Comparison {
         self.resizes = resizes.into_iter().take(shown).collect();
     }
 
-    /// Whether the two sets of clusters differ, even within the grace period.
+    /// Whether the clusters or amounts differ, even within the grace period.
     #[must_use]
     pub const fn differs(&self) -> bool {
         self.loss_count + self.gain_count + self.resize_count > 0
     }
 
-    /// Returns the comparison at `now`, where the other scheduler has `grace` to react to a difference
-    /// that began at `since` (`None`: long ago).
+    /// Returns the comparison at `now`. A difference that began at `since` counts only after the grace period
+    /// `grace`, in which the other scheduler may react; without `since`, it counts at once.
     #[must_use]
     pub fn within(mut self, since: Option<Timestamp>, grace: Duration, now: Timestamp) -> Self {
-        let is_over = since.is_none_or(|since| ends(since, grace).is_none_or(|end| end <= now));
+        let is_over = since.is_none_or(|since| grace_end(since, grace).is_none_or(|end| end <= now));
         if let (Agreement::Different(_), false) = (self.agreement, is_over) {
-            self.agreement = Agreement::Unknown(Unknown::GracePeriod);
+            self.agreement = Agreement::Unknown(UnknownReason::GracePeriod);
         }
         self
     }
 }
 
-/// The end of the grace period that began at `since`; `None` beyond the range of timestamps.
+/// Returns the end of the grace period that began at `since`; `None` beyond the range of timestamps.
 #[must_use]
-pub fn ends(since: Timestamp, grace: Duration) -> Option<Timestamp> {
+pub fn grace_end(since: Timestamp, grace: Duration) -> Option<Timestamp> {
     since.checked_add(grace).ok()
 }
 
-/// The reasons of both sides about the cluster `name`, which only one side chooses.
-fn contested(name: &str, candidates: &[Candidate], placed: &[PlacedCluster]) -> ContestedCluster {
+/// Returns the reasons of both schedulers about the cluster `name`, which only one of them chooses.
+fn contested_cluster(name: &str, candidates: &[Candidate], placed: &[PlacedCluster]) -> ContestedCluster {
     let mut all = candidates.iter();
     let candidate = all.find(|candidate| *candidate.cluster_name == *name);
     let recorded = placed
@@ -232,7 +237,7 @@ fn contested(name: &str, candidates: &[Candidate], placed: &[PlacedCluster]) -> 
             score: placed.score,
         });
     let mut reasons: Vec<String> = candidate.map_or_else(
-        || vec!["there is no such cluster among those that are considered".to_owned()],
+        || vec!["Berth does not consider a cluster with this name".to_owned()],
         |candidate| candidate.rejections.iter().map(rejection_text).collect(),
     );
     let rank = candidate.and_then(|candidate| candidate.rank);
@@ -248,8 +253,8 @@ fn contested(name: &str, candidates: &[Candidate], placed: &[PlacedCluster]) -> 
     }
 }
 
-/// `Plugin/Reason: sentence`, or `Reason: sentence` where other clusters are better, since no plugin
-/// refuses the cluster then.
+/// Returns `Plugin/Reason: sentence`; `Reason: sentence` if no plugin refuses the cluster, but other clusters
+/// are better.
 fn rejection_text(rejection: &RejectionEntry) -> String {
     let (plugin, reason, message) = (&rejection.plugin, &rejection.reason, &rejection.message);
     match plugin.is_empty() {

@@ -1,7 +1,9 @@
-//! Last decisions about demands. If a demand that a change made due was already decided on a world with
-//! that change, the controller takes that answer and does not decide again. A demand may be decided before
-//! it is created. That answer holds from the moment when the created demand is folded, if no other
-//! change was folded since the decision.
+//! Recent decisions on demands, as answers for the controller. If a change makes a demand due, but the demand
+//! was already decided on a world with that change, the controller takes the answer and does not decide
+//! again.
+//!
+//! A demand may also be decided before it is created. That answer is valid once the created demand is folded,
+//! if no other change was folded since the decision.
 
 use std::collections::HashMap;
 
@@ -9,28 +11,28 @@ use berth_apimachinery::{Change, Key, Revision, Timestamp};
 use berth_dialect_contract::Outcome;
 use parking_lot::Mutex;
 
-/// Highest number of decisions that are remembered. Beyond that, all are forgotten, and the demands are
-/// decided once more when they are due.
-const MOST: usize = 1024;
+/// Highest number of answers. Beyond that, all answers are dropped, and their demands are decided once more
+/// when they are due.
+const MAX_ANSWERS: usize = 1024;
 
-/// The answers.
+/// Recent decisions on demands.
 #[derive(Default)]
 pub(crate) struct Answers {
-    /// Answers by demand, each until it is read.
+    /// Answers by demand. An answer is removed when it is taken.
     latest: Mutex<HashMap<Key, Answer>>,
-    /// Decisions about demands that are being created, by uid, each until the outcome of the create is
-    /// known.
+    /// Decisions on demands that are being created, by uid. A decision is removed when the demand is folded,
+    /// or the create has failed.
     foreseen: Mutex<HashMap<String, Answer>>,
 }
 
 /// Result of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
-    /// Revision of the decided world, which has every change up to this revision.
+    /// Revision of the world of the decision, which has every change up to this revision.
     pub(crate) through: Revision,
     /// The outcome of the decision.
     pub(crate) outcome: Outcome,
-    /// Time of the next decision on the demand in any case.
+    /// Time at which the demand is due again even without a change; `None` if there is no such time.
     pub(crate) due_at: Option<Timestamp>,
 }
 
@@ -38,7 +40,7 @@ impl Answers {
     /// Records the `answer` about `demand`.
     pub(crate) fn put(&self, demand: Key, answer: Answer) {
         let mut answers = self.latest.lock();
-        if answers.len() >= MOST {
+        if answers.len() >= MAX_ANSWERS {
             answers.clear();
         }
         answers.insert(demand, answer);
@@ -49,13 +51,14 @@ impl Answers {
         self.foreseen.lock().insert(uid, answer);
     }
 
-    /// Forgets the answer about the demand with this `uid`: the caller no longer waits for its create.
+    /// Drops the answer about the demand with this `uid`, whose create has ended or failed.
     pub(crate) fn forget(&self, uid: &str) {
         self.foreseen.lock().remove(uid);
     }
 
-    /// Records that `change` is folded, after a last change at `before`. The foreseen decision on a
-    /// demand that `change` creates holds, unless its world has changed in between.
+    /// Records that `change` is folded, and that the last change before it was at revision `before`. If
+    /// `change` creates a demand that was decided before its create, the answer is valid, unless another
+    /// change was folded since the decision.
     pub(crate) fn created(&self, change: &Change, before: Revision) {
         let (None, Some(new)) = (&change.old, &change.new) else {
             return;
@@ -67,8 +70,8 @@ impl Answers {
         }
     }
 
-    /// Takes the decision about `demand` in a world with every change up to `since`, if the next decision is
-    /// not due at `now`.
+    /// Takes the answer about `demand`. Returns `None` unless the world of the decision had every change up
+    /// to `since`, and the demand is not due again at `now`.
     pub(crate) fn take(&self, demand: &Key, since: Revision, now: Timestamp) -> Option<Answer> {
         let answer = self.latest.lock().remove(demand)?;
         let is_due = answer.due_at.is_some_and(|due| due <= now);
@@ -145,9 +148,9 @@ mod tests {
     #[test]
     fn the_memory_of_answers_is_bounded() {
         let answers = Answers::default();
-        for number in 0..3 * MOST {
+        for number in 0..3 * MAX_ANSWERS {
             answers.put(key(&number.to_string()), answer(None));
-            assert!(answers.latest.lock().len() <= MOST);
+            assert!(answers.latest.lock().len() <= MAX_ANSWERS);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Binding: the engine decides on a fresh snapshot, commits with guards, and decides again when the world
-//! changed meanwhile.
+//! Binding: the engine decides on a fresh snapshot, commits the writes with guards, and decides again if the
+//! world changed in between.
 
 use std::sync::Arc;
 
@@ -14,39 +14,39 @@ use crate::contest::{WriteInProgress, WritePermit};
 use crate::dirty::Dirty;
 use crate::engine::{Engine, Slot};
 
-/// Highest number of decisions of a binding on fresh snapshots before the caller gets 409 (docs/concepts.md,
-/// "Settled questions").
+/// Highest number of attempts of one binding, each with a decision on a fresh snapshot, before the caller
+/// gets 409 (docs/concepts.md, "Settled questions").
 pub const ATTEMPTS: usize = 8;
 
 /// Commits writes: to the server's registry, with validation and admission, or to a hub.
 #[async_trait]
 pub trait Committer: Send + Sync + 'static {
-    /// Commits all of `commit` and returns the present objects.
+    /// Commits the writes of `commit`, and returns the written objects in their present state.
     ///
     /// # Errors
-    /// Reason why nothing, or not all of it, was committed.
+    /// When no write, or only some of the writes, were committed.
     async fn commit(&self, commit: Commit) -> Result<Vec<Arc<Object>>, CommitError>;
 
-    /// Whether the commit can be made in one step with the write that stores the demand.
-    fn can_extend(&self) -> bool {
+    /// Whether writes can be stored in one transaction with the create of the demand.
+    fn can_store_with_demand(&self) -> bool {
         false
     }
 }
 
 impl Engine {
-    /// Binds `bind.demand`. Writes nothing where the decision is already written.
+    /// Binds `bind.demand`. Writes nothing if the decision is already written.
     ///
     /// # Errors
     /// See [`BindError`].
     pub async fn bind(&self, committer: &dyn Committer, bind: Bind<'_>) -> Result<BindOutcome, BindError> {
         let span = span(&bind, false);
         let result = self.bind_in_turn(committer, bind).instrument(span.clone()).await;
-        self.tell(&span, &bind, &result);
+        self.report(&span, &bind, &result);
         result
     }
 
-    /// Reports the result of `bind` to the observers.
-    pub(crate) fn tell(&self, span: &Span, bind: &Bind<'_>, result: &Result<BindOutcome, BindError>) {
+    /// Reports the result of `bind` to the trace span and to the observer.
+    pub(crate) fn report(&self, span: &Span, bind: &Bind<'_>, result: &Result<BindOutcome, BindError>) {
         if let Ok(bound) = result {
             span.record("outcome", bound.decision.outcome.as_str());
             span.record("reason", bound.decision.reason);
@@ -73,7 +73,7 @@ impl Engine {
             .slot(bind.dialect)
             .ok_or_else(|| BindError::NotFound(bind.demand.clone()))?;
         self.complete(bind.dialect)?;
-        // Where other bindings queue for scarce capacity, queuing is faster than losing the race
+        // If other bindings queue for scarce capacity, this binding queues, too: it would lose the race
         // against them.
         let mut turn = match slot.turn.try_lock() {
             Ok(_) => None,
@@ -83,11 +83,11 @@ impl Engine {
             self.caught_up(self.source.revision()).await?;
             match self.attempt(slot, committer, bind).await? {
                 Ok(bound) => return Ok(bound),
-                Err(lost) if attempt == ATTEMPTS => return Err(BindError::Moved(Box::new(lost.status))),
+                Err(lost) if attempt == ATTEMPTS => return Err(BindError::Conflict(Box::new(lost.status))),
                 Err(lost) => {
                     let cause = lost.status.message;
                     tracing::debug!(demand = %bind.demand, attempt, cause, "binding again");
-                    // A binding that lost twice competes with others, even where its guards count no
+                    // A binding that lost twice competes with other bindings, even if its guards count no
                     // capacity.
                     if (lost.is_scarce || attempt > 1) && turn.is_none() {
                         turn = Some(slot.turn.lock().await);
@@ -98,14 +98,30 @@ impl Engine {
         unreachable!("the loop returns at its last attempt")
     }
 
-    /// Runs one attempt; the inner error means that the world changed meanwhile.
+    /// Runs one attempt. The inner error means that the world changed in between.
     async fn attempt(
         &self,
         slot: &Slot,
         committer: &dyn Committer,
         bind: Bind<'_>,
     ) -> Result<Result<BindOutcome, LostRace>, BindError> {
-        let permit = self.deciding.acquire().await;
+        let bound = self.decide_on_fresh_snapshot(slot, &bind).await?;
+        if bind.unplaced == UnplacedTreatment::Refuse && places_nothing(&bound.decision) {
+            return Err(BindError::Unplaced(Box::new(bound)));
+        }
+        let commit = commit(&bound, slot, bind.dry_run);
+        if commit.writes.is_empty() {
+            if slot.contests.resolve(bind.demand) {
+                self.restate(bind);
+            }
+            return Ok(Ok(bound));
+        }
+        self.write_decision(slot, committer, bind, bound, commit).await
+    }
+
+    /// Decides on a fresh snapshot. The result has no written objects.
+    async fn decide_on_fresh_snapshot(&self, slot: &Slot, bind: &Bind<'_>) -> Result<BindOutcome, BindError> {
+        let _permit = self.deciding.acquire().await;
         let snapshot = slot.snapshot();
         if !self.is_entrusted(&snapshot, bind.demand) {
             return Err(BindError::Observed(bind.demand.clone()));
@@ -114,23 +130,23 @@ impl Engine {
             slot.contests.forget(bind.demand);
             return Err(BindError::NotFound(bind.demand.clone()));
         };
-        let decision = decision.map_err(BindError::Refused)?;
-        drop(permit);
-        let mut bound = BindOutcome {
+        Ok(BindOutcome {
+            decision: decision.map_err(BindError::Refused)?,
             snapshot,
-            decision,
             written: Vec::new(),
-        };
-        if bind.unplaced == UnplacedTreatment::Refuse && places_nothing(&bound.decision) {
-            return Err(BindError::Unplaced(Box::new(bound)));
-        }
-        let commit = commit(&bound, slot, bind.dry_run);
-        if commit.writes.is_empty() {
-            if slot.contests.agreed(bind.demand) {
-                self.restate(bind);
-            }
-            return Ok(Ok(bound));
-        }
+        })
+    }
+
+    /// Commits `commit`, the writes of the decision in `bound`. The inner error means that the world changed
+    /// since the decision.
+    async fn write_decision(
+        &self,
+        slot: &Slot,
+        committer: &dyn Committer,
+        bind: Bind<'_>,
+        mut bound: BindOutcome,
+        commit: Commit,
+    ) -> Result<Result<BindOutcome, LostRace>, BindError> {
         let permit = match bind.dry_run {
             true => None,
             false => Some(self.permit(slot, &bind, &bound, &commit)?),
@@ -142,16 +158,16 @@ impl Engine {
             Ok(written) => {
                 bound.written = written;
                 if let Some(permit) = permit {
-                    slot.contests.wrote(permit, &bound, &writes);
+                    slot.contests.record_write(permit, &bound, &writes);
                 }
             }
-            Err(CommitError { why, status }) if why.is_moved() => {
+            Err(CommitError { reason, status }) if reason.is_outdated() => {
                 let is_scarce = !bound.decision.fences.is_empty();
                 return Ok(Err(LostRace { status, is_scarce }));
             }
-            Err(CommitError { why, status }) => {
+            Err(CommitError { reason, status }) => {
                 let status = Box::new(status);
-                return Err(match why {
+                return Err(match reason {
                     WriteRefusal::Overruled => BindError::Overruled(status),
                     _ => BindError::Rejected(status),
                 });
@@ -172,7 +188,10 @@ impl Engine {
 }
 
 impl Engine {
-    /// Checks whether `bound` may be written, in view of other clients that write the same objects.
+    /// Returns the permit to write `bound`.
+    ///
+    /// # Errors
+    /// When another program keeps changing the decision.
     fn permit(
         &self,
         slot: &Slot,
@@ -188,7 +207,7 @@ impl Engine {
         result.map_err(BindError::Contested)
     }
 
-    /// Marks the objects about the demand for rendering, although no change was folded.
+    /// Marks the virtual objects of the demand for rendering, although no change was folded.
     fn restate(&self, bind: Bind<'_>) {
         let Some(slot) = self.slot(bind.dialect) else {
             return;
@@ -199,7 +218,7 @@ impl Engine {
     }
 }
 
-/// The span of `bind`; `with_create` is true if the binding is stored in one step with its demand.
+/// Returns the trace span of `bind`; `with_create` is true if the binding is stored together with the demand.
 pub(crate) fn span(bind: &Bind<'_>, with_create: bool) -> Span {
     tracing::info_span!(
         "bind",
@@ -215,12 +234,12 @@ pub(crate) fn span(bind: &Bind<'_>, with_create: bool) -> Span {
 /// A lost race: the world changed between decision and write.
 struct LostRace {
     status: Status,
-    /// Whether capacity was counted, so that other decisions about the same capacity are likely to win
-    /// again.
+    /// Whether the decision counts capacity, so that other decisions about the same capacity are likely to
+    /// win again.
     is_scarce: bool,
 }
 
-/// Whether a decision neither places nor releases anything.
+/// Whether `decision` neither places nor releases anything.
 fn places_nothing(decision: &Decision) -> bool {
     let releases = decision
         .changes
@@ -233,8 +252,8 @@ fn places_nothing(decision: &Decision) -> bool {
     ) && !releases
 }
 
-/// The writes of a decision with their guards: the demand's decided revision, and a fence for each
-/// counted capacity.
+/// Returns the writes of the decision in `bound` with their guards: the revision of the demand, and a fence
+/// for each counted capacity.
 pub(crate) fn commit(bound: &BindOutcome, slot: &Slot, dry_run: bool) -> Commit {
     let actor = slot.dialect.actor();
     let BindOutcome {
@@ -242,7 +261,7 @@ pub(crate) fn commit(bound: &BindOutcome, slot: &Slot, dry_run: bool) -> Commit 
     } = bound;
     let writes = snapshot.inventory.writes(decision);
     let mut guards = Vec::new();
-    // A written demand is guarded by its own base.
+    // A demand that is written is guarded by the base revision of the write.
     if !writes.iter().any(|write| write.key == decision.demand) {
         guards.push(Guard::Unchanged {
             key: decision.demand.clone(),
@@ -264,13 +283,13 @@ pub(crate) fn commit(bound: &BindOutcome, slot: &Slot, dry_run: bool) -> Commit 
     }
 }
 
-/// The last revision of a write to one of `objects`.
+/// Returns the newest revision of `objects`.
 pub(crate) fn newest(objects: &[Arc<Object>]) -> Revision {
     let revisions = objects.iter().map(|object| object.revision());
     revisions.max().unwrap_or_default()
 }
 
-/// The field manager of `actor` for `dialect`: `berth-gardener-scheduler`.
+/// Returns the field manager of `actor` for `dialect`, such as `berth-gardener-scheduler`.
 pub(crate) fn manager(dialect: &str, actor: &str) -> String {
     let part = actor.rsplit(':').next().unwrap_or(actor);
     format!("berth-{dialect}-{part}")

@@ -1,7 +1,8 @@
-//! Contests between two writers of one decision. Berth restores a decision that another program
-//! changed, but not for ever: two writers that undo each other's writes load the API server and leave
-//! no stable decision. After [`CORRECTIONS`], Berth leaves the demand alone until a user changes its
-//! spec or the configuration, binds it, or restarts Berth, or until the demand has the wanted clusters.
+//! Contests between two writers of one decision. Berth restores a decision that another program changed, but
+//! not for ever: two writers that undo each other's writes load the API server, and the decision never
+//! becomes stable. After [`CORRECTIONS`] corrections, Berth does not write the decision any more until a user
+//! changes the spec of the demand or the configuration, binds the demand, or restarts Berth, or until the
+//! demand has the wanted clusters.
 
 mod undone;
 
@@ -17,14 +18,14 @@ use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::bound::{Bind, BindOutcome, Commit, Contest};
-use undone::Undone;
+use undone::UndoneWrite;
 
-/// Number of times that Berth restores a decision after a change by another program.
+/// Highest number of times that Berth restores a decision after a change by another program.
 const CORRECTIONS: u8 = 2;
-/// Seconds after which an unchanged decision counts as accepted: later changes are counted from zero.
+/// Seconds without a correction after which corrections are counted from zero again.
 const ACCEPTED_AFTER: i64 = 600;
 
-/// Writes about each demand, and the number of corrections.
+/// The last writes and the corrections of each decision, for the detection of contests.
 #[derive(Default)]
 pub(crate) struct Contests {
     states: Mutex<HashMap<Key, ContestState>>,
@@ -32,17 +33,22 @@ pub(crate) struct Contests {
     writing: Mutex<HashMap<Key, usize>>,
 }
 
+/// The last writes and the corrections of one decision.
 struct ContestState {
+    /// Hash of the users' input to the last written decision.
     inputs: u64,
+    /// The picked clusters of the last written decision, with amounts.
     picks: Vec<(Arc<str>, Option<i64>)>,
-    /// The last written objects; `None` where they were deleted.
+    /// The last written objects; `None` for deleted objects.
     last_written: BTreeMap<Key, Option<Arc<Object>>>,
     corrections: u8,
+    /// Time of the last correction, or of the first write.
     corrected: Timestamp,
+    /// The sentence about the contest, if there is one.
     contest: Option<Arc<str>>,
 }
 
-/// Permit to write a decision, with the state to remember after the write.
+/// Permit to write a decision, with the values to record after the write.
 pub(crate) struct WritePermit {
     inputs: u64,
     picks: Vec<(Arc<str>, Option<i64>)>,
@@ -50,7 +56,11 @@ pub(crate) struct WritePermit {
 }
 
 impl Contests {
-    /// Judges whether `commit`, which writes `bound` for the request `bind`, may be made.
+    /// Returns the permit to make the writes of `commit`, which carry out the decision in `bound`. `bind` is
+    /// the binding to make.
+    ///
+    /// # Errors
+    /// When the decision is contested.
     pub(crate) fn judge(
         &self,
         bind: &Bind<'_>,
@@ -98,8 +108,8 @@ impl Contests {
         Err(Contest { text, is_new: true })
     }
 
-    /// Remembers that `writes` were made for `bound`.
-    pub(crate) fn wrote(&self, permit: WritePermit, bound: &BindOutcome, writes: &[Write]) {
+    /// Records that `writes` were committed for `bound`.
+    pub(crate) fn record_write(&self, permit: WritePermit, bound: &BindOutcome, writes: &[Write]) {
         let WritePermit {
             inputs,
             picks,
@@ -129,13 +139,13 @@ impl Contests {
         }
     }
 
-    /// Records that a decision about `demand` is being written, until [`Contests::ends`].
-    pub(crate) fn begins(&self, demand: &Key) {
+    /// Records that a decision on `demand` is being written, until [`Contests::end_write`].
+    pub(crate) fn begin_write(&self, demand: &Key) {
         *self.writing.lock().entry(demand.clone()).or_default() += 1;
     }
 
-    /// Records that a decision about `demand` is written and folded, or not written.
-    pub(crate) fn ends(&self, demand: &Key) {
+    /// Records that the write of a decision on `demand` has ended: it was folded, or it failed.
+    pub(crate) fn end_write(&self, demand: &Key) {
         let mut writing = self.writing.lock();
         if let Some(count) = writing.get_mut(demand) {
             *count -= 1;
@@ -145,10 +155,9 @@ impl Contests {
         }
     }
 
-    /// Whether another program made `change`, to an object with the decision about `demand`, so that the
-    /// change has to be checked. Changes are not checked while Berth writes this decision, nor where Berth
-    /// leaves the demand alone.
-    pub(crate) fn is_others(&self, demand: &Key, change: &Change) -> bool {
+    /// Whether another program made `change` to an object with the decision on `demand`, so that the demand
+    /// has to be decided again. False while Berth writes this decision, and while the decision is contested.
+    pub(crate) fn is_foreign_change(&self, demand: &Key, change: &Change) -> bool {
         if self.writing.lock().contains_key(demand) {
             return false;
         }
@@ -156,43 +165,44 @@ impl Contests {
         let Some(state) = all.get(demand) else {
             return true;
         };
-        state.contest.is_none() && is_others(state.last_written.get(&change.key), change.new.as_ref())
+        state.contest.is_none()
+            && differs_from_last_write(state.last_written.get(&change.key), change.new.as_ref())
     }
 
-    /// Whether another program has changed the last written decision of `demand`, in `source`.
+    /// Whether objects in `source` differ from Berth's last write of the decision on `demand`.
     pub(crate) fn is_disturbed(&self, demand: &Key, source: &dyn Source) -> bool {
         let all = self.states.lock();
         all.get(demand).is_some_and(|state| {
             let mut last_written = state.last_written.iter();
             last_written.any(|(key, last)| {
                 let now = source.cached(key.resource);
-                is_others(Some(last), now.get(&key.namespace, &key.name))
+                differs_from_last_write(Some(last), now.get(&key.namespace, &key.name))
             })
         })
     }
 
-    /// Records that `demand` has the wanted clusters, no matter which client wrote them. Returns
-    /// whether this ends a contest.
-    pub(crate) fn agreed(&self, demand: &Key) -> bool {
+    /// Records that `demand` has the wanted clusters, no matter which client wrote them, which ends a
+    /// contest. Returns whether there was a contest.
+    pub(crate) fn resolve(&self, demand: &Key) -> bool {
         let mut all = self.states.lock();
         let state = all.get_mut(demand);
         state.is_some_and(|state| state.contest.take().is_some())
     }
 
-    /// Forgets a deleted demand.
+    /// Removes the state of a deleted demand.
     pub(crate) fn forget(&self, demand: &Key) {
         self.states.lock().remove(demand);
     }
 
-    /// The contest about `demand`, in a sentence.
+    /// Returns the sentence about the contest of `demand`, if there is one.
     pub(crate) fn of(&self, demand: &Key) -> Option<Arc<str>> {
         self.states.lock().get(demand)?.contest.clone()
     }
 }
 
-/// Whether an object differs `now` from Berth's `last` write of it, which is `None` where Berth did not
-/// write the object.
-fn is_others(last: Option<&Option<Arc<Object>>>, now: Option<&Arc<Object>>) -> bool {
+/// Whether the object `now` differs from Berth's `last` write of the object (`None`: Berth did not write it;
+/// `Some(None)`: Berth deleted it).
+fn differs_from_last_write(last: Option<&Option<Arc<Object>>>, now: Option<&Arc<Object>>) -> bool {
     match (last, now) {
         (Some(Some(last)), Some(now)) => {
             now.revision() > last.revision() && undone::differs(last.value(), now.value())
@@ -202,28 +212,28 @@ fn is_others(last: Option<&Option<Arc<Object>>>, now: Option<&Arc<Object>>) -> b
     }
 }
 
-/// A decision that is being written.
+/// A write of a decision that is in progress until this is dropped.
 pub(crate) struct WriteInProgress<'a> {
     contests: &'a Contests,
     demand: &'a Key,
 }
 
 impl<'a> WriteInProgress<'a> {
-    /// Records a write about `demand`, until the result is dropped.
+    /// Begins the write of a decision on `demand`.
     pub(crate) fn of(contests: &'a Contests, demand: &'a Key) -> Self {
-        contests.begins(demand);
+        contests.begin_write(demand);
         Self { contests, demand }
     }
 }
 
 impl Drop for WriteInProgress<'_> {
     fn drop(&mut self) {
-        self.contests.ends(self.demand);
+        self.contests.end_write(self.demand);
     }
 }
 
-/// Hash of the users' input to a demand: its uid, its spec without the decided place, and the
-/// configuration.
+/// Returns the hash of the users' input to a decision: the uid of the demand, the spec without the decided
+/// place, and the configuration.
 fn inputs(bound: &BindOutcome, source: &dyn Source) -> u64 {
     let BindOutcome {
         snapshot, decision, ..
@@ -245,7 +255,7 @@ fn inputs(bound: &BindOutcome, source: &dyn Source) -> u64 {
     hasher.finish()
 }
 
-/// The picked clusters with their amounts, in order.
+/// Returns the picked clusters with their amounts, sorted.
 fn picks(bound: &BindOutcome) -> Vec<(Arc<str>, Option<i64>)> {
     let (inventory, decision) = (&bound.snapshot.inventory, &bound.decision);
     let picked = decision.solved.picked.iter().enumerate();
@@ -256,8 +266,9 @@ fn picks(bound: &BindOutcome) -> Vec<(Arc<str>, Option<i64>)> {
     picks
 }
 
-fn sentence(dialect: &str, undone: &Undone) -> String {
-    let Undone { key, manager } = undone;
+/// Returns the sentence about a contest, with the remedy.
+fn sentence(dialect: &str, undone: &UndoneWrite) -> String {
+    let UndoneWrite { key, manager } = undone;
     let author = manager
         .as_ref()
         .map_or_else(|| "another program".to_owned(), |manager| format!("{manager:?}"));

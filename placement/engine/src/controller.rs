@@ -1,19 +1,19 @@
-//! The controllers, which keep every dialect's decisions right while the world changes.
+//! The controllers, which keep the decisions of every dialect current while the world changes.
 //!
 //! Folded changes make demands due ([`berth_dialect_contract::Consequences::decide`]); each dialect has one
 //! queue of due keys. The keys are decided with bounded parallelism, and written through [`Engine::bind`],
 //! like the bindings of every caller. A demand that fails or finds no place is tried again with growing
 //! delays ([`berth_dialect_contract::Pace`]). A demand whose decision depends on time is due again at that
-//! time ([`berth_dialect_contract::Decision::due_at`]). Time is the engine's clock; tests that move a clock
-//! call [`Controllers::look`].
+//! time ([`berth_dialect_contract::Decision::due_at`]). Time comes from the engine's clock; a test that moves
+//! the clock calls [`Controllers::look`].
 //!
 //! In addition to the controller that decides, a dialect may have reconcilers
-//! ([`berth_dialect_contract::Reconciler`]), which carry out decisions and report. They run here, too, each
+//! ([`berth_dialect_contract::Reconciler`]), which carry out decisions and report. Each reconciler runs here
 //! with a queue of its own.
 //!
-//! Several replicas may run over one store. The [`LeaderElector`] chooses the replica whose controllers
-//! work. Correctness does not depend on the election, since every write is guarded, but two replicas would
-//! decide everything twice.
+//! Several replicas may run over one store. Leader election ([`LeaderElector`]) chooses the replica whose
+//! controllers work. Correctness does not depend on leader election, since every write is guarded, but
+//! without it two replicas would decide everything twice.
 
 mod leader;
 mod lease;
@@ -34,54 +34,60 @@ use crate::engine::Engine;
 
 pub use leader::Leadership;
 pub use lease::{
-    BadDurations, Hold, LEASES, LeaderElector, Lease, LeaseDurations, Record, ResourceLock, SingleReplica,
+    BadDurations, ElectionResult, LEASES, LeaderElector, Lease, LeaseDurations, LockRecord, ResourceLock,
+    SingleReplica,
 };
-pub use observer::{Attempt, FinishedStep, Observer, Silent, StepResult};
+pub use observer::{Attempt, FinishedStep, NoopObserver, Observer, StepResult};
 
 /// Settings of controllers.
 #[derive(Clone)]
 pub struct Settings {
     /// The names of the dialects whose controllers run.
     pub dialects: Vec<&'static str>,
-    /// The names of the running reconcilers. They carry out decisions and make none, so they do not
-    /// wait for the `gate`.
+    /// The names of the reconcilers that run. They do not depend on `gate`, since they make no decisions.
     pub reconcilers: Vec<&'static str>,
-    /// Writes the decisions.
+    /// The committer of the controllers' writes.
     pub committer: Arc<dyn Committer>,
-    /// Returns whether a dialect binds by itself. It is called after every change, so it has to be
-    /// cheap.
+    /// Returns whether the controller of a dialect may work. The function is called after every change, so it
+    /// has to be cheap.
     pub gate: Arc<dyn Fn(&str) -> bool + Send + Sync>,
-    /// Elects the replica that works; not used by [`Controllers::under`].
+    /// The elector of the leader; not used by [`Controllers::spawn_with_leading`].
     pub elector: Arc<dyn LeaderElector>,
-    /// Observer of the controllers.
+    /// The observer of the controllers.
     pub observer: Arc<dyn Observer>,
 }
 
-/// The controllers at work.
+/// The running controllers of an engine.
 pub struct Controllers {
     stop: CancellationToken,
+    /// Counts the calls of [`Controllers::look`].
     looks: watch::Sender<u64>,
     leading: watch::Receiver<bool>,
     runners: Vec<JoinHandle<()>>,
-    /// Leader election for these controllers alone, if there is one.
+    /// The leader election of only these controllers; `None` if other components share it.
     leadership: Option<Leadership>,
 }
 
 impl Controllers {
-    /// Starts the controllers of `settings.dialects` over `engine`, whose feeder must be running.
+    /// Starts the controllers of `settings.dialects` over `engine`, whose feeder must be running, with a
+    /// leader election of their own.
     #[must_use]
     pub fn spawn(engine: &Arc<Engine>, settings: &Settings) -> Self {
         let (elector, clock) = (Arc::clone(&settings.elector), Arc::clone(engine.clock()));
         let leadership = Leadership::spawn(elector, clock, Arc::clone(&settings.observer));
-        let mut controllers = Self::under(engine, settings, leadership.leading());
+        let mut controllers = Self::spawn_with_leading(engine, settings, leadership.leading());
         controllers.leadership = Some(leadership);
         controllers
     }
 
-    /// Starts the controllers like [`Controllers::spawn`], with a leader election that other components
-    /// share.
+    /// Starts the controllers like [`Controllers::spawn`], but with a leader election that other components
+    /// share: `leading` tells whether this replica is the leader.
     #[must_use]
-    pub fn under(engine: &Arc<Engine>, settings: &Settings, leading: watch::Receiver<bool>) -> Self {
+    pub fn spawn_with_leading(
+        engine: &Arc<Engine>,
+        settings: &Settings,
+        leading: watch::Receiver<bool>,
+    ) -> Self {
         let stop = CancellationToken::new();
         let looks = watch::Sender::new(0);
         let signals = || runner::Signals {
@@ -113,13 +119,13 @@ impl Controllers {
         }
     }
 
-    /// Whether these controllers work: their replica is the leader.
+    /// Whether these controllers work, since their replica is the leader.
     #[must_use]
     pub fn is_leading(&self) -> bool {
         *self.leading.borrow()
     }
 
-    /// Reads the clock again, after a test moved it.
+    /// Makes the controllers read the clock, which a test has moved.
     pub fn look(&self) {
         self.looks.send_modify(|count| *count += 1);
         if let Some(leadership) = &self.leadership {
@@ -127,15 +133,16 @@ impl Controllers {
         }
     }
 
-    /// Stops in order: no new work begins, running writes are completed, then leadership is released.
+    /// Stops the controllers in order: no new work begins, running writes are completed, then leadership is
+    /// released.
     pub async fn stop(self) {
         self.stop.cancel();
         for runner in self.runners {
             if let Err(error) = runner.await {
-                tracing::error!(%error, "a controller panicked, and what it had left to do is done after the next start; report it as a bug, with this line");
+                tracing::error!(%error, "a controller panicked; its remaining work is done after the next start; report it as a bug, with this line");
             }
         }
-        // Leadership outlives the runners: it is released when the last of them has ended.
+        // Leadership is released only after the last runner has ended.
         if let Some(leadership) = self.leadership {
             leadership.stop().await;
         }

@@ -13,45 +13,45 @@ use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinHandle;
 
 use crate::answers::Answers;
-use crate::behind::Behind;
 use crate::bound::{BindObserver, Settlement};
 use crate::contest::Contests;
 use crate::dirty::{Dirty, Subscription};
-use crate::in_force::{Configurations, InForce};
+use crate::in_force::{ConfigurationInForce, Configurations};
 use crate::mandate::{Mandate, Requests};
+use crate::readiness::ReadinessError;
 use crate::snapshot::{Snapshot, writable};
 use crate::turns::Turns;
 
 /// Longest wait of a read for the feeder, which normally needs microseconds.
 const MAX_WAIT: Duration = Duration::from_secs(10);
 
-/// A part of an engine that is already set; it can be set only once.
+/// Error of an attempt to set a part of an engine that is already set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AlreadySet {
-    /// Observer of bindings.
+    /// The observer of bindings.
     #[error("the binding observer is set already")]
     Observer,
-    /// Witness of changes.
+    /// The witness of changes.
     #[error("the witness is set already")]
     Witness,
-    /// The mandate, with the systems that are decided here.
+    /// The mandate.
     #[error("the mandate is set already")]
     Mandate,
 }
 
-/// Observer of every change when it is folded, before any decision on it. The feeder calls it under a
-/// dialect's lock, so that it has to be quick. Objects of a load are not changes.
+/// Observer of changes when they are folded, before any decision on them. The feeder calls it while it holds
+/// the lock of a dialect, so that it has to be quick. Objects of a list are not reported as changes.
 pub trait Witness: Send + Sync + 'static {
     /// Receives `change`, which was folded into the inventory of `dialect`, and its `consequences`.
     fn folded(&self, dialect: &'static str, change: &Change, consequences: &Consequences);
 }
 
-/// One dialect with its inventory.
+/// One dialect with its inventory, and the state of its bindings.
 pub(crate) struct Slot {
     pub(crate) dialect: Arc<dyn Dialect>,
     pub(crate) reads: BTreeSet<GroupResource>,
     pub(crate) state: Mutex<State>,
-    /// Lock for bindings that lost a race, and for bindings that begin meanwhile, so that they try one after
+    /// Lock for bindings that lost a race, and for bindings that begin meanwhile, so that these try one after
     /// the other and not all at once.
     pub(crate) turn: tokio::sync::Mutex<()>,
     /// Lock that is held while a demand and its binding are created in one step, where other demands compete
@@ -84,15 +84,15 @@ pub struct Engine {
     pub(crate) configurations: Arc<Configurations>,
     /// Revision up to which every change is folded; `None` before the first load.
     pub(crate) folded: watch::Sender<Option<Revision>>,
-    /// Wakes the feeder to check whether its watch is past changes that do not concern it.
+    /// Wakes the feeder, which then publishes the revision that its watch has reached, even without a change.
     pub(crate) nudge: Notify,
     subscribers: Mutex<Vec<Weak<Subscription>>>,
     /// The dialects whose objects are not all known, each with the reason ([`Engine::hold`]).
     incomplete: Mutex<BTreeMap<&'static str, String>>,
-    /// The dialects whose configuration is unknown ([`Engine::doubt`]).
+    /// The dialects whose configuration is unknown ([`Engine::set_unconfigured`]).
     unconfigured: Mutex<BTreeSet<&'static str>>,
-    /// Permits for concurrent decisions about bindings, as many as there are processors. A long
-    /// decision has a thread of its own, and every thread keeps the memory that it used once.
+    /// Permits for concurrent decisions about bindings, as many as there are processors. More would only cost
+    /// memory, since a long decision has a thread of its own, which keeps the memory that it once used.
     pub(crate) deciding: Semaphore,
     pub(crate) observer: OnceLock<Arc<dyn BindObserver>>,
     pub(crate) witness: OnceLock<Arc<dyn Witness>>,
@@ -160,11 +160,11 @@ impl Engine {
         self.witness.set(witness).map_err(|_| AlreadySet::Witness)
     }
 
-    /// Sets the mandate, once. Without one, everything is decided here.
+    /// Sets the mandate, once. Without a mandate, every request of every dialect is decided here.
     ///
     /// # Errors
     /// When it is set already.
-    pub fn mandated(&self, mandate: Arc<dyn Mandate>) -> Result<(), AlreadySet> {
+    pub fn set_mandate(&self, mandate: Arc<dyn Mandate>) -> Result<(), AlreadySet> {
         self.mandate.set(mandate).map_err(|_| AlreadySet::Mandate)
     }
 
@@ -176,7 +176,7 @@ impl Engine {
 
     /// The configuration in force of `dialect`.
     #[must_use]
-    pub fn configuration(&self, dialect: &str) -> InForce {
+    pub fn configuration(&self, dialect: &str) -> ConfigurationInForce {
         self.configurations.of(dialect)
     }
 
@@ -220,11 +220,11 @@ impl Engine {
         !self.is_unconfigured(dialect) && self.mandate.get().is_none_or(|mandate| mandate.guards(dialect))
     }
 
-    /// Marks the configuration of `dialect` as unknown, or as known again. While it is unknown, the
-    /// dialect is neither decided nor guarded, since another scheduler may decide it.
-    pub fn doubt(&self, dialect: &'static str, unknown: bool) {
+    /// Marks the configuration of `dialect` as unknown, or as known again. While it is unknown, the dialect
+    /// is neither decided nor guarded here, since another scheduler may decide it.
+    pub fn set_unconfigured(&self, dialect: &'static str, is_unknown: bool) {
         let mut unconfigured = self.unconfigured.lock();
-        match unknown {
+        match is_unknown {
             true => unconfigured.insert(dialect),
             false => unconfigured.remove(dialect),
         };
@@ -234,8 +234,8 @@ impl Engine {
         self.unconfigured.lock().contains(dialect)
     }
 
-    /// The sentence about the contest for `demand` of `dialect`: another writer keeps changing the decision,
-    /// so that Berth leaves it alone.
+    /// A sentence about the contest for `demand` of `dialect`, if another writer keeps changing the decision,
+    /// so that Berth leaves the demand alone.
     #[must_use]
     pub fn contest(&self, dialect: &str, demand: &Key) -> Option<Arc<str>> {
         self.slot(dialect)?.contests.of(demand)
@@ -246,7 +246,7 @@ impl Engine {
         tokio::spawn(Arc::clone(self).feed())
     }
 
-    /// The dialects, in the order given.
+    /// The dialects, in the order that [`Engine::new`] got.
     pub fn dialects(&self) -> impl Iterator<Item = &Arc<dyn Dialect>> {
         self.slots.iter().map(|slot| &slot.dialect)
     }
@@ -290,7 +290,7 @@ impl Engine {
     ///
     /// # Errors
     /// When that takes longer than ten seconds.
-    pub async fn caught_up(&self, revision: Revision) -> Result<(), Behind> {
+    pub async fn caught_up(&self, revision: Revision) -> Result<(), ReadinessError> {
         let mut folded = self.folded.subscribe();
         let is_there = |have: &Option<Revision>| have.is_some_and(|have| have >= revision);
         if is_there(&folded.borrow()) {
@@ -299,7 +299,7 @@ impl Engine {
         self.nudge.notify_one();
         match tokio::time::timeout(MAX_WAIT, folded.wait_for(is_there)).await {
             Ok(Ok(_)) => Ok(()),
-            _ => Err(Behind::Late {
+            _ => Err(ReadinessError::NotCaughtUp {
                 wanted: revision,
                 have: self.folded.borrow().unwrap_or_default(),
             }),
@@ -311,14 +311,14 @@ impl Engine {
     ///
     /// # Errors
     /// As [`Engine::caught_up`], and when the dialect is held.
-    pub async fn fresh(&self, dialect: &str) -> Result<Option<Snapshot>, Behind> {
+    pub async fn fresh(&self, dialect: &str) -> Result<Option<Snapshot>, ReadinessError> {
         self.complete(dialect)?;
         self.caught_up(self.source.revision()).await?;
         Ok(self.snapshot(dialect))
     }
 
-    /// Marks `dialect` as not synced, for the reason `why`: decisions fail with [`Behind::Held`] until a call
-    /// with `None` removes the mark.
+    /// Marks `dialect` as not synced, for the reason `why`: decisions fail with [`ReadinessError::NotSynced`]
+    /// until a call with `None` removes the mark.
     pub fn hold(&self, dialect: &'static str, why: Option<String>) {
         {
             let mut incomplete = self.incomplete.lock();
@@ -330,7 +330,7 @@ impl Engine {
         self.reconsider();
     }
 
-    /// Makes controllers check whether they have to work, since the set of decided systems may have
+    /// Makes controllers check again which systems they decide, since the set of decided systems may have
     /// changed.
     pub fn reconsider(&self) {
         self.remark(&[]);
@@ -350,9 +350,9 @@ impl Engine {
     ///
     /// # Errors
     /// The reason to wait ([`Engine::hold`]).
-    pub fn complete(&self, dialect: &str) -> Result<(), Behind> {
+    pub fn complete(&self, dialect: &str) -> Result<(), ReadinessError> {
         match self.incomplete.lock().get_key_value(dialect) {
-            Some((&dialect, why)) => Err(Behind::Held {
+            Some((&dialect, why)) => Err(ReadinessError::NotSynced {
                 dialect,
                 why: why.clone(),
             }),
@@ -360,7 +360,7 @@ impl Engine {
         }
     }
 
-    /// Registers a consumer of marks, for which everything is stale at first.
+    /// Registers a consumer of marks. At first, all objects are marked as stale for it.
     #[must_use]
     pub fn subscribe(&self) -> Arc<Subscription> {
         let subscription = Arc::new(Subscription::default());
@@ -373,6 +373,7 @@ impl Engine {
         subscription
     }
 
+    /// Marks of all objects of all dialects.
     pub(crate) fn everything(&self) -> Vec<(&'static str, Dirty)> {
         self.slots
             .iter()
@@ -380,8 +381,8 @@ impl Engine {
             .collect()
     }
 
-    /// Notifies all receivers that the inventories have every change up to `through`, with the objects
-    /// that these changes made stale.
+    /// Tells all consumers that the inventories have every change up to `through`, and which objects these
+    /// changes made stale.
     pub(crate) fn publish(&self, through: Revision, dirty: &[(&'static str, Dirty)]) {
         let mut subscribers = self.subscribers.lock();
         subscribers.retain(|subscriber| match subscriber.upgrade() {

@@ -1,5 +1,5 @@
-//! Changes to the set of requests that are decided here: by the configuration, and by the labels that
-//! select requests.
+//! The demands that may move between Berth and another scheduler, after a change of the configuration or of
+//! labels that select demands.
 
 use std::sync::Arc;
 
@@ -12,8 +12,9 @@ use crate::in_force::is_configuration;
 use crate::mandate::NAMESPACES;
 
 impl Engine {
-    /// The demands of `slot` that `changes` may have moved to another scheduler, or to Berth.
-    pub(crate) fn entrusted_anew(&self, slot: &Slot, changes: &[&Change]) -> Dirty {
+    /// Returns marks of the demands of `slot` that `changes` may move from Berth to another scheduler, or
+    /// back.
+    pub(crate) fn reassigned_demands(&self, slot: &Slot, changes: &[&Change]) -> Dirty {
         if changes.iter().any(|change| changes_spec(change, &*slot.dialect)) {
             return Dirty::everything();
         }
@@ -27,7 +28,7 @@ impl Engine {
             if demands.iter().any(|demand| demand.resource == key.resource) {
                 dirty.decide.mark(Some([key.clone()]));
             }
-            if key.resource == NAMESPACES && requests.go_by_namespaces() {
+            if key.resource == NAMESPACES && requests.depend_on_namespaces() {
                 let all = slot.snapshot().inventory.demands().into_iter();
                 let within: Vec<Key> = all.filter(|demand| demand.namespace == key.name).collect();
                 dirty.decide.mark(Some(within));
@@ -38,14 +39,14 @@ impl Engine {
     }
 }
 
-/// Whether `change` changes the `spec` of the configuration of `dialect`. A change of any part may change
-/// which configuration is in force, and with it the settings about the deciding scheduler.
+/// Whether `change` changes the `spec` of the configuration of `dialect`. A change of any field counts: it
+/// may change the configuration in force, and with it the settings about the scheduler that decides.
 fn changes_spec(change: &Change, dialect: &dyn Dialect) -> bool {
     let spec = |object: &Option<Arc<Object>>| object.as_ref().map(|object| object.value()["spec"].clone());
     is_configuration(change, dialect) && spec(&change.old) != spec(&change.new)
 }
 
-/// Whether the object was created or deleted, or its labels changed.
+/// Whether `change` creates or deletes an object, or changes the labels of one.
 fn changes_labels(change: &Change) -> bool {
     match (&change.old, &change.new) {
         (Some(old), Some(new)) => old.meta().labels() != new.meta().labels(),

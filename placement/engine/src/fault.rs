@@ -1,10 +1,10 @@
-//! Faults of plans and simulations: problems of the input, and faults of a dialect.
+//! Errors of plans and simulations: problems of the input, and faults of a dialect.
 
 use std::fmt;
 
 use berth_apimachinery::{FieldError, Key};
 
-/// A problem of the input.
+/// A problem of the input of a plan or simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
     /// Position in the input; empty for the input as a whole.
@@ -22,13 +22,13 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A dialect broke its contract, or the result of a plan is no longer needed.
+/// Failure of a decision: the dialect broke its contract, or the result is no longer needed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{demand}: {problem}")]
 pub struct Fault {
-    /// The demand that was decided.
+    /// The demand on which the decision failed.
     pub demand: Key,
-    /// The broken part of the contract, or the reason why the plan ended.
+    /// The broken part of the contract, or the reason why the work ended early.
     pub problem: String,
 }
 

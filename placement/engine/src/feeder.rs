@@ -1,4 +1,5 @@
-//! The feeder: lists and watches the resources of the dialects, and folds them into their inventories.
+//! The feeder: it lists and watches the resources that the dialects read, and folds all changes into the
+//! inventories.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -12,7 +13,7 @@ use berth_apimachinery::{Change, GroupResource, Key, Revision};
 use berth_dialect_contract::{AffectedDemands, Inventory};
 use berth_storage::{At, Collection, Event, Scope, StoreError, Watch};
 
-use crate::aside::{self, aside};
+use crate::blocking::{self, run_blocking};
 use crate::dirty::Dirty;
 use crate::engine::{Engine, Slot, Witness};
 use crate::in_force::{Configurations, is_configuration};
@@ -41,17 +42,19 @@ impl Engine {
         }
     }
 
+    /// Loads the source, and folds all changes until the watch is lost.
     async fn follow(&self) -> Result<Infallible, StoreError> {
         let (mut watch, listed) = self.load().await?;
         let mut times = ChangeTimes::default();
         loop {
-            // The watch is polled first, so that after a nudge its revision is past every existing change.
+            // The watch is polled first, so that after a nudge its revision is not below that of any change
+            // that existed before the nudge.
             let events = tokio::select! {
                 biased;
                 events = watch.next(BATCH) => events?,
                 () = self.nudge.notified() => Vec::new(),
             };
-            times.run(&events, || self.take_in(&events, watch.revision(), &listed));
+            times.run(&events, || self.fold_events(&events, watch.revision(), &listed));
         }
     }
 
@@ -77,7 +80,7 @@ impl Engine {
             .source
             .watch(Scope::Many(resources.into_iter().collect()), after)?;
         for slot in &self.slots {
-            let inventory = aside(u32::MAX, || slot.build(&lists, &self.configurations));
+            let inventory = run_blocking(u32::MAX, || slot.build(&lists, &self.configurations));
             let mut state = slot.state.lock();
             state.inventory = inventory;
             state.revision = after;
@@ -87,7 +90,14 @@ impl Engine {
         Ok((watch, listed))
     }
 
-    fn take_in(&self, events: &[Arc<Event>], through: Revision, listed: &BTreeMap<GroupResource, Revision>) {
+    /// Folds the changes of `events` that are newer than the lists, and publishes the objects that became
+    /// stale.
+    fn fold_events(
+        &self,
+        events: &[Arc<Event>],
+        through: Revision,
+        listed: &BTreeMap<GroupResource, Revision>,
+    ) {
         let is_new = |change: &Change| {
             listed
                 .get(&change.key.resource)
@@ -104,7 +114,7 @@ impl Engine {
             let decides = self.decides(slot.dialect.name());
             let witness = self.witness.get().map(|witness| &**witness);
             let mut due = slot.fold(&folded, through, decides, witness);
-            due.merge(self.entrusted_anew(slot, &changes));
+            due.merge(self.reassigned_demands(slot, &changes));
             if !due.is_empty() {
                 dirty.push((slot.dialect.name(), due));
             }
@@ -115,8 +125,8 @@ impl Engine {
         }
     }
 
-    /// The changes that `slot` folds for `changes`. A change of its stored configuration becomes a
-    /// change of the configuration in force.
+    /// The changes that `slot` folds for `changes`. A change of the dialect's stored configuration is
+    /// replaced by the change of the configuration in force.
     fn in_force<'a>(&self, slot: &Slot, changes: &[&'a Change]) -> Vec<Cow<'a, Change>> {
         let dialect = &*slot.dialect;
         let folded = changes
@@ -129,34 +139,38 @@ impl Engine {
     }
 }
 
-/// Recent durations of changes, by resource. Most changes take microseconds, but the change of a set may go
-/// through all its clusters.
+/// Recent durations of folding a change, by resource. Most changes take microseconds, but a change of a
+/// cluster set may go through all clusters of the set.
 #[derive(Default)]
 struct ChangeTimes(HashMap<GroupResource, Duration>);
 
 impl ChangeTimes {
-    /// Folds `events` by `fold`. Where it is expected to take long, the other tasks of this thread move to
-    /// another thread.
+    /// Runs `fold`, which folds `events`. Where this is expected to take long, the other tasks of this thread
+    /// move to another thread.
     fn run(&mut self, events: &[Arc<Event>], fold: impl FnOnce()) {
         let resources: BTreeSet<GroupResource> =
             events.iter().map(|event| event.change.key.resource).collect();
         let start = Instant::now();
         match self.is_quick(&resources) {
             true => fold(),
-            false => aside(u32::MAX, fold),
+            false => run_blocking(u32::MAX, fold),
         }
-        self.note(resources, start.elapsed());
+        self.record(resources, start.elapsed());
     }
 
     /// Whether changes of all `resources` are known to be quick.
     fn is_quick(&self, resources: &BTreeSet<GroupResource>) -> bool {
-        let known = |resource| self.0.get(resource).is_some_and(|time| *time < aside::LONG);
+        let known = |resource| {
+            self.0
+                .get(resource)
+                .is_some_and(|time| *time < blocking::LONG_WORK)
+        };
         resources.iter().all(known)
     }
 
-    /// Records the duration of changes of `resources`. After a long one, the next dozens of changes are
-    /// expected to take long, too.
-    fn note(&mut self, resources: BTreeSet<GroupResource>, duration: Duration) {
+    /// Records the `duration` of a fold with changes of `resources`. After a long one, the next dozens of
+    /// folds are expected to take long, too.
+    fn record(&mut self, resources: BTreeSet<GroupResource>, duration: Duration) {
         for resource in resources {
             let recent = self.0.entry(resource).or_default();
             *recent = duration.max(*recent - *recent / 16);
@@ -165,7 +179,7 @@ impl ChangeTimes {
 }
 
 impl Slot {
-    /// A new inventory from the lists of this dialect.
+    /// A new inventory with the objects of `lists` that the dialect reads.
     fn build(&self, lists: &Lists, configurations: &Configurations) -> Arc<dyn Inventory> {
         let mut inventory = self.dialect.inventory();
         let writable = writable(&mut inventory);
@@ -232,14 +246,14 @@ impl Slot {
         }
         let demands = owners
             .iter()
-            .filter(|demand| self.contests.is_others(demand, change));
+            .filter(|demand| self.contests.is_foreign_change(demand, change));
         match demands.cloned().collect::<Vec<Key>>() {
             none if none.is_empty() => AffectedDemands::None,
             demands => AffectedDemands::Some(demands),
         }
     }
 
-    /// Whether any of `writes` is to an object that only holds decisions.
+    /// Whether any of `writes` is to an object of a kind that only holds decisions.
     pub(crate) fn holds_decisions(&self, writes: &[Write]) -> bool {
         let reserves = self.dialect.guarded().reserves;
         writes.iter().any(|write| reserves.contains(&write.key.resource))
@@ -256,14 +270,14 @@ mod tests {
         let of = |resources: &[GroupResource]| resources.iter().copied().collect::<BTreeSet<_>>();
         let mut times = ChangeTimes::default();
         assert!(times.is_quick(&of(&[])), "there is nothing to fold");
-        assert!(!times.is_quick(&of(&[toys])), "nobody knows yet");
-        let quick = aside::LONG / 50;
-        times.note(of(&[toys, sets]), quick);
+        assert!(!times.is_quick(&of(&[toys])), "no change was seen yet");
+        let quick = blocking::LONG_WORK / 50;
+        times.record(of(&[toys, sets]), quick);
         assert!(times.is_quick(&of(&[toys, sets])));
-        times.note(of(&[sets]), aside::LONG * 8);
+        times.record(of(&[sets]), blocking::LONG_WORK * 8);
         assert!(!times.is_quick(&of(&[toys, sets])) && times.is_quick(&of(&[toys])));
         for _ in 0..60 {
-            times.note(of(&[sets]), quick);
+            times.record(of(&[sets]), quick);
         }
         assert!(times.is_quick(&of(&[toys, sets])), "it is quick again");
     }

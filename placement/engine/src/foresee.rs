@@ -1,5 +1,5 @@
-//! Decisions on demands before they are stored: the writes of the decision are then stored in one step
-//! with the demand.
+//! Decisions on demands before they are stored, so that the demand and the writes of the decision are stored
+//! in one step.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use berth_apimachinery::write::Guard;
 use berth_apimachinery::{Key, Object};
 use tokio::sync::OwnedMutexGuard;
 
-use crate::aside::aside;
 use crate::bind::{self, Committer};
+use crate::blocking::run_blocking;
 use crate::bound::{BindError, BindOutcome, Commit};
 use crate::engine::{Engine, Slot};
 use crate::settle::{answer, own_request};
@@ -19,18 +19,18 @@ use crate::what_if::World;
 /// Longest wait for earlier writes, since the create of the demand waits for the decision.
 const MAX_WAIT: Duration = Duration::from_millis(500);
 
-/// A decision about a demand that is about to be created.
-pub struct Foreseen {
+/// A decision on a demand that is about to be created.
+pub struct ForeseenDecision {
     bound: BindOutcome,
     expected: ExpectedDemand,
-    /// Lock that is held until the demand is created, where other demands compete for the same places. In the
-    /// meantime, such demands are bound only after they are stored, since most of them would lose a conflict
-    /// otherwise.
+    /// Lock that is held until the demand is created, where other demands compete for the same places. As
+    /// long as it is held, such demands are stored first and bound afterwards: most foreseen decisions on
+    /// them would end in a conflict.
     _create_lock: Option<OwnedMutexGuard<()>>,
 }
 
-/// A demand whose decision is known before its create. Dropping this forgets the decision, unless the created
-/// demand was already folded.
+/// A demand whose decision is known before the demand is created. Dropping this forgets the decision, unless
+/// the created demand was already folded.
 struct ExpectedDemand {
     engine: Arc<Engine>,
     dialect: &'static str,
@@ -40,17 +40,19 @@ struct ExpectedDemand {
 
 impl Engine {
     /// Decides `demand` of `dialect` as if `object` were stored already. Returns the decision, and the writes
-    /// for one step with the object. `None` where this is not possible, or not in time, where the dialect
-    /// does not decide the object, or where the demand competes for places while other bindings do: such a
-    /// demand is bound after it is stored.
+    /// to be stored in one step with the object.
+    ///
+    /// `None` where the demand has to be bound after it is stored: the committer cannot store it in one step
+    /// with its binding, the engine is not ready in time, the dialect does not decide the object, or other
+    /// bindings compete for the same places now.
     pub async fn foresee(
         self: &Arc<Self>,
         committer: &dyn Committer,
         dialect: &'static str,
         demand: &Key,
         object: &Arc<Object>,
-    ) -> Option<(Foreseen, Commit)> {
-        let slot = self.slot(dialect).filter(|_| committer.can_extend())?;
+    ) -> Option<(ForeseenDecision, Commit)> {
+        let slot = self.slot(dialect).filter(|_| committer.can_store_with_demand())?;
         self.complete(dialect).ok()?;
         if !self.is_loaded() {
             return None;
@@ -68,8 +70,8 @@ impl Engine {
         };
         let uid = object.meta().uid().to_owned();
         slot.answers.foresee(uid.clone(), answer(&bound));
-        slot.contests.begins(demand);
-        let foreseen = Foreseen {
+        slot.contests.begin_write(demand);
+        let foreseen = ForeseenDecision {
             bound,
             expected: ExpectedDemand {
                 engine: Arc::clone(self),
@@ -82,12 +84,12 @@ impl Engine {
         Some((foreseen, commit))
     }
 
-    /// The decision on the present world with `object` added; `None` when the dialect cannot read the object,
-    /// or does not decide it.
+    /// The decision on the present objects and `object`; `None` when the dialect cannot read `object`, or
+    /// does not decide it.
     async fn decide_with(&self, slot: &Slot, demand: &Key, object: &Arc<Object>) -> Option<BindOutcome> {
         let _permit = self.deciding.acquire().await;
         let snapshot = slot.snapshot();
-        aside(snapshot.inventory.effort(demand), || {
+        run_blocking(snapshot.inventory.effort(demand), || {
             snapshot.inventory.derive();
         });
         // The world has no base: the demand does not exist yet, so that `put` needs no former object.
@@ -103,19 +105,20 @@ impl Engine {
     }
 }
 
-/// Whether other demands may compete for the resources of `commit`: counted capacity, or a changed object.
+/// Whether other demands may compete with `commit`: it takes counted capacity, or changes an object other
+/// than `demand`.
 fn is_contested(commit: &Commit, demand: &Key) -> bool {
     let mut writes = commit.writes.iter();
     !commit.guards.is_empty() || writes.any(|write| write.key != *demand && write.base.is_some())
 }
 
-impl Foreseen {
+impl ForeseenDecision {
     /// Records that the demand was stored with all its writes. `stored` is the demand's object, and `written`
     /// are the other objects in their present state.
     ///
     /// # Errors
-    /// When the engine does not answer in time.
-    pub async fn made(self, stored: &Object, written: Vec<Arc<Object>>) -> Result<BindOutcome, BindError> {
+    /// When the engine does not fold the writes in time.
+    pub async fn confirm(self, stored: &Object, written: Vec<Arc<Object>>) -> Result<BindOutcome, BindError> {
         let Self {
             mut bound,
             expected,
@@ -133,7 +136,7 @@ impl Foreseen {
             .await
             .map(|()| bound)
             .map_err(BindError::from);
-        engine.tell(&span, &request, &result);
+        engine.report(&span, &request, &result);
         result
     }
 }
@@ -142,7 +145,7 @@ impl Drop for ExpectedDemand {
     fn drop(&mut self) {
         if let Some(slot) = self.engine.slot(self.dialect) {
             slot.answers.forget(&self.uid);
-            slot.contests.ends(&self.demand);
+            slot.contests.end_write(&self.demand);
         }
     }
 }

@@ -1,6 +1,6 @@
-//! The configuration in force of each system: the stored one, or the last valid one while the stored
-//! one is invalid (docs/concepts.md, "Configuration"). A configuration is in force as a whole: every
-//! reader of any part of it uses this module.
+//! The configuration in force of each system: the stored one, or the last valid one while the stored one is
+//! invalid (docs/concepts.md, "Configuration"). A configuration is in force as a whole, so that every reader
+//! of any part uses this module.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -11,9 +11,9 @@ use berth_storage::Source;
 use parking_lot::Mutex;
 use serde_json::Value;
 
-/// Configuration in force of a system.
+/// The configuration in force of a system.
 #[derive(Clone, Debug)]
-pub enum InForce {
+pub enum ConfigurationInForce {
     /// No configuration is stored: the defaults apply.
     Nothing,
     /// The stored configuration, or the last valid one.
@@ -23,8 +23,8 @@ pub enum InForce {
     Unknown,
 }
 
-impl InForce {
-    /// The configuration, if one is usable.
+impl ConfigurationInForce {
+    /// The configuration in force; `None` where the defaults apply, or no configuration is valid.
     #[must_use]
     pub const fn object(&self) -> Option<&Arc<Object>> {
         match self {
@@ -33,7 +33,7 @@ impl InForce {
         }
     }
 
-    /// The `spec` of the configuration; null where none is usable.
+    /// The `spec` of the configuration in force; null where the defaults apply, or no configuration is valid.
     #[must_use]
     pub fn spec(&self) -> &Value {
         self.object()
@@ -44,17 +44,17 @@ impl InForce {
 /// Test whether a whole SchedulerConfiguration is valid.
 pub type Judge = Arc<dyn Fn(&Object) -> bool + Send + Sync>;
 
-/// The configurations in force. They are read before every write, so that the verdict on each object is
-/// cached.
+/// The configurations in force of all systems. They are read before every write, so that the verdict on each
+/// stored configuration is cached.
 pub struct Configurations {
     source: Arc<dyn Source>,
     dialects: Vec<Arc<dyn Dialect>>,
     judge: OnceLock<Judge>,
-    memories: Mutex<HashMap<&'static str, Memory>>,
+    verdicts: Mutex<HashMap<&'static str, CachedVerdict>>,
 }
 
-/// Verdicts on the configuration of one system, while the configuration is stored.
-struct Memory {
+/// The verdict on the stored configuration of one system.
+struct CachedVerdict {
     /// The configuration that was judged last.
     judged: Arc<Object>,
     /// The last valid configuration.
@@ -67,47 +67,47 @@ impl Configurations {
             source,
             dialects,
             judge: OnceLock::new(),
-            memories: Mutex::default(),
+            verdicts: Mutex::default(),
         }
     }
 
-    /// Sets the judge of whole configurations, once. Until then, only the system's own part is judged.
-    pub fn judged_by(&self, judge: Judge) {
+    /// Sets the judge of whole configurations, once. Until then, only `spec.<dialect>` is judged.
+    pub fn set_judge(&self, judge: Judge) {
         // A second judge would judge in the same way.
         drop(self.judge.set(judge));
     }
 
     /// The configuration in force of `dialect`, by the stored objects.
     #[must_use]
-    pub fn of(&self, dialect: &str) -> InForce {
+    pub fn of(&self, dialect: &str) -> ConfigurationInForce {
         let all = self.source.cached(config::RESOURCE);
-        self.note(dialect, all.get("", dialect))
+        self.judge_stored(dialect, all.get("", dialect))
     }
 
     /// Judges `stored`, the stored configuration of `dialect`, unless it was judged before. Returns the
     /// configuration in force.
-    fn note(&self, dialect: &str, stored: Option<&Arc<Object>>) -> InForce {
+    fn judge_stored(&self, dialect: &str, stored: Option<&Arc<Object>>) -> ConfigurationInForce {
         let mut dialects = self.dialects.iter();
         let Some(dialect) = dialects.find(|known| known.name() == dialect) else {
-            return InForce::Nothing;
+            return ConfigurationInForce::Nothing;
         };
         let name = dialect.name();
-        let mut memories = self.memories.lock();
+        let mut verdicts = self.verdicts.lock();
         let Some(stored) = stored else {
-            memories.remove(name);
-            return InForce::Nothing;
+            verdicts.remove(name);
+            return ConfigurationInForce::Nothing;
         };
-        let before = memories.get(name);
+        let before = verdicts.get(name);
         if before.is_none_or(|before| !Arc::ptr_eq(&before.judged, stored)) {
             let valid = match self.is_valid(&**dialect, stored) {
                 true => Some(Arc::clone(stored)),
                 false => before.and_then(|before| before.valid.clone()),
             };
             let judged = Arc::clone(stored);
-            memories.insert(name, Memory { judged, valid });
+            verdicts.insert(name, CachedVerdict { judged, valid });
         }
-        let valid = memories.get(name).and_then(|memory| memory.valid.clone());
-        valid.map_or(InForce::Unknown, InForce::Valid)
+        let valid = verdicts.get(name).and_then(|verdict| verdict.valid.clone());
+        valid.map_or(ConfigurationInForce::Unknown, ConfigurationInForce::Valid)
     }
 
     fn is_valid(&self, dialect: &dyn Dialect, stored: &Object) -> bool {
@@ -117,17 +117,17 @@ impl Configurations {
         }
     }
 
-    /// Returns the change that `dialect` folds after `change` of its stored configuration: a change to
-    /// the configuration in force. Where no configuration is usable and `dialect` cannot parse its own
-    /// part, the change is folded unmodified, so that the system reports the problem.
+    /// Returns the change that `dialect` folds for `change` of the stored configuration: a change to the
+    /// configuration in force. Where no configuration is valid and `dialect` cannot parse `spec.<dialect>`,
+    /// the stored one is folded nevertheless, so that the system reports the problem.
     ///
     /// `None` where there is nothing to fold: a configuration was created that is not in force.
     pub(crate) fn folded(&self, dialect: &dyn Dialect, change: &Change) -> Option<Change> {
         let is_understood = |object: &Arc<Object>| is_own_part_valid(dialect, object);
-        let new = match self.note(dialect.name(), change.new.as_ref()) {
-            InForce::Nothing => None,
-            InForce::Valid(object) => Some(object),
-            InForce::Unknown => change.new.clone().filter(|object| !is_understood(object)),
+        let new = match self.judge_stored(dialect.name(), change.new.as_ref()) {
+            ConfigurationInForce::Nothing => None,
+            ConfigurationInForce::Valid(object) => Some(object),
+            ConfigurationInForce::Unknown => change.new.clone().filter(|object| !is_understood(object)),
         };
         (new.is_some() || change.old.is_some()).then(|| Change {
             new,
@@ -136,7 +136,7 @@ impl Configurations {
     }
 }
 
-/// Whether the part of `dialect` in its configuration is valid.
+/// Whether `spec.<dialect>` of `configuration` is valid.
 fn is_own_part_valid(dialect: &dyn Dialect, configuration: &Object) -> bool {
     let name = dialect.name();
     let part = configuration.value()["spec"].get(name);
@@ -146,7 +146,7 @@ fn is_own_part_valid(dialect: &dyn Dialect, configuration: &Object) -> bool {
     })
 }
 
-/// Whether `change` is to the configuration of `dialect`.
+/// Whether `change` changes the configuration of `dialect`.
 pub(crate) fn is_configuration(change: &Change, dialect: &dyn Dialect) -> bool {
     change.key.resource == config::RESOURCE && *change.key.name == *dialect.name()
 }
@@ -173,7 +173,7 @@ mod tests {
             let store = Arc::new(MemoryStore::default());
             let source = Arc::clone(&store) as Arc<dyn Source>;
             let configurations = Configurations::new(source, vec![Arc::new(Toys)]);
-            configurations.judged_by(Arc::new(|object| {
+            configurations.set_judge(Arc::new(|object| {
                 object.value()["spec"]["mode"] != "wrong" && is_own_part_valid(&Toys, object)
             }));
             Self {
@@ -229,12 +229,12 @@ mod tests {
     fn all_of_the_last_valid_configuration_is_in_force_until_it_is_gone() {
         let world = World::new();
         let now = || world.configurations.of("toy");
-        assert!(matches!(now(), InForce::Nothing));
+        assert!(matches!(now(), ConfigurationInForce::Nothing));
         let first = world.put(Some(json!({"mode": "wrong", "toy": {"prefix": "a"}})));
-        assert!(matches!(now(), InForce::Unknown) && now().spec().is_null());
+        assert!(matches!(now(), ConfigurationInForce::Unknown) && now().spec().is_null());
         assert_eq!(world.folded(&first), None, "its own part counts as little");
         let second = world.put(Some(json!({"toy": {"prefix": 7}})));
-        assert!(matches!(now(), InForce::Unknown));
+        assert!(matches!(now(), ConfigurationInForce::Unknown));
         assert_eq!(
             world.folded(&second),
             Some(json!(7)),
@@ -246,9 +246,12 @@ mod tests {
         assert_eq!(now().spec()["autoBind"], "Off");
         assert_eq!(world.folded(&fourth), Some(json!("b")), "as before");
         let deletion = world.put(None);
-        assert!(matches!(now(), InForce::Nothing));
+        assert!(matches!(now(), ConfigurationInForce::Nothing));
         assert_eq!(world.folded(&deletion), Some(Value::Null));
         world.put(Some(json!({"mode": "wrong"})));
-        assert!(matches!(now(), InForce::Unknown), "what is gone is forgotten");
+        assert!(
+            matches!(now(), ConfigurationInForce::Unknown),
+            "a deleted configuration is forgotten"
+        );
     }
 }

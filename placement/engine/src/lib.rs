@@ -1,4 +1,4 @@
-//! The engine: it keeps the dialects' inventories current, and makes decisions and bindings on them.
+//! The engine: it keeps the dialects' inventories current, decides on them, and binds demands.
 //!
 //! The engine watches a [`berth_storage::Source`], folds every change into one inventory per dialect, and
 //! decides on snapshots of the inventories. It knows no dialect by name, no HTTP and no kind; time comes from
@@ -31,9 +31,8 @@
 pub mod advice;
 pub mod agreement;
 mod answers;
-mod aside;
-mod behind;
 pub mod bind;
+mod blocking;
 mod bound;
 mod contest;
 pub mod controller;
@@ -46,6 +45,7 @@ mod foresee;
 mod in_force;
 mod mandate;
 pub mod plan;
+mod readiness;
 mod settle;
 pub mod simulate;
 pub mod snapshot;
@@ -54,20 +54,20 @@ mod turns;
 pub mod what_if;
 
 pub use advice::Advice;
-pub use aside::aside;
-pub use behind::Behind;
 pub use bind::Committer;
+pub use blocking::run_blocking;
 pub use bound::{Bind, BindError, BindObserver, BindOutcome, Commit, Contest, Settlement, UnplacedTreatment};
 pub use controller::Controllers;
 pub use dirty::{Batch, Dirty, MarkedSet, Subscription};
 pub use engine::{AlreadySet, Engine, Witness};
-pub use foresee::Foreseen;
-pub use in_force::{Configurations, InForce, Judge};
+pub use foresee::ForeseenDecision;
+pub use in_force::{ConfigurationInForce, Configurations, Judge};
 pub use mandate::{Mandate, Requests};
 pub use plan::Plan;
+pub use readiness::ReadinessError;
 pub use simulate::Simulation;
 pub use snapshot::Snapshot;
-pub use what_if::{Catalog, Unreadable, World};
+pub use what_if::{Catalog, UnreadableObject, World};
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! The right to decide: whether Berth writes decisions for a system, for which of its requests, and
+//! The right to decide: whether Berth writes decisions for a system, for which requests of the system, and
 //! whether guards protect the fields of these decisions.
 
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use berth_apimachinery::selector::Selector;
 use berth_apimachinery::{GroupResource, LabelSet};
 use berth_storage::Source;
 
-/// Kubernetes' namespaces, whose labels may select the decided requests.
+/// The resource of namespaces, whose labels may select the requests that are decided here.
 pub(crate) const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
 
 /// Source of every system's settings about deciding, by the configuration in force. It is called before
@@ -16,8 +16,8 @@ pub trait Mandate: Send + Sync + 'static {
     /// Whether the decisions of `dialect` are made and written here.
     fn decides(&self, dialect: &str) -> bool;
 
-    /// Whether the fields of decisions are protected from other writers. Where another scheduler writes
-    /// them, this has to be false.
+    /// Whether the fields of the decisions of `dialect` are protected from other writers. This has to be
+    /// false where another scheduler writes these fields.
     fn guards(&self, dialect: &str) -> bool;
 
     /// The requests of `dialect` that are decided here; `None` for all.
@@ -33,16 +33,16 @@ pub enum Requests {
     None,
     /// Requests that both selectors match.
     Matching {
-        /// The labels of the request.
+        /// Selector for the labels of the request.
         labels: Selector,
-        /// The labels of its namespace.
+        /// Selector for the labels of the request's namespace.
         namespaces: Selector,
     },
 }
 
 impl Requests {
-    /// Whether a request with `labels` in `namespace` is selected. `source` has the labels of the
-    /// namespaces.
+    /// Whether a request with `labels` in `namespace` is selected. The labels of the namespace are read from
+    /// `source`.
     #[must_use]
     pub fn include(&self, source: &dyn Source, namespace: &str, labels: &impl LabelSet) -> bool {
         match self {
@@ -55,7 +55,7 @@ impl Requests {
     }
 
     /// Whether the selection depends on labels of namespaces.
-    pub(crate) fn go_by_namespaces(&self) -> bool {
+    pub(crate) fn depend_on_namespaces(&self) -> bool {
         matches!(self, Self::Matching { namespaces, .. } if !namespaces.is_everything())
     }
 }

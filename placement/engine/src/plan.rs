@@ -1,13 +1,13 @@
 //! Plans: the effect of a change on the decisions, before it is made (docs/concepts.md, "Planning").
 //!
-//! A plan changes a copy of a world and then works like the controllers. Demands that the change makes
-//! due are decided in key order. The writes of each decision come before the next decision, and demands
-//! that the writes make due are decided later. Demands without a place are decided again where
-//! their dialect retries them, as long as anything changes. At the end the places of every demand are
-//! compared with its former places.
+//! A plan changes a copy of a world and then works like the controllers. Demands that the change makes due
+//! are decided in key order. The writes of each decision are applied before the next decision, and demands
+//! that the writes make due are decided later. Demands without a place are decided again where their dialect
+//! retries them, as long as anything changes. At the end, the clusters of every demand are compared with its
+//! former clusters.
 //!
-//! Start reading at [`Plan::of`]; [`change`] has the sorts of changes, [`mod@compare`] the reported
-//! differences of a decision.
+//! Start reading at [`Plan::of`]; [`change`] has the kinds of changes, and [`mod@compare`] the reported
+//! differences of a demand.
 
 pub mod change;
 pub mod compare;
@@ -22,7 +22,7 @@ use serde::{Serialize, Serializer};
 
 pub use change::{ChangeKind, Step};
 pub use compare::{Counts, Entry, Side, Verdict};
-pub(crate) use edits::substance;
+pub(crate) use edits::content_fields;
 pub use edits::{apply, changed, on_drained};
 
 use compare::{DecisionText, DemandState};
@@ -47,11 +47,11 @@ pub struct Terms {
 /// Effects of a change, dialect by dialect.
 #[derive(Debug, Default, Serialize)]
 pub struct Plan {
-    /// Counts of the entries, including entries that are not listed.
+    /// Numbers of demands by verdict, including unchanged demands without an entry that were decided again.
     pub counts: Counts,
-    /// Number of decisions that were made.
+    /// Number of decisions on due or requested demands.
     pub decided: usize,
-    /// The demands that were due again after eight decisions on them.
+    /// The demands that were still due after eight decisions on each.
     #[serde(serialize_with = "as_text", skip_serializing_if = "Vec::is_empty")]
     pub unsettled: Vec<Key>,
     /// Entries about demands that change, in key order. Requested demands, and demands on a drained cluster,
@@ -64,7 +64,7 @@ impl Plan {
     /// even if they are not due, and reported even if they do not change.
     ///
     /// # Errors
-    /// When the dialect breaks its contract, or the result is no longer needed ([`budget::wanted`]).
+    /// When the dialect breaks its contract, or the result is no longer needed ([`budget::check_needed`]).
     pub fn of(
         before: &Snapshot,
         world: &mut World,
@@ -99,14 +99,14 @@ impl Plan {
         run.queue.add(requested.iter().cloned());
         run.settle()?;
         let PlanRun { texts, mut plan, .. } = run;
-        plan.compare(before, world.snapshot(), terms, &shown, &|demand| End {
+        plan.compare(before, world.snapshot(), terms, &shown, &|demand| DemandFacts {
             decision_text: texts.get(demand),
             requested: requested.contains(demand),
         })?;
         Ok(plan)
     }
 
-    /// Adds the plan of another world.
+    /// Adds the plan of another dialect.
     pub fn add(&mut self, other: Self) {
         self.counts.add(&other.counts);
         self.decided += other.decided;
@@ -114,7 +114,8 @@ impl Plan {
         self.entries.extend(other.entries);
     }
 
-    /// Compares two worlds, without deciding due demands, for the demands of either that `shown` accepts.
+    /// Compares the snapshots `before` and `after`, with entries and counts only for demands that `shown`
+    /// accepts. Due demands are not decided first.
     ///
     /// # Errors
     /// As [`Plan::of`].
@@ -125,17 +126,19 @@ impl Plan {
         shown: impl Fn(&Key) -> bool,
     ) -> Result<Self, Fault> {
         let mut plan = Self::default();
-        plan.compare(before, after, terms, &shown, &|_| End::default())?;
+        plan.compare(before, after, terms, &shown, &|_| DemandFacts::default())?;
         Ok(plan)
     }
 
+    /// Adds entries and counts for the differences between `before` and `after`. `facts` returns the facts
+    /// about a demand that the snapshots do not show.
     fn compare<'a>(
         &mut self,
         before: &Snapshot,
         after: &Snapshot,
         terms: &Terms,
         shown: &dyn Fn(&Key) -> bool,
-        end: &dyn Fn(&Key) -> End<'a>,
+        facts: &dyn Fn(&Key) -> DemandFacts<'a>,
     ) -> Result<(), Fault> {
         let demands = |snapshot: &Snapshot| snapshot.inventory.demands();
         let all: BTreeSet<Key> = demands(before).into_iter().chain(demands(after)).collect();
@@ -144,10 +147,10 @@ impl Plan {
                 compare::clusters(before, &demand, terms.now),
                 compare::clusters(after, &demand, terms.now),
             );
-            let End {
+            let DemandFacts {
                 decision_text,
                 requested,
-            } = end(&demand);
+            } = facts(&demand);
             let verdict = compare::verdict(old_clusters.as_ref(), new_clusters.as_ref());
             self.counts.same +=
                 usize::from(verdict == Verdict::Same && (decision_text.is_some() || requested));
@@ -173,22 +176,23 @@ impl Plan {
     }
 }
 
-/// Further facts about a demand at the end of a plan.
+/// Facts about a demand in a plan that its snapshots do not show.
 #[derive(Default)]
-struct End<'a> {
+struct DemandFacts<'a> {
     /// Text of the last decision that wrote anything, or else of the first decision.
     decision_text: Option<&'a DecisionText>,
-    /// Whether the entry was requested.
+    /// Whether the demand was requested, and has an entry even if it does not change.
     requested: bool,
 }
 
+/// Serializes keys in their text form.
 fn as_text<S: Serializer>(keys: &[Key], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(keys.iter().map(ToString::to_string))
 }
 
 /// The scheduler's own decision on `demand`, if the demand exists.
 fn decide(snapshot: &Snapshot, demand: &Key, terms: &Terms) -> Result<Option<Decision>, Fault> {
-    budget::wanted().map_err(|ended| Fault::new(demand, ended.to_string()))?;
+    budget::check_needed().map_err(|ended| Fault::new(demand, ended.to_string()))?;
     let decision = match terms.seed {
         Some(seed) => snapshot.decide_with(demand, None, terms.now, seed),
         None => snapshot.decide(demand, None, terms.now),
@@ -199,7 +203,7 @@ fn decide(snapshot: &Snapshot, demand: &Key, terms: &Terms) -> Result<Option<Dec
         .map_err(|refused| Fault::new(demand, berth_apimachinery::field::aggregate(&refused.errors)))
 }
 
-/// The demands that are due, each once.
+/// The due demands, each once, in the order of their decisions.
 #[derive(Default)]
 struct Queue {
     ready: VecDeque<Key>,
@@ -224,6 +228,7 @@ impl Queue {
     }
 }
 
+/// A plan in progress.
 struct PlanRun<'a> {
     world: &'a mut World,
     terms: &'a Terms,
@@ -234,6 +239,7 @@ struct PlanRun<'a> {
 }
 
 impl PlanRun<'_> {
+    /// Queues the demands that changes of the world made due.
     fn take_due(&mut self) {
         let due = match self.world.take_due() {
             MarkedSet::Some(keys) => keys.into_iter().collect(),
@@ -242,7 +248,7 @@ impl PlanRun<'_> {
         self.queue.add(due);
     }
 
-    /// Decides until no demand is due.
+    /// Decides until no demand is due, and retries change nothing.
     fn settle(&mut self) -> Result<(), Fault> {
         let mut tried_at = None;
         loop {
@@ -275,6 +281,7 @@ impl PlanRun<'_> {
         self.queue.add(waiting);
     }
 
+    /// Decides `demand` and applies the writes, unless the demand was decided too often.
     fn step(&mut self, demand: Key) -> Result<(), Fault> {
         let attempts = self.queue.attempts.entry(demand.clone()).or_default();
         *attempts += 1;
@@ -294,7 +301,7 @@ impl PlanRun<'_> {
             let text = DecisionText::of(snapshot, &decision);
             self.texts.insert(demand.clone(), text);
         }
-        let result = self.world.make(&writes, self.terms.now);
+        let result = self.world.apply(&writes, self.terms.now);
         result.map_err(|malformed| Fault::new(&demand, malformed.to_string()))?;
         self.take_due();
         Ok(())

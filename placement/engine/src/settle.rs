@@ -1,5 +1,6 @@
-//! Settlement of a demand by the scheduler itself, decided once for all tasks that need it: the controller,
-//! which sees that the demand changed, and `autoBind: OnCreate`, which answers a create with the binding.
+//! Settlement of a demand: the binding by the scheduler itself. Several tasks may need it at once, and it is
+//! decided once for all: the controller, which sees that the demand changed, and `autoBind: OnCreate`, which
+//! answers a create with the binding.
 
 use std::sync::Arc;
 
@@ -10,11 +11,11 @@ use crate::answers::Answer;
 use crate::bind::Committer;
 use crate::bound::{Bind, BindOutcome, Settlement, UnplacedTreatment};
 use crate::engine::Engine;
-use crate::turns::Part;
+use crate::turns::Role;
 
 impl Engine {
-    /// Binds `demand` as the scheduler decides, or writes the reason where no target fits. If another
-    /// task already does this, on a world with every change up to `since`, that task's answer is used.
+    /// Binds `demand` as the scheduler decides, or writes the reason where no target fits. If another task is
+    /// already doing this on a snapshot with every change up to `since`, the result of that task is returned.
     pub async fn settle(
         &self,
         committer: &dyn Committer,
@@ -28,7 +29,7 @@ impl Engine {
         };
         loop {
             match slot.settlements.join(demand) {
-                Part::Do(turn) => {
+                Role::Do(turn) => {
                     let settlement = Arc::new(self.bind(committer, request).await);
                     if let Ok(bound) = &*settlement {
                         slot.answers.put(demand.clone(), answer(bound));
@@ -36,7 +37,7 @@ impl Engine {
                     turn.end(Arc::clone(&settlement));
                     return settlement;
                 }
-                Part::Wait(settlement) => {
+                Role::Wait(settlement) => {
                     if let Some(settlement) = result_of_other(settlement, since).await {
                         return settlement;
                     }
@@ -47,8 +48,8 @@ impl Engine {
 }
 
 impl Engine {
-    /// The decision of an ended task about `demand`, on a world with the change at `since` that made it
-    /// due.
+    /// The decision on `demand` of another task that has ended, if it includes the change at `since` that
+    /// made the demand due.
     pub(crate) fn recent_answer(&self, dialect: &str, demand: &Key, since: Revision) -> Option<Answer> {
         self.slot(dialect)?.answers.take(demand, since, self.clock.now())
     }
@@ -66,6 +67,7 @@ pub(crate) fn own_request<'a>(dialect: &'a str, demand: &'a Key) -> Bind<'a> {
     }
 }
 
+/// The answer to remember for a binding.
 pub(crate) fn answer(bound: &BindOutcome) -> Answer {
     Answer {
         through: bound.snapshot.revision,
@@ -74,7 +76,8 @@ pub(crate) fn answer(bound: &BindOutcome) -> Answer {
     }
 }
 
-/// Result of another task; `None` where that task decided on too old a world, failed, or never ended.
+/// Result of another task; `None` where that task failed, ended without a result, or decided on a snapshot
+/// without the changes up to `since`.
 async fn result_of_other(
     mut settlement: watch::Receiver<Option<Settlement>>,
     since: Revision,

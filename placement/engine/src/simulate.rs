@@ -1,37 +1,37 @@
-//! Simulation: decisions on every demand of a set of objects, with no server, for `berth simulate` and
+//! Simulation: decisions on every demand of a set of objects without a server, for `berth simulate` and
 //! scenarios (docs/concepts.md, "Simulating").
 
-mod aside;
 mod findings;
+mod invalid_demand;
 mod load;
 
 use std::sync::Arc;
 
 use berth_apimachinery::{FieldError, Key, Object, Timestamp};
-use berth_dialect_contract::rules::{InForce, RulesChoice};
+use berth_dialect_contract::rules::{EffectiveRules, RulesChoice};
 use berth_dialect_contract::{ChoiceRefusal, Decision, Dialect, config, names};
 use serde_json::Value;
 
-pub use aside::Aside;
-pub use findings::{Findings, Surplus, Unread};
+pub use findings::{Findings, SurplusField, UnreadKind};
+pub use invalid_demand::InvalidDemand;
 
 pub use crate::fault::{Fault, Problem};
 use crate::plan::{self, Plan, Step};
 use crate::snapshot::Snapshot;
-use crate::what_if::{Catalog, Unreadable, World};
+use crate::what_if::{Catalog, UnreadableObject, World};
 
-/// One object, and its place (a file and a document, in words).
+/// One object of the input, with its position.
 #[derive(Clone, Debug)]
 pub struct Input {
-    /// Position of the object, for problems.
+    /// Position of the object, for problems: a file and a document, in words.
     pub at: String,
     /// The object.
     pub value: Value,
-    /// The paths of its duplicate fields.
+    /// The paths of fields that the object has twice.
     pub duplicates: Vec<String>,
 }
 
-/// A configuration that applies where none is stored.
+/// A configuration of a system that applies where the input has none.
 #[derive(Clone)]
 pub struct DefaultConfiguration {
     /// The configured dialect.
@@ -49,7 +49,7 @@ impl DefaultConfiguration {
     /// As [`config::from_file`].
     pub fn from_file(dialects: &[Arc<dyn Dialect>], file: &Value) -> Result<Self, Vec<FieldError>> {
         let (dialect, spec) = config::from_file(dialects, file)?;
-        let rules = match config::is_stored_form(file) {
+        let rules = match config::is_scheduler_configuration(file) {
             true => RulesChoice::of(file),
             false => RulesChoice::default(),
         };
@@ -68,11 +68,11 @@ pub struct Terms {
     pub independent: bool,
 }
 
-/// A decided demand.
+/// A demand with the decision on it.
 pub struct DemandOutcome<'a> {
     /// The world of the decision.
     pub world: &'a World,
-    /// Snapshot of the decision.
+    /// The snapshot on which the decision was made.
     pub snapshot: &'a Snapshot,
     /// The decision.
     pub decision: &'a Decision,
@@ -87,7 +87,7 @@ pub struct Simulation {
     worlds: Vec<World>,
     /// The accepted objects, in the order of the input.
     objects: Vec<(Key, Arc<Object>)>,
-    aside: Vec<Aside>,
+    invalid_demands: Vec<InvalidDemand>,
     findings: Findings,
 }
 
@@ -106,21 +106,23 @@ impl Simulation {
         load::load(dialects, catalog, configurations, inputs, now)
     }
 
-    /// Records that the objects are on a hub on which the systems run.
+    /// Records that the objects are from a hub on which the systems run.
     pub fn set_on_hub(&mut self) {
         self.worlds.iter_mut().for_each(World::set_on_hub);
     }
 
-    /// Makes every system decide by the chosen rules, whatever rules its configuration chooses.
+    /// Makes every system decide by `rules`, whatever its configuration chooses.
     ///
     /// # Errors
     /// When an existing configuration cannot be read.
-    pub fn go_by(&mut self, rules: RulesChoice) -> Result<(), Unreadable> {
-        self.worlds.iter_mut().try_for_each(|world| world.go_by(rules))
+    pub fn choose_rules(&mut self, rules: RulesChoice) -> Result<(), UnreadableObject> {
+        self.worlds
+            .iter_mut()
+            .try_for_each(|world| world.choose_rules(rules))
     }
 
     /// The rules in force of each system that has two sets of them.
-    pub fn rules_in_force(&self) -> impl Iterator<Item = (&'static str, InForce)> {
+    pub fn rules_in_force(&self) -> impl Iterator<Item = (&'static str, EffectiveRules)> {
         self.worlds.iter().filter_map(|world| {
             let Snapshot {
                 dialect, inventory, ..
@@ -140,10 +142,10 @@ impl Simulation {
         self.objects
     }
 
-    /// Objects to place that were set aside, in output order.
+    /// The demands that no server would accept, and that are not decided, in output order.
     #[must_use]
-    pub fn aside(&self) -> &[Aside] {
-        &self.aside
+    pub fn invalid_demands(&self) -> &[InvalidDemand] {
+        &self.invalid_demands
     }
 
     /// Findings about the input.
@@ -159,7 +161,7 @@ impl Simulation {
         worlds.find(|world| world.snapshot().dialect.name() == dialect)
     }
 
-    /// Number of pairs of a demand and a candidate of its system.
+    /// Number of pairs of a demand and a candidate of the demand's system.
     #[must_use]
     pub fn pairs(&self) -> usize {
         let worlds = self.worlds.iter().map(|world| &world.snapshot().inventory);
@@ -186,8 +188,8 @@ impl Simulation {
         list
     }
 
-    /// Decides the demands that `wanted` accepts, in output order. Each is passed to `each` before its writes
-    /// are applied.
+    /// Decides the demands that `wanted` accepts, in output order. Each decision is passed to `each` before
+    /// its writes are applied.
     ///
     /// # Errors
     /// The first error of `each`, or a [`Fault`] of a dialect.
@@ -204,7 +206,7 @@ impl Simulation {
             for demand in demands.iter().filter(|demand| wanted(&*dialect, demand)) {
                 let writes = step(world, demand, terms, &mut each)?;
                 if !terms.independent {
-                    let applied = world.make(&writes, terms.now);
+                    let applied = world.apply(&writes, terms.now);
                     applied.map_err(|malformed| Fault::new(demand, malformed.to_string()))?;
                 }
             }
@@ -216,18 +218,18 @@ impl Simulation {
 /// Reason why there is no plan.
 #[derive(Debug)]
 pub enum NoPlan {
-    /// All errors of the changes.
+    /// All problems of the changes.
     Problems(Vec<Problem>),
-    /// A dialect is at fault.
+    /// The failure of a decision.
     Fault(Fault),
 }
 
 impl Simulation {
-    /// The plan of `steps`, after all demands are decided (see [`Plan`]), with the demands that `wanted`
-    /// accepts.
+    /// Decides all demands, and then returns the plan of `steps` (see [`Plan`]), with entries for the demands
+    /// that `wanted` accepts.
     ///
     /// # Errors
-    /// Everything wrong with the changes, or the [`Fault`] of a dialect.
+    /// All problems of the changes, or the [`Fault`] of a dialect.
     pub fn plan(
         &mut self,
         catalog: &Catalog,
@@ -253,8 +255,8 @@ impl Simulation {
         Ok(whole)
     }
 
-    /// The differences of `other`, after all demands of both are decided, for the demands that `wanted`
-    /// accepts.
+    /// Decides all demands of both simulations, and then returns the differences of `other` from this one,
+    /// for the demands that `wanted` accepts.
     ///
     /// # Errors
     /// The [`Fault`] of a dialect.
@@ -290,8 +292,8 @@ impl Terms {
     }
 }
 
-/// Decides one demand and reports it; returns the writes of its binding. A demand that an earlier
-/// decision removed has no decision.
+/// Decides one demand, passes the decision to `each`, and returns the writes of the binding. A demand that an
+/// earlier decision removed is skipped.
 fn step<E: From<Fault>>(
     world: &World,
     demand: &Key,

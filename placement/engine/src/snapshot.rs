@@ -1,4 +1,4 @@
-//! One dialect's world at one instant: the base of every decision and report.
+//! The objects of one dialect at one revision: the base of every decision and report.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use berth_apimachinery::{Key, Meta, Revision, Timestamp};
 use berth_dialect_contract::{Ask, ChoiceRefusal, Decision, Dialect, Inventory, Report, report};
 
-use crate::aside::aside;
+use crate::blocking::run_blocking;
 
 /// A dialect's inventory at a revision. A clone is cheap; while a snapshot exists, the engine forks the
 /// inventory before the next change.
@@ -14,9 +14,9 @@ use crate::aside::aside;
 pub struct Snapshot {
     /// The dialect.
     pub dialect: Arc<dyn Dialect>,
-    /// Inventory.
+    /// The dialect's inventory.
     pub inventory: Arc<dyn Inventory>,
-    /// The source's revision up to which every change is folded.
+    /// Revision of the source up to which the inventory has every change.
     pub revision: Revision,
 }
 
@@ -29,7 +29,7 @@ impl fmt::Debug for Snapshot {
     }
 }
 
-/// The inventory for a change: itself if no snapshot shares it, else a fork.
+/// The inventory, ready for a change. If a snapshot shares it, it is first replaced by a fork.
 pub(crate) fn writable(inventory: &mut Arc<dyn Inventory>) -> &mut dyn Inventory {
     if Arc::get_mut(inventory).is_none() {
         *inventory = inventory.fork();
@@ -55,7 +55,7 @@ impl Snapshot {
         self.decide_with(demand, chosen, now, seed(object.meta()))
     }
 
-    /// Decides with the given seed.
+    /// Decides `demand` at `now` with `seed`. `None` when the demand does not exist.
     ///
     /// # Errors
     /// As [`Snapshot::decide`].
@@ -73,7 +73,7 @@ impl Snapshot {
             seed,
             chosen,
         };
-        aside(self.inventory.effort(demand), || self.inventory.decide(&ask))
+        run_blocking(self.inventory.effort(demand), || self.inventory.decide(&ask))
     }
 
     /// The report of `decision`, which was made on this snapshot.

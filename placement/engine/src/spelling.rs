@@ -2,9 +2,9 @@
 
 /// Longest name in Kubernetes; longer texts are not compared.
 const MAX_LENGTH: usize = 253;
-/// Highest number of letters in which similar names differ; in short names, the number is one.
+/// Highest number of letters in which similar names differ; one for names shorter than [`LONG_NAME`].
 const MAX_DISTANCE: usize = 2;
-/// Shortest length of a name that is not short.
+/// Length from which a name may differ in [`MAX_DISTANCE`] letters.
 const LONG_NAME: usize = 6;
 
 /// Whether `one` and `other` differ only in case, or in so few letters that one is probably a misspelling of

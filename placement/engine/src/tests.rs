@@ -15,7 +15,7 @@ use berth_storage::{
 };
 use serde_json::{Value, json};
 
-use crate::{Behind, Bind, BindError, Commit, Committer, Engine, MarkedSet, UnplacedTreatment};
+use crate::{Bind, BindError, Commit, Committer, Engine, MarkedSet, ReadinessError, UnplacedTreatment};
 use berth_dialect_toy::{BOXES, TOYS, Toys, object};
 
 const NOTES: GroupResource = GroupResource::new("", "notes");
@@ -177,7 +177,7 @@ async fn a_dialect_that_is_held_decides_nothing_until_it_is_complete() {
     let committer = StoreCommitter(Arc::clone(&world.store));
     let bound = world.engine.bind(&committer, wish(&toy, None)).await;
     assert!(
-        matches!(bound, Err(BindError::Behind(Behind::Held { .. }))),
+        matches!(bound, Err(BindError::NotReady(ReadinessError::NotSynced { .. }))),
         "{bound:?}"
     );
     world.engine.hold("toy", None);
@@ -188,10 +188,10 @@ async fn a_dialect_that_is_held_decides_nothing_until_it_is_complete() {
 async fn a_dialect_of_which_nobody_knows_yet_whether_it_is_decided_is_neither_decided_nor_guarded() {
     let world = World::new();
     assert!(world.engine.decides("toy") && world.engine.guards("toy"));
-    world.engine.doubt("toy", true);
+    world.engine.set_unconfigured("toy", true);
     assert!(!world.engine.decides("toy") && !world.engine.guards("toy"));
     assert!(world.engine.guards("other"));
-    world.engine.doubt("toy", false);
+    world.engine.set_unconfigured("toy", false);
     assert!(world.engine.decides("toy") && world.engine.guards("toy"));
 }
 
@@ -341,7 +341,7 @@ async fn a_world_that_keeps_moving_ends_after_eight_attempts() {
     let toy = world.toy("t");
     let never = Never(AtomicUsize::new(0));
     let error = world.engine.bind(&never, wish(&toy, None)).await.unwrap_err();
-    assert!(matches!(error, BindError::Moved(_)), "{error}");
+    assert!(matches!(error, BindError::Conflict(_)), "{error}");
     assert_eq!(never.0.into_inner(), crate::bind::ATTEMPTS);
 }
 

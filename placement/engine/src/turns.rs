@@ -1,4 +1,4 @@
-//! Turns of concurrent callers: one does the work, and the others wait for its answer.
+//! Work that several callers request at once: the first one does it, and the others wait for the answer.
 
 use std::collections::HashMap;
 
@@ -6,19 +6,19 @@ use berth_apimachinery::Key;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-/// Work in progress, by its subject.
+/// Work in progress, by the key of its subject.
 pub(crate) struct Turns<T>(Mutex<HashMap<Key, watch::Receiver<Option<T>>>>);
 
 /// Role of a caller in one piece of work.
-pub(crate) enum Part<'a, T> {
+pub(crate) enum Role<'a, T> {
     /// The caller does the work, and no other caller does.
     Do(Turn<'a, T>),
     /// Another caller does the work.
     Wait(watch::Receiver<Option<T>>),
 }
 
-/// The right to do the work. [`Turn::end`] sends the answer to the waiting callers. If the turn is dropped
-/// without that call, they get no answer.
+/// The right to do one piece of work. [`Turn::end`] sends the answer to the waiting callers. If the turn is
+/// dropped without that call, the callers get no answer.
 pub(crate) struct Turn<'a, T> {
     turns: &'a Turns<T>,
     key: &'a Key,
@@ -32,14 +32,15 @@ impl<T> Default for Turns<T> {
 }
 
 impl<T> Turns<T> {
-    pub(crate) fn join<'a>(&'a self, key: &'a Key) -> Part<'a, T> {
+    /// Returns the caller's role in the work on `key`.
+    pub(crate) fn join<'a>(&'a self, key: &'a Key) -> Role<'a, T> {
         let mut turns = self.0.lock();
         if let Some(receiver) = turns.get(key) {
-            return Part::Wait(receiver.clone());
+            return Role::Wait(receiver.clone());
         }
         let (sender, receiver) = watch::channel(None);
         turns.insert(key.clone(), receiver);
-        Part::Do(Turn {
+        Role::Do(Turn {
             turns: self,
             key,
             sender,
@@ -48,6 +49,7 @@ impl<T> Turns<T> {
 }
 
 impl<T> Turn<'_, T> {
+    /// Ends the work with `answer`, which the waiting callers get.
     pub(crate) fn end(self, answer: T) {
         self.sender.send_replace(Some(answer));
     }

@@ -1,15 +1,16 @@
-//! Hypothetical worlds, which turn objects into a snapshot. Reviews overlay the live world or have a
-//! world of their own, and `simulate` reads files; both decide on the snapshot exactly as the live
-//! engine does.
+//! Hypothetical worlds, which turn objects into a snapshot for decisions. A review changes a copy of the live
+//! objects or has objects of its own, and `simulate` reads files. Both decide on the snapshot exactly as the
+//! live engine does.
 
 mod preceding;
+mod stored_form;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use berth_apimachinery::{
-    Change, DraftError, FieldError, FieldErrorKind, GroupResource, Key, Kind, KindInfo, Object, Revision,
-    Timestamp, Via, name, time,
+    Change, DraftError, FieldError, GroupResource, Key, Kind, KindInfo, Object, Revision, Timestamp, name,
+    time,
 };
 use berth_dialect_contract::rules::RulesChoice;
 use berth_dialect_contract::{Dialect, Verb, Write, config};
@@ -17,18 +18,19 @@ use berth_storage::Collection;
 use serde_json::{Value, json};
 
 use self::preceding::DueKeys;
+use self::stored_form::{convert_to_stored, form_errors, rule_errors, was_stored};
 use crate::dirty::{self, MarkedSet};
 use crate::snapshot::{Snapshot, writable};
 use crate::spelling;
 
-/// The kinds of objects in files and reviews.
+/// The kinds of objects that files and reviews may contain.
 #[derive(Clone, Default)]
 pub struct Catalog {
     kinds: BTreeMap<(&'static str, &'static str), Arc<dyn Kind>>,
 }
 
 impl Catalog {
-    /// The catalog of `kinds`; of two kinds with one name, the later one counts.
+    /// The catalog of `kinds`. Of two kinds with the same group and name, the later one is kept.
     #[must_use]
     pub fn new(kinds: impl IntoIterator<Item = Arc<dyn Kind>>) -> Self {
         let kinds = kinds
@@ -113,7 +115,7 @@ impl Catalog {
     /// another API server may have stored it.
     ///
     /// # Errors
-    /// Reason why the value is no object of its kind.
+    /// The reasons why the value is not an object of a known kind, such as missing fields or wrong types.
     pub(crate) fn judge(
         &self,
         mut value: Value,
@@ -131,34 +133,8 @@ impl Catalog {
         }
         set_namespace(&mut value, info, path)?;
         let unknown = unknown_fields(&**kind, version, &value);
-        kind.to_stored(version, &mut value);
-        value["apiVersion"] = info.api_version(info.storage_version).into();
-        let schema = kind.schema(info.storage_version);
-        schema.default(&mut value);
-        // The object is prepared as an update of itself: rules for new objects would reset fields of
-        // its state (taint times, status).
-        let old = value.clone();
-        let write = berth_apimachinery::Write {
-            via: Via::Update,
-            old: Some(&old),
-            now,
-        };
-        kind.prepare(&write, &mut value);
-        // Fields that the preparation sets are not changes of the object. An object that was never
-        // stored is validated as on create.
-        let old = value.clone();
+        convert_to_stored(&**kind, version, &mut value, now);
         let is_new = !was_stored(&value);
-        let write = match is_new {
-            false => berth_apimachinery::Write {
-                old: Some(&old),
-                ..write
-            },
-            true => berth_apimachinery::Write {
-                via: Via::Create,
-                old: None,
-                now,
-            },
-        };
         let with_path = |errors: Vec<FieldError>| -> Vec<FieldError> {
             let errors = errors.into_iter();
             errors
@@ -168,15 +144,10 @@ impl Catalog {
                 })
                 .collect()
         };
-        let mut misfits = schema.validate(&value);
-        misfits.retain(|error| !is_missing_in_status(error));
-        let errors = kind.validate(&write, &value);
-        let name = value["metadata"]["name"].as_str().unwrap_or_default();
-        if let Err(problem) = kind.validate_name(name) {
-            misfits.push(FieldError::invalid("metadata.name", name, problem));
-        }
-        if !misfits.is_empty() {
-            return Err(with_path(misfits.into_iter().chain(errors).collect()));
+        let form_errors = form_errors(&**kind, &value);
+        let errors = rule_errors(&**kind, &value, is_new, now);
+        if !form_errors.is_empty() {
+            return Err(with_path(form_errors.into_iter().chain(errors).collect()));
         }
         let object = Object::new(&value, Revision::default()).map_err(|DraftError { path, problem }| {
             vec![FieldError::invalid(at(&path), Value::Null, problem)]
@@ -191,8 +162,8 @@ impl Catalog {
         })
     }
 
-    /// The paths of fields that the kind of `value` does not have: the first ones, and none for an
-    /// unknown kind.
+    /// The paths of fields that the kind of `value` does not have, at most 20 of them; none for an unknown
+    /// kind.
     #[must_use]
     pub fn unknown_fields(&self, value: &Value) -> Vec<String> {
         let text = |field: &str| value[field].as_str().unwrap_or_default();
@@ -202,8 +173,8 @@ impl Catalog {
         })
     }
 
-    /// Sentence about a known kind that is similar to the unknown `kind` of `api_version`: one with another
-    /// version or spelling.
+    /// Hint at a known kind that is similar to the unknown `kind` of `api_version`: the kind in other
+    /// versions, or a kind with a similar spelling.
     #[must_use]
     pub fn hint(&self, api_version: &str, kind: &str) -> Option<String> {
         let (group, _) = api_version.rsplit_once('/').unwrap_or(("", api_version));
@@ -255,7 +226,7 @@ impl Catalog {
         })
     }
 
-    /// Every kind of the systems as `group/version Kind`, without Kubernetes' own kinds, which the
+    /// Every kind of the systems as `group/version Kind`, without the built-in kinds of Kubernetes, which the
     /// systems also read.
     fn kind_names(&self) -> impl Iterator<Item = String> {
         let own = |kind: &&Arc<dyn Kind>| {
@@ -288,21 +259,8 @@ pub(crate) struct WriteVerdict {
     pub(crate) is_new: bool,
     /// The paths of fields that the kind does not have.
     pub(crate) unknown: Vec<String>,
-    /// Errors of the object by its kind's rules.
+    /// Errors of the object by the rules of its kind.
     pub(crate) errors: Vec<FieldError>,
-}
-
-/// Whether the error is only that a status in a file lacks a field that its controller would write. A
-/// status is a report, and no decision depends on its missing parts.
-fn is_missing_in_status(error: &FieldError) -> bool {
-    let field = error.path.strip_prefix("status.");
-    error.kind == FieldErrorKind::Required && field.is_some_and(|field| !field.contains(['.', '[']))
-}
-
-/// Whether a server has stored `value` already, according to the server's fields in it.
-fn was_stored(value: &Value) -> bool {
-    let written = ["uid", "resourceVersion", "creationTimestamp", "generation"];
-    value.get("status").is_some() || written.iter().any(|field| value["metadata"].get(field).is_some())
 }
 
 /// `field` below `path`; either may be empty.
@@ -346,22 +304,24 @@ fn set_namespace(value: &mut Value, info: &KindInfo, path: &str) -> Result<(), V
 /// The reason why the dialect cannot read an object.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Unreadable(pub String);
+pub struct UnreadableObject(pub String);
 
-/// A world that can be changed without an effect on others. A clone shares the unchanged parts.
+/// A hypothetical state of one dialect's objects, which can be changed without an effect on the live engine
+/// or on other worlds. A clone shares the unchanged parts.
 #[derive(Clone)]
 pub struct World {
     snapshot: Snapshot,
-    /// Collections of the snapshot, in which replaced objects are found.
+    /// The objects of the first snapshot, by resource.
     base: BTreeMap<GroupResource, Collection>,
+    /// The changed objects; `None` where an object was deleted.
     objects: BTreeMap<Key, Option<Arc<Object>>>,
     /// The demands that changes made due since the last [`World::take_due`].
     due: MarkedSet<Key>,
     /// Number of changes since [`World::begin`].
     changes: u64,
-    /// The due keys of steps before decisions, while these are recorded.
+    /// The due keys of the reconcilers that act before decisions, while changes are followed.
     preceding: Option<DueKeys>,
-    /// Resources that the steps before decisions read.
+    /// Resources that the reconcilers before decisions watch.
     followed: Arc<[GroupResource]>,
 }
 
@@ -396,7 +356,8 @@ impl World {
         }
     }
 
-    /// Forgets due demands and changes. Returns the present world, for comparison with later ones.
+    /// Resets the due demands and the count of changes. Returns a snapshot of the present state, for
+    /// comparison with a later one.
     pub fn begin(&mut self) -> Snapshot {
         self.due = MarkedSet::default();
         self.changes = 0;
@@ -414,19 +375,19 @@ impl World {
         std::mem::take(&mut self.due)
     }
 
-    /// The present world, for decisions.
+    /// The present state, for decisions.
     #[must_use]
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
     }
 
-    /// Whether decisions, or the steps before them, read objects of `resource`.
+    /// Whether decisions, or the reconcilers that act before decisions, read objects of `resource`.
     #[must_use]
     pub fn reads(&self, resource: GroupResource) -> bool {
         self.decides_by(resource) || self.followed.contains(&resource)
     }
 
-    /// The resources that the steps before decisions read.
+    /// The resources that the reconcilers before decisions watch.
     pub(crate) fn followed(&self) -> &[GroupResource] {
         &self.followed
     }
@@ -448,11 +409,11 @@ impl World {
     /// Stores `object` at `key`, and replaces the former object there.
     ///
     /// # Errors
-    /// Reason why the dialect cannot read `object`.
-    pub fn put(&mut self, key: &Key, object: Arc<Object>) -> Result<(), Unreadable> {
+    /// The reason why the dialect cannot read `object`, which is stored nevertheless.
+    pub fn put(&mut self, key: &Key, object: Arc<Object>) -> Result<(), UnreadableObject> {
         self.change(key, Some(object));
         match self.snapshot.inventory.problem(key) {
-            Some(problem) => Err(Unreadable(problem)),
+            Some(problem) => Err(UnreadableObject(problem)),
             None => Ok(()),
         }
     }
@@ -472,7 +433,7 @@ impl World {
         dirty::add(&mut self.due, due.decide);
         self.changes += 1;
         self.objects.insert(key.clone(), new);
-        self.note(&change);
+        self.record_due(&change);
     }
 
     /// Records that the objects are on a hub on which the system runs.
@@ -495,18 +456,18 @@ impl World {
             .map_err(|problem| vec![FieldError::invalid(path, spec.clone(), problem)])
     }
 
-    /// Chooses the rules of decisions.
+    /// Chooses the set of rules by which the dialect decides. The rest of the configuration stays.
     ///
     /// # Errors
     /// When the present configuration cannot be read.
-    pub fn go_by(&mut self, rules: RulesChoice) -> Result<(), Unreadable> {
+    pub fn choose_rules(&mut self, rules: RulesChoice) -> Result<(), UnreadableObject> {
         if rules == self.choice() {
             return Ok(());
         }
         let name = self.snapshot.dialect.name();
         let stored = self.get(&config::key(name));
         let spec = stored.map_or(Value::Null, |stored| stored.value()["spec"][name].clone());
-        self.store_configuration(&spec, rules).map_err(Unreadable)
+        self.store_configuration(&spec, rules).map_err(UnreadableObject)
     }
 
     /// The choice of rules in the present configuration.
@@ -529,7 +490,7 @@ impl World {
         });
         let object = Object::new(&object, Revision::default()).map_err(|malformed| malformed.to_string())?;
         let stored = self.put(&config::key(name), Arc::new(object));
-        stored.map_err(|Unreadable(problem)| problem)
+        stored.map_err(|UnreadableObject(problem)| problem)
     }
 
     /// Deletes the object at `key`, if it exists.
@@ -542,7 +503,7 @@ impl World {
     ///
     /// # Errors
     /// When a written object is invalid, which is an error of the dialect.
-    pub fn make(&mut self, writes: &[Write], now: Timestamp) -> Result<(), DraftError> {
+    pub fn apply(&mut self, writes: &[Write], now: Timestamp) -> Result<(), DraftError> {
         for write in writes {
             match write.verb {
                 Verb::Delete => self.delete(&write.key, now)?,

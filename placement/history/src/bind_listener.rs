@@ -1,5 +1,5 @@
-//! Observer of bindings, which keeps the reasons of written decisions until their changes are recorded.
-//! No decision is made only for a record.
+//! Observer of bindings: keeps the reasons of written decisions until the history records their changes. So
+//! the history never repeats a decision to find its reasons.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -14,16 +14,16 @@ use parking_lot::Mutex;
 
 use super::causes::Causes;
 use super::decision_text::DecisionText;
-use super::standing::SHOWN;
+use super::state::MAX_CLUSTERS;
 
 /// Highest number of decisions on one object that wait to be recorded.
 const MAX_PER_OBJECT: usize = 8;
-/// Highest number of objects with decisions that wait.
+/// Highest number of objects with decisions that wait to be recorded.
 const MAX_OBJECTS: usize = 50_000;
-/// Longest wait of a decision.
+/// Longest time for which a decision waits to be recorded.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
-/// Observes bindings.
+/// Keeps the texts of written decisions until their changes are recorded.
 pub(crate) struct BindListener {
     clock: Arc<dyn Clock>,
     causes: Arc<Causes>,
@@ -62,11 +62,11 @@ impl BindListener {
     }
 
     /// Whether a decision at `place` waits to be recorded.
-    pub(crate) fn knows(&self, place: &Name) -> bool {
+    pub(crate) fn has_pending(&self, place: &Name) -> bool {
         self.texts.lock().contains_key(place)
     }
 
-    /// Forgets entries that were not recorded in time.
+    /// Forgets texts whose changes were not recorded in time.
     pub(crate) fn sweep(&self) {
         let now = self.clock.now();
         self.texts.lock().retain(|_, list| {
@@ -143,7 +143,7 @@ fn decision_text(
             }
         };
         let count = &mut counts[usize::from(movement == Move::Left)];
-        if *count < SHOWN {
+        if *count < MAX_CLUSTERS {
             *count += 1;
             text.clusters
                 .push(cluster(snapshot, decision, &change.cluster_name, movement));

@@ -1,11 +1,11 @@
-//! Causes of changed decisions: the changes of objects that made the decisions due, noted when they are
+//! Causes of changed decisions: the changes of objects that made the decisions due, remembered when they are
 //! folded.
 //!
-//! Each decision has notes of the last few changes that made it due. Revisions distinguish changes in
-//! quick succession. A note is forgotten after its use, or when it is too old. The number of notes for each
-//! decision, and the number of decisions with notes, are limited.
+//! For each decision, the last few changes that made it due are remembered. Revisions distinguish changes in
+//! quick succession. A change is forgotten after its use, or when it is too old. The number of changes for
+//! each decision, and the number of decisions with changes, are limited.
 
-mod notes;
+mod recent_changes;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -18,15 +18,15 @@ use berth_scheduling_api::record::{CauseType, RecordCause};
 use parking_lot::Mutex;
 use serde::Deserialize;
 
-use self::notes::{Dues, Views};
+use self::recent_changes::{DueChanges, ViewChanges};
 
-/// Longest time between a change and an observed decision that the change may have caused. Only changes that
-/// made given decisions due, not all of a dialect, wait longer ([`MAX_WAIT`]).
+/// Longest time between a change and an observed decision, which Berth did not make, for the change to count
+/// as the cause. A change that made this very decision due may be older, up to [`MAX_WAIT`].
 const MAX_DELAY: Duration = Duration::from_secs(10);
-/// Longest wait of a change for its decision.
+/// Longest time between a change that made a decision due and the decision.
 const MAX_WAIT: Duration = Duration::from_mins(10);
-/// Highest number of decisions with notes of their own. Beyond that, all these notes are forgotten, and
-/// causes are missing for a moment.
+/// Highest number of decisions with recent changes of their own. Beyond that, all of these changes are
+/// forgotten, and some causes are missing.
 const MAX_DECISIONS: usize = 200_000;
 
 /// A change of an object.
@@ -48,78 +48,80 @@ pub(crate) struct ObjectChange {
 /// object.
 pub type Managers = Arc<dyn Fn(&Key) -> Option<Arc<str>> + Send + Sync>;
 
-/// A change that may be the cause of another.
+/// A change of an object that may be the cause of a changed decision.
 #[derive(Clone, Debug)]
-struct Note {
+struct RecentChange {
     change: Arc<ObjectChange>,
+    /// Time at which the change was folded.
     at: Timestamp,
 }
 
-/// Notes about one demand, or about all of a dialect.
+/// Recent changes about one demand, or about all demands of a dialect.
 #[derive(Clone, Debug, Default)]
-struct Slot {
+struct DemandChanges {
     /// Changes that made the demand due.
-    decide: Dues,
-    /// Changes that may have altered the form of the demand's Decision.
-    view: Views,
+    decide: DueChanges,
+    /// Changes that may have altered the demand's Decision without a new decision.
+    view: ViewChanges,
     /// The creation of the newest object with the demand's name.
-    creation: Option<Note>,
+    creation: Option<RecentChange>,
     /// The deletion of the demand. Later changes are not causes of its end, and the deletion is not a
     /// cause for the next object of that name.
-    deletion: Option<Note>,
+    deletion: Option<RecentChange>,
 }
 
-/// The causes of future decisions.
+/// The possible causes of future decisions.
 pub(crate) struct Causes {
     clock: Arc<dyn Clock>,
     /// Resources whose object names may be shown to readers of any namespace.
-    of_clusters: BTreeSet<GroupResource>,
+    public_resources: BTreeSet<GroupResource>,
     managers: Option<Managers>,
-    notes: Mutex<Notes>,
+    recent: Mutex<RecentChanges>,
 }
 
 #[derive(Default)]
-struct Notes {
-    of: HashMap<Key, Slot>,
-    of_all: HashMap<&'static str, Slot>,
+struct RecentChanges {
+    by_demand: HashMap<Key, DemandChanges>,
+    /// Changes that concern all demands of a dialect, by the dialect's name.
+    by_dialect: HashMap<&'static str, DemandChanges>,
 }
 
 impl Causes {
-    /// Causes without notes. The names of objects of `of_clusters` may be shown to readers of any namespace.
-    /// `managers` has the field managers of objects that do not name them.
+    /// Causes without changes so far. The names of objects of `public_resources` may be shown to readers of
+    /// any namespace. `managers` looks up the field managers of objects that do not name them.
     pub(crate) fn new(
         clock: Arc<dyn Clock>,
-        of_clusters: BTreeSet<GroupResource>,
+        public_resources: BTreeSet<GroupResource>,
         managers: Option<Managers>,
     ) -> Self {
         Self {
             clock,
-            of_clusters,
+            public_resources,
             managers,
-            notes: Mutex::default(),
+            recent: Mutex::default(),
         }
     }
 
     /// Takes the cause of the decision on `demand`, from the changes up to `through`.
     pub(crate) fn take_due(&self, dialect: &str, demand: &Key, through: Revision) -> Option<RecordCause> {
-        let mut notes = self.notes.lock();
+        let mut all = self.recent.lock();
         let now = self.clock.now();
-        let known = |slot: &Slot| slot.decide.newest(through, now);
-        let own = notes.of.get(demand).and_then(known);
-        let of_all = notes.of_all.get(dialect).and_then(known);
-        let (note, more) = newest(own, of_all)?;
-        if let Some(slot) = notes.of.get_mut(demand) {
-            slot.decide.drop_through(through);
+        let known = |changes: &DemandChanges| changes.decide.newest(through, now);
+        let own = all.by_demand.get(demand).and_then(known);
+        let of_dialect = all.by_dialect.get(dialect).and_then(known);
+        let (recent, more) = newest(own, of_dialect)?;
+        if let Some(changes) = all.by_demand.get_mut(demand) {
+            changes.decide.drop_through(through);
         }
-        drop(notes);
-        Some(self.shown_to(demand, &note.change, more))
+        drop(all);
+        Some(self.shown_to(demand, &recent.change, more))
     }
 
     /// Records that the decision on `demand` at `through` had nothing to write.
     pub(crate) fn settled(&self, demand: &Key, through: Revision) {
         let now = self.clock.now();
-        if let Some(slot) = self.notes.lock().of.get_mut(demand) {
-            slot.decide.settle(through, now);
+        if let Some(changes) = self.recent.lock().by_demand.get_mut(demand) {
+            changes.decide.settle(through, now);
         }
     }
 
@@ -127,51 +129,51 @@ impl Causes {
     /// observed at `seen_at`. Of several changes that may be the cause, the newest one before that time
     /// counts; later ones are kept for their own consequences.
     pub(crate) fn take_seen(&self, dialect: &str, demand: &Key, seen_at: Timestamp) -> Option<RecordCause> {
-        let mut notes = self.notes.lock();
+        let mut all = self.recent.lock();
         let now = self.clock.now();
-        let is_recent = |note: &Note| within(note.at, seen_at, MAX_DELAY);
-        let of_all = notes
-            .of_all
+        let is_recent = |recent: &RecentChange| within(recent.at, seen_at, MAX_DELAY);
+        let of_dialect = all
+            .by_dialect
             .get(dialect)
-            .and_then(|slot| slot.decide.newest_at(seen_at, now, is_recent));
-        let slot = notes.of.get_mut(demand);
-        let own = slot.and_then(|slot| {
-            let deletion = slot.deletion.as_ref().map(|note| note.change.revision);
-            let is_other = |note: &Note| Some(note.change.revision) != deletion;
-            let due = slot.decide.newest_at(seen_at, now, is_other);
-            let view = slot
+            .and_then(|changes| changes.decide.newest_at(seen_at, now, is_recent));
+        let changes = all.by_demand.get_mut(demand);
+        let own = changes.and_then(|changes| {
+            let deletion = changes.deletion.as_ref().map(|recent| recent.change.revision);
+            let is_other = |recent: &RecentChange| Some(recent.change.revision) != deletion;
+            let due = changes.decide.newest_at(seen_at, now, is_other);
+            let view = changes
                 .view
-                .newest_at(seen_at, |note| is_recent(note) && is_other(note));
-            let found = newest_until(due, view.map(|note| (note, 0)), seen_at);
-            if let Some((note, _)) = &found {
-                slot.decide.drop_through(note.change.revision);
-                slot.view.drop_through(note.change.revision);
+                .newest_at(seen_at, |recent| is_recent(recent) && is_other(recent));
+            let found = newest_until(due, view.map(|recent| (recent, 0)), seen_at);
+            if let Some((recent, _)) = &found {
+                changes.decide.drop_through(recent.change.revision);
+                changes.view.drop_through(recent.change.revision);
             }
-            let creation = slot.creation.clone().filter(is_recent);
-            found.or(creation.map(|note| (note, 0)))
+            let creation = changes.creation.clone().filter(is_recent);
+            found.or(creation.map(|recent| (recent, 0)))
         });
-        let found = newest_until(own, of_all, seen_at);
-        drop(notes);
-        found.map(|(note, more)| self.shown_to(demand, &note.change, more))
+        let found = newest_until(own, of_dialect, seen_at);
+        drop(all);
+        found.map(|(recent, more)| self.shown_to(demand, &recent.change, more))
     }
 
     /// Takes the deletion of `demand`, whose end was observed at `seen_at`.
     pub(crate) fn take_gone(&self, demand: &Key, seen_at: Timestamp) -> Option<RecordCause> {
-        let mut notes = self.notes.lock();
-        let slot = notes.of.get_mut(demand)?;
-        let deletion = slot.deletion.take()?;
-        let is_replaced = slot
+        let mut all = self.recent.lock();
+        let changes = all.by_demand.get_mut(demand)?;
+        let deletion = changes.deletion.take()?;
+        let is_replaced = changes
             .creation
             .as_ref()
             .is_some_and(|creation| creation.change.revision > deletion.change.revision);
         match is_replaced {
             true => {
-                slot.decide.drop_through(deletion.change.revision);
-                slot.view.drop_through(deletion.change.revision);
+                changes.decide.drop_through(deletion.change.revision);
+                changes.view.drop_through(deletion.change.revision);
             }
-            false => drop(notes.of.remove(demand)),
+            false => drop(all.by_demand.remove(demand)),
         }
-        drop(notes);
+        drop(all);
         within(deletion.at, seen_at, MAX_DELAY).then(|| self.shown_to(demand, &deletion.change, 0))
     }
 
@@ -185,7 +187,7 @@ impl Causes {
             false => &demand.namespace,
         };
         let is_foreign = !cause.namespace.is_empty() && *cause.namespace != **namespace;
-        if !is_foreign || self.of_clusters.contains(&change.key.resource) {
+        if !is_foreign || self.public_resources.contains(&change.key.resource) {
             return cause;
         }
         RecordCause {
@@ -196,19 +198,21 @@ impl Causes {
         }
     }
 
-    /// Forgets notes that can no longer be causes.
+    /// Forgets changes that can no longer be causes.
     pub(crate) fn sweep(&self) {
-        let mut notes = self.notes.lock();
+        let mut all = self.recent.lock();
         let now = self.clock.now();
-        let keep = |slot: &mut Slot| {
-            slot.decide.drop_over(now);
-            slot.view.drop_over(now);
-            let moments = [&slot.creation, &slot.deletion].into_iter().flatten();
-            let is_soon = moments.into_iter().any(|note| within(note.at, now, MAX_DELAY));
-            is_soon || !slot.decide.is_empty() || !slot.view.is_empty()
+        let keep = |changes: &mut DemandChanges| {
+            changes.decide.drop_over(now);
+            changes.view.drop_over(now);
+            let moments = [&changes.creation, &changes.deletion].into_iter().flatten();
+            let is_recent = moments
+                .into_iter()
+                .any(|recent| within(recent.at, now, MAX_DELAY));
+            is_recent || !changes.decide.is_empty() || !changes.view.is_empty()
         };
-        notes.of.retain(|_, slot| keep(slot));
-        notes.of_all.retain(|_, slot| keep(slot));
+        all.by_demand.retain(|_, changes| keep(changes));
+        all.by_dialect.retain(|_, changes| keep(changes));
     }
 }
 
@@ -216,7 +220,10 @@ fn within(then: Timestamp, now: Timestamp, span: Duration) -> bool {
     Duration::try_from(now.duration_since(then)).is_ok_and(|passed| passed <= span) || then >= now
 }
 
-fn newest(one: Option<(Note, u64)>, other: Option<(Note, u64)>) -> Option<(Note, u64)> {
+fn newest(
+    one: Option<(RecentChange, u64)>,
+    other: Option<(RecentChange, u64)>,
+) -> Option<(RecentChange, u64)> {
     match (one, other) {
         (Some(one), Some(other)) if other.0.change.revision > one.0.change.revision => Some(other),
         (Some(one), _) => Some(one),
@@ -224,13 +231,14 @@ fn newest(one: Option<(Note, u64)>, other: Option<(Note, u64)>) -> Option<(Note,
     }
 }
 
-/// The newer of two notes. A note from after the observation counts only if no note from before it is given.
+/// The newer of two changes, where a change up to `seen_at` is preferred to a later one.
 fn newest_until(
-    one: Option<(Note, u64)>,
-    other: Option<(Note, u64)>,
+    one: Option<(RecentChange, u64)>,
+    other: Option<(RecentChange, u64)>,
     seen_at: Timestamp,
-) -> Option<(Note, u64)> {
-    let is_late = |found: &Option<(Note, u64)>| found.as_ref().is_some_and(|(note, _)| note.at > seen_at);
+) -> Option<(RecentChange, u64)> {
+    let is_late =
+        |found: &Option<(RecentChange, u64)>| found.as_ref().is_some_and(|(recent, _)| recent.at > seen_at);
     match (is_late(&one), is_late(&other)) {
         (true, false) if other.is_some() => other,
         (false, true) if one.is_some() => one,
@@ -317,49 +325,59 @@ impl Witness for Causes {
         let Some(changed) = ObjectChange::of(change, self.managers.as_ref()) else {
             return;
         };
-        let note = Note {
+        let recent = RecentChange {
             change: Arc::new(changed),
             at: self.clock.now(),
         };
-        let mut notes = self.notes.lock();
-        if notes.of.len() >= MAX_DECISIONS {
-            notes.of.clear();
+        let mut all = self.recent.lock();
+        if all.by_demand.len() >= MAX_DECISIONS {
+            all.by_demand.clear();
         }
         match &consequences.decide {
             AffectedDemands::None => {}
             AffectedDemands::Some(keys) => {
                 for key in keys {
-                    notes.slot(key).decide.add(note.clone());
+                    all.changes_of(key).decide.add(recent.clone());
                 }
             }
-            AffectedDemands::All => notes.of_all.entry(dialect).or_default().decide.add(note.clone()),
+            AffectedDemands::All => all
+                .by_dialect
+                .entry(dialect)
+                .or_default()
+                .decide
+                .add(recent.clone()),
         }
         match &consequences.demands {
             AffectedDemands::None => {}
             AffectedDemands::Some(keys) => {
                 for key in keys {
-                    notes.slot(key).view.add(note.clone());
+                    all.changes_of(key).view.add(recent.clone());
                 }
             }
-            AffectedDemands::All => notes.of_all.entry(dialect).or_default().view.add(note.clone()),
+            AffectedDemands::All => all
+                .by_dialect
+                .entry(dialect)
+                .or_default()
+                .view
+                .add(recent.clone()),
         }
-        // The changed object may itself be a demand with notes.
-        if let Some(slot) = notes.of.get_mut(&change.key) {
+        // The changed object may itself be a demand with recent changes.
+        if let Some(changes) = all.by_demand.get_mut(&change.key) {
             match (&change.old, &change.new) {
-                (_, None) => slot.deletion = Some(note),
-                (None, Some(_)) => slot.creation = Some(note),
+                (_, None) => changes.deletion = Some(recent),
+                (None, Some(_)) => changes.creation = Some(recent),
                 (Some(_), Some(_)) => {}
             }
         }
     }
 }
 
-impl Notes {
-    fn slot(&mut self, key: &Key) -> &mut Slot {
-        if !self.of.contains_key(key) {
-            self.of.insert(key.clone(), Slot::default());
+impl RecentChanges {
+    fn changes_of(&mut self, key: &Key) -> &mut DemandChanges {
+        if !self.by_demand.contains_key(key) {
+            self.by_demand.insert(key.clone(), DemandChanges::default());
         }
-        self.of.entry(key.clone()).or_default()
+        self.by_demand.entry(key.clone()).or_default()
     }
 }
 

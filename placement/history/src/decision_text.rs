@@ -17,9 +17,9 @@ pub(crate) struct DecisionText {
     pub(crate) by: Option<String>,
     /// The user of the write.
     pub(crate) actor: &'static str,
-    /// Cause of the decision, where the cause was an object.
+    /// Cause of the decision, where the change of an object was the cause.
     pub(crate) cause: Option<RecordCause>,
-    /// The summary.
+    /// One-line summary of the decision.
     pub(crate) message: String,
     /// Numbers of targets that each reason refuses.
     pub(crate) reasons: Reasons,
@@ -27,8 +27,8 @@ pub(crate) struct DecisionText {
     pub(crate) stays: BTreeSet<Arc<str>>,
     /// The clusters that the decision releases.
     pub(crate) leaves: BTreeSet<Arc<str>>,
-    /// The clusters that the decision binds to and releases, at most [`SHOWN`](super::standing::SHOWN) of
-    /// each.
+    /// The clusters that the decision binds to and releases, at most
+    /// [`MAX_CLUSTERS`](super::state::MAX_CLUSTERS) of each.
     pub(crate) clusters: Vec<MovedCluster>,
 }
 
@@ -56,7 +56,7 @@ mod tests {
         assert!(binds.explains(&["a"], &[], false) && !binds.explains(&[], &[], true));
         assert!(
             DecisionText::default().explains(&[], &[], true),
-            "one that lets go"
+            "a decision without places"
         );
     }
 }

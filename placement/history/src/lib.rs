@@ -29,14 +29,14 @@
 //! ```
 
 mod bind_listener;
-mod book;
 pub mod causes;
+mod decision_states;
 pub mod decision_text;
 pub mod reasons;
 pub mod record;
 mod record_index;
 mod recorder;
-pub mod standing;
+pub mod state;
 
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ use self::bind_listener::BindListener;
 use self::causes::{Causes, Managers};
 use self::recorder::Recorder;
 
-/// Parts of the history.
+/// The history of the decisions of one engine.
 pub struct History {
     engine: Arc<Engine>,
     projection: Arc<Projection>,
@@ -65,7 +65,7 @@ pub struct History {
     listener: Arc<BindListener>,
 }
 
-/// The recorder at work.
+/// The running task of the recorder.
 pub struct RunningRecorder {
     stop: CancellationToken,
     task: JoinHandle<()>,
@@ -86,11 +86,11 @@ impl History {
         namespaces: Option<GroupResource>,
         managers: Option<Managers>,
     ) -> Result<Arc<Self>, berth_engine::AlreadySet> {
-        let of_clusters = engine.dialects().flat_map(|dialect| {
-            let resources = dialect.shown().of_clusters.iter().copied();
+        let public_resources = engine.dialects().flat_map(|dialect| {
+            let resources = dialect.shown().cluster_kinds.iter().copied();
             resources.chain([dialect.target()])
         });
-        let causes = Causes::new(Arc::clone(engine.clock()), of_clusters.collect(), managers);
+        let causes = Causes::new(Arc::clone(engine.clock()), public_resources.collect(), managers);
         let causes = Arc::new(causes);
         let listener = Arc::new(BindListener::new(Arc::clone(engine.clock()), Arc::clone(&causes)));
         if bounds.per_decision > 0 {
@@ -107,7 +107,7 @@ impl History {
         }))
     }
 
-    /// Observer for bindings; `None` where no history is kept.
+    /// Observer of bindings, for the engine; `None` where no history is kept.
     #[must_use]
     pub fn observer(&self) -> Option<Arc<dyn BindObserver>> {
         (self.bounds.per_decision > 0).then(|| Arc::clone(&self.listener) as Arc<_>)
@@ -132,7 +132,7 @@ impl History {
 }
 
 impl RunningRecorder {
-    /// Records the last changes, and ends.
+    /// Stops the recorder, after it has recorded the last changes.
     pub async fn stop(self) {
         self.stop.cancel();
         if let Err(error) = self.task.await {

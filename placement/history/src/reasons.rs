@@ -1,8 +1,9 @@
-//! Numbers of targets that each reason refuses, in little memory, since they are stored for every decision.
+//! Numbers of targets that each reason refuses, in little memory, since they are kept for every decision.
 
 use std::collections::BTreeMap;
 
-/// The counts, sorted by plugin and reason. They are few, and a map would take ten times the memory.
+/// Number of refused targets for each plugin and reason, sorted by both. A decision has only a few of them,
+/// for which a map would take ten times the memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reasons(Box<[Count]>);
 
@@ -39,7 +40,7 @@ impl Reasons {
     }
 }
 
-/// Counts from a list; of duplicates, the last one counts.
+/// Collects counts. Where a plugin and reason is repeated, the last count is kept.
 impl<P: AsRef<str>, R: AsRef<str>> FromIterator<((P, R), i64)> for Reasons {
     fn from_iter<I: IntoIterator<Item = ((P, R), i64)>>(counts: I) -> Self {
         let sorted: BTreeMap<(Box<str>, Box<str>), i64> = counts

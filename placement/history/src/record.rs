@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use super::decision_text::DecisionText;
 use super::reasons::Reasons;
-use super::standing::{About, Agreement, DecisionState, SHOWN};
+use super::state::{Agreement, DecisionState, DecisionSubject, MAX_CLUSTERS};
 
 /// The label with the decision's name, where the name is a valid label value.
 pub const DECISION_LABEL: &str = "decision";
@@ -26,18 +26,18 @@ pub(crate) struct Change<'a> {
     /// The name of the decision.
     pub(crate) decision: &'a str,
     /// Subject of the decision.
-    pub(crate) about: &'a About,
+    pub(crate) subject: &'a DecisionSubject,
     /// Time of the last merged observation.
     pub(crate) at: Timestamp,
-    /// State before.
+    /// State before the change; `None` where the decision did not exist.
     pub(crate) from: Option<&'a DecisionState>,
-    /// State after.
+    /// State after the change; `None` where the decision does not exist any more.
     pub(crate) to: Option<&'a DecisionState>,
     /// Text of the decision that made the change, where Berth decided.
     pub(crate) text: Option<&'a DecisionText>,
     /// Cause of the change where Berth did not decide: a change of an object at that time.
     pub(crate) observed_cause: Option<RecordCause>,
-    /// Whether the change was not observed.
+    /// Whether the change is only known from the difference of two states, so that its cause is unknown.
     pub(crate) unseen: bool,
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn joined_and_left<'a>(
     to: Option<&'a DecisionState>,
 ) -> [Vec<&'a str>; 2] {
     let names = |side: Option<&'a DecisionState>| -> BTreeSet<&'a str> {
-        side.map_or_else(BTreeSet::new, |standing| standing.names().collect())
+        side.map_or_else(BTreeSet::new, |state| state.names().collect())
     };
     let (former, present) = (names(from), names(to));
     [
@@ -61,7 +61,7 @@ pub(crate) fn record(change: &Change<'_>) -> RecordSpec {
     let [joined, left] = joined_and_left(change.from, change.to);
     let amounts_of = |side: Option<&DecisionState>| side.map(DecisionState::held);
     let text = change.text;
-    let mut to = change.to.map(DecisionState::cut);
+    let mut to = change.to.map(DecisionState::to_side);
     if let (Some(to), Some(text)) = (&mut to, text) {
         to.message.clone_from(&text.message);
     }
@@ -71,13 +71,13 @@ pub(crate) fn record(change: &Change<'_>) -> RecordSpec {
     let before = change.from.and_then(|from| from.reasons.as_ref());
     RecordSpec {
         decision: change.decision.to_owned(),
-        dialect: Arc::clone(&change.about.dialect),
-        source_ref: Arc::clone(&change.about.source_ref),
+        dialect: Arc::clone(&change.subject.dialect),
+        source_ref: Arc::clone(&change.subject.source_ref),
         at: time::rfc3339_micro(change.at),
         change: verdict(amounts_of(change.from).as_ref(), amounts_of(change.to).as_ref())
             .as_str()
             .into(),
-        from: change.from.map(DecisionState::cut),
+        from: change.from.map(DecisionState::to_side),
         clusters: clusters(&joined, &left, text),
         joined_count: joined.len(),
         left_count: left.len(),
@@ -89,7 +89,7 @@ pub(crate) fn record(change: &Change<'_>) -> RecordSpec {
         agreement: change
             .to
             .and_then(|to| to.agreement.as_ref())
-            .map(Agreement::wire),
+            .map(Agreement::to_record),
         to,
     }
 }
@@ -102,8 +102,11 @@ fn clusters(joined: &[&str], left: &[&str], text: Option<&DecisionText>) -> Vec<
             .cloned()
             .unwrap_or_else(|| MovedCluster::named(name, movement))
     };
-    let joined = joined.iter().take(SHOWN).map(|name| entry(name, Move::Joined));
-    let left = left.iter().take(SHOWN).map(|name| entry(name, Move::Left));
+    let joined = joined
+        .iter()
+        .take(MAX_CLUSTERS)
+        .map(|name| entry(name, Move::Joined));
+    let left = left.iter().take(MAX_CLUSTERS).map(|name| entry(name, Move::Left));
     joined.chain(left).collect()
 }
 
@@ -148,7 +151,8 @@ fn actor(change: &Change<'_>) -> RecordActor {
     }
 }
 
-/// The counts after the change in `spec`, which are the counts before the next change.
+/// Numbers of targets that each reason refuses after the change in `spec`; `None` where they were not
+/// counted.
 pub(crate) fn counts_after(spec: &RecordSpec) -> Option<Reasons> {
     let counts = spec.reasons.iter();
     let counts = counts
@@ -157,8 +161,8 @@ pub(crate) fn counts_after(spec: &RecordSpec) -> Option<Reasons> {
     spec.counted.then(|| counts.collect())
 }
 
-/// The name of a record of `decision`. Names of records of one decision sort by `number`, which is
-/// microseconds since 1970.
+/// The name of a record of `decision`. Names of records of one decision sort by `number`, which is the time
+/// in microseconds since 1970, or higher where two records have the same time.
 pub(crate) fn name(decision: &str, number: i64) -> String {
     format!("{decision}.{number:014x}")
 }

@@ -9,9 +9,9 @@ use berth_scheduling_api::record::RecordSpec;
 use berth_scheduling_rest::records::Bounds;
 use berth_storage::Name;
 
-use super::book::Book;
+use super::decision_states::DecisionStates;
 use super::record::counts_after;
-use super::standing::{self, About, DecisionState};
+use super::state::{self, DecisionState, DecisionSubject};
 
 #[derive(Clone, Copy, Debug)]
 struct IndexEntry {
@@ -21,39 +21,41 @@ struct IndexEntry {
 
 /// Content of a decision's newest record.
 #[derive(Clone, Debug)]
-pub(crate) struct Last {
+pub(crate) struct LastRecord {
     /// The record's name.
     pub(crate) name: Arc<str>,
     /// Subject of the decision.
-    pub(crate) about: About,
+    pub(crate) subject: DecisionSubject,
     /// State after the recorded change, with the counts.
     pub(crate) to: Option<Arc<DecisionState>>,
 }
 
-/// The index.
+/// All records, by decision, and by namespace with their age and size.
 #[derive(Default)]
 pub(crate) struct RecordIndex {
     /// The records of each decision, sorted by name and so by age. They are few.
     records: BTreeMap<Name, Vec<(Arc<str>, IndexEntry)>>,
-    last: BTreeMap<Name, Last>,
+    /// The newest record of each decision.
+    last: BTreeMap<Name, LastRecord>,
     /// The records of each namespace.
-    shares: BTreeMap<Arc<str>, Share>,
+    by_namespace: BTreeMap<Arc<str>, NamespaceRecords>,
     /// The namespaces, sorted by the bytes of their records.
     sizes: BTreeSet<(usize, Arc<str>)>,
+    /// Total size of all records.
     bytes: usize,
 }
 
 /// The records of one namespace.
 #[derive(Default)]
-struct Share {
+struct NamespaceRecords {
     /// The records, sorted by age, then by decision and name.
     ages: BTreeSet<(Timestamp, Arc<str>, Arc<str>)>,
     bytes: usize,
 }
 
 impl RecordIndex {
-    /// Adds the record `object`. Its state shares memory with the state in `book`, where both are equal.
-    pub(crate) fn add(&mut self, object: &Object, book: &Book) {
+    /// Adds the record `object`. Its state shares memory with the state in `states`, where both are equal.
+    pub(crate) fn add(&mut self, object: &Object, states: &DecisionStates) {
         #[derive(serde::Deserialize)]
         struct RecordFields {
             spec: RecordSpec,
@@ -67,7 +69,7 @@ impl RecordIndex {
         match object.view::<RecordFields>() {
             Ok(RecordFields { spec }) => {
                 let created = meta.creation_timestamp().unwrap_or_default();
-                self.put(place, meta.name(), &spec, object.len(), created, book);
+                self.put(place, meta.name(), &spec, object.len(), created, states);
             }
             Err(error) => {
                 tracing::warn!(name = meta.name(), namespace = meta.namespace(), %error, "this DecisionRecord cannot be read and is not counted or removed by age; delete it");
@@ -83,7 +85,7 @@ impl RecordIndex {
         spec: &RecordSpec,
         bytes: usize,
         at: Timestamp,
-        book: &Book,
+        states: &DecisionStates,
     ) {
         let name: Arc<str> = name.into();
         let entry = IndexEntry { at, bytes };
@@ -93,20 +95,20 @@ impl RecordIndex {
             Err(index) => records.insert(index, (Arc::clone(&name), entry)),
         }
         let age_key = (at, Arc::clone(&place.name), Arc::clone(&name));
-        self.change_share(&place.namespace, |share| {
-            share.bytes += bytes;
-            share.ages.insert(age_key);
+        self.change_namespace(&place.namespace, |records| {
+            records.bytes += bytes;
+            records.ages.insert(age_key);
         });
         if self.last.get(&place).is_none_or(|last| last.name <= name) {
             let to = spec.to.as_ref().map(|to| {
                 let reasons = counts_after(spec);
-                standing::shared(DecisionState { reasons, ..to.into() }, book.standing(&place))
+                state::shared(DecisionState { reasons, ..to.into() }, states.state(&place))
             });
-            let about = About {
+            let subject = DecisionSubject {
                 dialect: Arc::clone(&spec.dialect),
                 source_ref: Arc::clone(&spec.source_ref),
             };
-            self.last.insert(place, Last { name, about, to });
+            self.last.insert(place, LastRecord { name, subject, to });
         }
     }
 
@@ -124,40 +126,40 @@ impl RecordIndex {
             self.last.remove(place);
         }
         let age_key = (entry.at, Arc::clone(&place.name), name);
-        self.change_share(&place.namespace, |share| {
-            share.bytes -= entry.bytes;
-            share.ages.remove(&age_key);
+        self.change_namespace(&place.namespace, |records| {
+            records.bytes -= entry.bytes;
+            records.ages.remove(&age_key);
         });
     }
 
-    /// Changes the share of `namespace`, and the total with it.
-    fn change_share(&mut self, namespace: &Arc<str>, change: impl FnOnce(&mut Share)) {
-        let share = self.shares.entry(Arc::clone(namespace)).or_default();
-        self.sizes.remove(&(share.bytes, Arc::clone(namespace)));
-        self.bytes -= share.bytes;
-        change(share);
-        self.bytes += share.bytes;
-        if share.ages.is_empty() {
-            self.shares.remove(namespace);
+    /// Changes the records of `namespace`, and updates the sizes of the namespace and of all records.
+    fn change_namespace(&mut self, namespace: &Arc<str>, change: impl FnOnce(&mut NamespaceRecords)) {
+        let records = self.by_namespace.entry(Arc::clone(namespace)).or_default();
+        self.sizes.remove(&(records.bytes, Arc::clone(namespace)));
+        self.bytes -= records.bytes;
+        change(records);
+        self.bytes += records.bytes;
+        if records.ages.is_empty() {
+            self.by_namespace.remove(namespace);
         } else {
-            self.sizes.insert((share.bytes, Arc::clone(namespace)));
+            self.sizes.insert((records.bytes, Arc::clone(namespace)));
         }
     }
 
     /// Removes the record `object` from the index.
-    pub(crate) fn drop(&mut self, object: &Object) {
+    pub(crate) fn remove_object(&mut self, object: &Object) {
         if let Some(place) = place(object) {
             self.remove(&place, object.meta().name());
         }
     }
 
     /// Content of the newest record of the decision at `place`.
-    pub(crate) fn last(&self, place: &Name) -> Option<&Last> {
+    pub(crate) fn last(&self, place: &Name) -> Option<&LastRecord> {
         self.last.get(place)
     }
 
     /// The decisions with records, each with its newest record.
-    pub(crate) fn all(&self) -> impl Iterator<Item = (&Name, &Last)> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&Name, &LastRecord)> {
         self.last.iter()
     }
 
@@ -183,7 +185,8 @@ impl RecordIndex {
         all
     }
 
-    /// Removes records of the decision at `place` beyond its limit from the index, and returns them.
+    /// Removes the oldest records of the decision at `place` beyond the limit for a decision from the index,
+    /// and returns them.
     pub(crate) fn take_surplus_of(&mut self, place: &Name, bounds: &Bounds) -> Vec<(Name, Arc<str>)> {
         let Some(records) = self.records.get(place) else {
             return Vec::new();
@@ -204,8 +207,8 @@ impl RecordIndex {
         if bounds.max_age != Duration::ZERO
             && let Ok(limit) = now.checked_sub(bounds.max_age)
         {
-            for (namespace, share) in &self.shares {
-                let old = share.ages.iter().take_while(|(at, ..)| *at < limit);
+            for (namespace, records) in &self.by_namespace {
+                let old = records.ages.iter().take_while(|(at, ..)| *at < limit);
                 let named = old.map(|(_, decision, name)| (Name::new(namespace, decision), Arc::clone(name)));
                 all.extend(named);
             }
@@ -213,7 +216,7 @@ impl RecordIndex {
         }
         while self.bytes > bounds.bytes
             && let Some((_, namespace)) = self.sizes.last().cloned()
-            && let Some((_, decision, name)) = self.shares[&namespace].ages.first().cloned()
+            && let Some((_, decision, name)) = self.by_namespace[&namespace].ages.first().cloned()
         {
             let oldest = (Name::new(&namespace, &decision), name);
             self.forget(std::slice::from_ref(&oldest));
@@ -298,7 +301,7 @@ mod tests {
     fn index(records: &[(&str, i64)]) -> RecordIndex {
         let mut index = RecordIndex::default();
         for (decision, second) in records {
-            index.add(&record(decision, *second), &Book::default());
+            index.add(&record(decision, *second), &DecisionStates::default());
         }
         index
     }
@@ -319,17 +322,17 @@ mod tests {
 
     #[test]
     fn what_a_record_says_takes_no_room_where_the_book_says_the_same() {
-        let (place, mut book) = (Name::new("ns", "a"), Book::default());
+        let (place, mut states) = (Name::new("ns", "a"), DecisionStates::default());
         let state = DecisionState {
             reasons: Some([(("P", "R"), 2)].into_iter().collect()),
-            ..standing::standing("3", &[])
+            ..state::state("3", &[])
         };
-        book.know(place.clone(), About::default(), state.into());
+        states.set_state(place.clone(), DecisionSubject::default(), state.into());
         let mut index = RecordIndex::default();
         let mut shares = |second| {
-            index.add(&record("a", second), &book);
+            index.add(&record("a", second), &states);
             let to = index.last(&place).unwrap().to.as_ref();
-            Arc::ptr_eq(to.unwrap(), book.standing(&place).unwrap())
+            Arc::ptr_eq(to.unwrap(), states.state(&place).unwrap())
         };
         assert!(shares(3));
         assert!(!shares(4));
@@ -361,9 +364,9 @@ mod tests {
     #[test]
     fn a_namespace_that_floods_loses_its_own_records_and_nobody_elses() {
         let mut index = RecordIndex::default();
-        index.add(&record_in("quiet", "a", 1), &Book::default());
+        index.add(&record_in("quiet", "a", 1), &DecisionStates::default());
         for second in 2..10 {
-            index.add(&record_in("flood", "a", second), &Book::default());
+            index.add(&record_in("flood", "a", second), &DecisionStates::default());
         }
         let one = record_in("flood", "a", 2).len();
         let bounds = Bounds {
@@ -387,7 +390,7 @@ mod tests {
         assert_eq!(
             (
                 index.bytes,
-                index.shares.len(),
+                index.by_namespace.len(),
                 index.sizes.len(),
                 index.all().count()
             ),

@@ -5,6 +5,8 @@
 //! of the written decision. Where servers share a store, the server that made a change records it, and the
 //! leader records all others.
 
+mod writing;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,11 +21,12 @@ use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
+use self::writing::deletions;
 use super::History;
-use super::book::{Book, PendingSteps, Step};
+use super::decision_states::{DecisionStates, PendingChanges, StateChange};
 use super::record::{self, Change};
-use super::record_index::{Last, RecordIndex};
-use super::standing::{self, About, DecisionState, differ};
+use super::record_index::{LastRecord, RecordIndex};
+use super::state::{self, DecisionState, DecisionSubject, differ};
 
 /// Time for collecting changes before they are recorded.
 const DELAY: Duration = Duration::from_millis(250);
@@ -37,17 +40,16 @@ const RETRY_DELAY: Duration = Duration::from_secs(1);
 const END_TIMEOUT: Duration = Duration::from_secs(2);
 /// Highest number of events that are processed at once.
 const BATCH: usize = 512;
-/// Highest number of records that are written in one commit.
-const MAX_WRITES: usize = 128;
 
+/// Observes Decisions, and writes the records of their changes.
 pub(super) struct Recorder {
     history: Arc<History>,
     leading: watch::Receiver<bool>,
-    book: Book,
+    states: DecisionStates,
     record_index: RecordIndex,
     /// Time of the start: older decisions are not changes when they are first observed.
     start_time: Timestamp,
-    /// The last number in the name of a record.
+    /// Number in the name of the last record that this server wrote.
     number: i64,
     /// Whether the index may differ from the store.
     is_stale: bool,
@@ -67,7 +69,7 @@ impl Recorder {
         Self {
             history,
             leading,
-            book: Book::default(),
+            states: DecisionStates::default(),
             record_index: RecordIndex::default(),
             start_time,
             number: 0,
@@ -135,13 +137,13 @@ impl Recorder {
         let lists = [DECISIONS, CLUSTER_DECISIONS].map(|resource| (resource, shown.cached(resource)));
         let now = self.history.clock().now();
         let ended: Vec<Name> = self
-            .book
+            .states
             .places()
             .filter(|place| !lists.iter().any(|(_, list)| list.items.contains_key(*place)))
             .cloned()
             .collect();
         for place in ended {
-            self.book.note(&place, None, now);
+            self.states.observe(&place, None, now);
         }
         for object in lists.iter().flat_map(|(_, list)| list.items.values()) {
             self.observe(object, now);
@@ -166,7 +168,7 @@ impl Recorder {
             stored
                 .items
                 .values()
-                .for_each(|object| index.add(object, &self.book));
+                .for_each(|object| index.add(object, &self.states));
         }
         self.record_index = index;
         self.is_stale = false;
@@ -186,10 +188,10 @@ impl Recorder {
         loop {
             tokio::select! {
                 () = stop.cancelled() => return self.end(&mut sources).await,
-                events = sources.decisions.next(BATCH) => self.note_events(&events?, &sources.list_revisions),
+                events = sources.decisions.next(BATCH) => self.observe_events(&events?, &sources.list_revisions),
                 events = sources.records.next(BATCH) => self.index(&events?),
                 Ok(()) = self.leading.changed() => self.add_unrecorded(),
-                _ = flushes.tick(), if self.book.oldest().is_some() => {
+                _ = flushes.tick(), if self.states.oldest().is_some() => {
                     self.index_new_records(&mut sources).await?;
                     self.flush(DELAY).await;
                 }
@@ -206,10 +208,10 @@ impl Recorder {
         Ok(())
     }
 
-    /// Reads all pending changes.
-    async fn note_pending(&mut self, sources: &mut RecorderSources) -> Result<(), StoreError> {
+    /// Observes all changes of Decisions that have already arrived in the watch.
+    async fn observe_pending(&mut self, sources: &mut RecorderSources) -> Result<(), StoreError> {
         while let Ok(events) = tokio::time::timeout(Duration::ZERO, sources.decisions.next(BATCH)).await {
-            self.note_events(&events?, &sources.list_revisions);
+            self.observe_events(&events?, &sources.list_revisions);
         }
         Ok(())
     }
@@ -219,7 +221,7 @@ impl Recorder {
         if let Ok(Err(error)) = tokio::time::timeout(END_TIMEOUT, self.history.projection.caught_up()).await {
             tracing::info!(%error, "the last changes of decisions may be missing from the history");
         }
-        self.note_pending(sources).await?;
+        self.observe_pending(sources).await?;
         self.flush(Duration::ZERO).await;
         Ok(())
     }
@@ -229,7 +231,7 @@ impl Recorder {
         !self.history.store.is_shared() || *self.leading.borrow()
     }
 
-    fn note_events(
+    fn observe_events(
         &mut self,
         events: &[Arc<Event>],
         list_revisions: &BTreeMap<GroupResource, berth_apimachinery::Revision>,
@@ -247,16 +249,16 @@ impl Recorder {
                 Some(object) => self.observe(object, now),
                 None => {
                     let place = Name::new(&change.key.namespace, &change.key.name);
-                    self.book.note(&place, None, now);
+                    self.states.observe(&place, None, now);
                 }
             }
         }
     }
 
-    /// Notes the state of a Decision.
+    /// Observes the present state of the Decision `object`.
     fn observe(&mut self, object: &berth_apimachinery::Object, now: Timestamp) {
         let meta = object.meta();
-        let (about, standing) = match standing::read(object) {
+        let (subject, state) = match state::read(object) {
             Ok(read) => read,
             Err(error) => {
                 tracing::warn!(name = meta.name(), namespace = meta.namespace(), %error, "cannot parse a Decision; its change is not recorded");
@@ -267,22 +269,22 @@ impl Recorder {
         let is_old = meta
             .creation_timestamp()
             .is_some_and(|created| self.is_older(created));
-        let is_followed = self.book.standing(&place).is_some() || self.book.waits(&place);
+        let is_followed = self.states.state(&place).is_some() || self.states.has_pending(&place);
         if is_followed || !is_old {
             // `record` compares the state with the last record, which another server may have made.
-            self.book.note(&place, Some((about, standing)), now);
+            self.states.observe(&place, Some((subject, state)), now);
             return;
         }
         match self.record_index.last(&place).cloned() {
-            Some(last) if self.is_from_earlier_run(&last) => self.catch_up(place, last, about, standing, now),
-            Some(_) => self.book.note(&place, Some((about, standing)), now),
-            None => self.book.know(place, about, standing.into()),
+            Some(last) if self.is_from_earlier_run(&last) => self.catch_up(place, last, subject, state, now),
+            Some(_) => self.states.observe(&place, Some((subject, state)), now),
+            None => self.states.set_state(place, subject, state.into()),
         }
     }
 
     /// Whether `last` was recorded before this server began to record: then the changes after it were
     /// not observed.
-    fn is_from_earlier_run(&self, last: &Last) -> bool {
+    fn is_from_earlier_run(&self, last: &LastRecord) -> bool {
         record::number(&last.name).is_none_or(|number| number < self.start_time.as_microsecond())
     }
 
@@ -294,27 +296,34 @@ impl Recorder {
 
     /// Records the present state of a decision whose last record is `last`, after changes that were not
     /// observed.
-    fn catch_up(&mut self, place: Name, last: Last, about: About, standing: DecisionState, now: Timestamp) {
-        let about = if about == last.about {
-            last.about.clone()
+    fn catch_up(
+        &mut self,
+        place: Name,
+        last: LastRecord,
+        subject: DecisionSubject,
+        state: DecisionState,
+        now: Timestamp,
+    ) {
+        let subject = if subject == last.subject {
+            last.subject.clone()
         } else {
-            about
+            subject
         };
-        let standing = standing::shared(standing, last.to.as_ref());
-        self.book
-            .know(place.clone(), about.clone(), Arc::clone(&standing));
+        let state = state::shared(state, last.to.as_ref());
+        self.states
+            .set_state(place.clone(), subject.clone(), Arc::clone(&state));
         let mut from = last.to;
-        if last.about.is_of_another(&about) {
-            self.add_unobserved(&place, last.about, from.take(), None, now);
+        if last.subject.is_other_object(&subject) {
+            self.add_unobserved(&place, last.subject, from.take(), None, now);
         }
-        self.add_unobserved(&place, about, from, Some(standing), now);
+        self.add_unobserved(&place, subject, from, Some(state), now);
     }
 
-    /// Adds a step that was not observed, if the state differs.
+    /// Adds the change from `from` to `to`, which was not observed, if the two differ.
     fn add_unobserved(
         &mut self,
         place: &Name,
-        about: About,
+        subject: DecisionSubject,
         from: Option<Arc<DecisionState>>,
         to: Option<Arc<DecisionState>>,
         now: Timestamp,
@@ -322,14 +331,14 @@ impl Recorder {
         if !differ(from.as_deref(), to.as_deref()) {
             return;
         }
-        let step = Step {
-            about,
+        let change = StateChange {
+            subject,
             from,
             to,
             at: now,
             unseen: true,
         };
-        self.book.put(place, step);
+        self.states.add_change(place, change);
     }
 
     /// Indexes written records, of this server or of another one.
@@ -337,8 +346,8 @@ impl Recorder {
         for event in events {
             let change = &event.change;
             match (&change.new, &change.old) {
-                (Some(object), _) => self.record_index.add(object, &self.book),
-                (None, Some(object)) => self.record_index.drop(object),
+                (Some(object), _) => self.record_index.add(object, &self.states),
+                (None, Some(object)) => self.record_index.remove_object(object),
                 (None, None) => {}
             }
         }
@@ -351,17 +360,17 @@ impl Recorder {
             return;
         }
         let now = self.history.clock().now();
-        let missed: Vec<(Name, Last, About, Arc<DecisionState>)> = self
+        let missed: Vec<(Name, LastRecord, DecisionSubject, Arc<DecisionState>)> = self
             .record_index
             .all()
-            .filter(|(place, _)| !self.book.waits(place))
+            .filter(|(place, _)| !self.states.has_pending(place))
             .filter_map(|(place, last)| {
-                let (about, known) = self.book.known(place)?;
-                Some((place.clone(), last.clone(), about.clone(), Arc::clone(known)))
+                let (subject, known) = self.states.subject_and_state(place)?;
+                Some((place.clone(), last.clone(), subject.clone(), Arc::clone(known)))
             })
             .collect();
-        for (place, last, about, known) in missed {
-            self.add_unobserved(&place, about, last.to, Some(known), now);
+        for (place, last, subject, known) in missed {
+            self.add_unobserved(&place, subject, last.to, Some(known), now);
         }
     }
 
@@ -369,13 +378,13 @@ impl Recorder {
     async fn flush(&mut self, delay: Duration) {
         let now = self.history.clock().now();
         let mut writes = Vec::new();
-        for (place, waiting) in self.book.take(now, delay) {
-            if !delay.is_zero() && self.leaves_to_others(&place, &waiting, now) {
-                self.book.put_back(place, waiting);
+        for (place, waiting) in self.states.take(now, delay) {
+            if !delay.is_zero() && self.may_be_recorded_elsewhere(&place, &waiting, now) {
+                self.states.put_back(place, waiting);
                 continue;
             }
-            for step in waiting.steps {
-                writes.extend(self.record(&place, &step, now));
+            for change in waiting.changes {
+                writes.extend(self.record(&place, &change, now));
             }
             writes.extend(deletions(
                 self.record_index.take_surplus_of(&place, &self.history.bounds),
@@ -387,60 +396,41 @@ impl Recorder {
         self.write(writes).await;
     }
 
-    /// Whether the change may be of another server, which may still record it.
-    fn leaves_to_others(&self, place: &Name, waiting: &PendingSteps, now: Timestamp) -> bool {
+    /// Whether another server may have made the changes in `waiting`, and may still record them.
+    fn may_be_recorded_elsewhere(&self, place: &Name, waiting: &PendingChanges, now: Timestamp) -> bool {
         let waited = Duration::try_from(now.duration_since(waiting.since)).unwrap_or_default();
-        self.history.store.is_shared() && waited < GRACE && !self.history.listener.knows(place)
+        self.history.store.is_shared() && waited < GRACE && !self.history.listener.has_pending(place)
     }
 
-    /// The write of the record of `step`, if this server has to record the step and no record has it yet.
-    fn record(&mut self, place: &Name, step: &Step, now: Timestamp) -> Option<Write> {
-        let [joined, left] = record::joined_and_left(step.from.as_deref(), step.to.as_deref());
+    /// The write of the record of `change`, if this server has to record the change and no record has it yet.
+    fn record(&mut self, place: &Name, change: &StateChange, now: Timestamp) -> Option<Write> {
+        let [joined, left] = record::joined_and_left(change.from.as_deref(), change.to.as_deref());
         let text = self
             .history
             .listener
-            .take(place, &joined, &left, step.to.is_none());
+            .take(place, &joined, &left, change.to.is_none());
         if text.is_none() && !self.leads() {
             return None;
         }
-        // The end state of the last record. If it differs, this record continues from that state.
-        let last = self.record_index.last(place).map(|last| last.to.clone());
-        let from = last.unwrap_or_else(|| step.from.clone());
-        if !differ(from.as_deref(), step.to.as_deref()) {
+        let from = self.recorded_state(place, change);
+        if !differ(from.as_deref(), change.to.as_deref()) {
             return None;
         }
-        let from = match (from, &step.from) {
-            (Some(last), Some(whole)) if !last.differs(whole) => Some(Arc::new(DecisionState {
-                message: last.message.clone(),
-                reasons: last.reasons.clone().or_else(|| whole.reasons.clone()),
-                ..DecisionState::clone(whole)
-            })),
-            (from, _) => from,
-        };
         let observed_cause = match &text {
-            None if !step.unseen => self.cause_of(step),
+            None if !change.unseen => self.cause_of(change),
             _ => None,
         };
         let spec = record::record(&Change {
             decision: &place.name,
-            about: &step.about,
-            at: step.at,
+            subject: &change.subject,
+            at: change.at,
             from: from.as_deref(),
-            to: step.to.as_deref(),
+            to: change.to.as_deref(),
             text: text.as_ref(),
             observed_cause,
-            unseen: step.unseen && text.is_none(),
+            unseen: change.unseen && text.is_none(),
         });
-        // The number is higher than the last one, even if another server's clock was ahead.
-        let last = self
-            .record_index
-            .last(place)
-            .and_then(|last| record::number(&last.name));
-        self.number = now
-            .as_microsecond()
-            .max(self.number + 1)
-            .max(last.unwrap_or_default() + 1);
-        let name = record::name(&place.name, self.number);
+        let name = record::name(&place.name, self.next_number(place, now));
         let value = match record::object(&place.namespace, &name, &spec, now) {
             Ok(value) => value,
             Err(error) => {
@@ -451,7 +441,7 @@ impl Recorder {
         match Draft::new(&value) {
             Ok(draft) => {
                 self.record_index
-                    .put(place.clone(), &name, &spec, draft.len(), now, &self.book);
+                    .put(place.clone(), &name, &spec, draft.len(), now, &self.states);
                 Some(Write {
                     verb: Verb::Create,
                     key: Key::new(resource_of(&place.namespace), &place.namespace, &name),
@@ -468,51 +458,55 @@ impl Recorder {
         }
     }
 
-    /// The change of an object that caused `step`, which no decision of this server made.
-    fn cause_of(&self, step: &Step) -> Option<RecordCause> {
+    /// The state from which the record of `change` starts: the end state of the last record, so that no two
+    /// records contradict each other, or the state before `change` if there is no record. Where both are
+    /// equal, the state before `change` completes the recorded one, which may be shortened.
+    fn recorded_state(&self, place: &Name, change: &StateChange) -> Option<Arc<DecisionState>> {
+        let Some(last) = self.record_index.last(place) else {
+            return change.from.clone();
+        };
+        match (&last.to, &change.from) {
+            (Some(last), Some(whole)) if !last.differs(whole) => Some(Arc::new(DecisionState {
+                message: last.message.clone(),
+                reasons: last.reasons.clone().or_else(|| whole.reasons.clone()),
+                ..DecisionState::clone(whole)
+            })),
+            (last, _) => last.clone(),
+        }
+    }
+
+    /// The number of the next record of the decision at `place`: it is higher than the last one, even if
+    /// another server's clock was ahead.
+    fn next_number(&mut self, place: &Name, now: Timestamp) -> i64 {
+        let last = self
+            .record_index
+            .last(place)
+            .and_then(|last| record::number(&last.name));
+        self.number = now
+            .as_microsecond()
+            .max(self.number + 1)
+            .max(last.unwrap_or_default() + 1);
+        self.number
+    }
+
+    /// The change of an object that caused `change`, which no decision of this server made.
+    fn cause_of(&self, change: &StateChange) -> Option<RecordCause> {
         let dialect = self
             .history
             .engine
             .dialects()
-            .find(|dialect| dialect.name() == &*step.about.dialect)?;
-        let source = &step.about.source_ref;
+            .find(|dialect| dialect.name() == &*change.subject.dialect)?;
+        let source = &change.subject.source_ref;
         let kinds = dialect.demands().iter();
         let resource = kinds
             .filter(|demand| demand.kind == &*source.kind)
             .map(|demand| demand.resource)
             .next()?;
         let key = Key::new(resource, &source.namespace, &source.name);
-        match step.to {
-            Some(_) => self.history.causes.take_seen(dialect.name(), &key, step.at),
-            None => self.history.causes.take_gone(&key, step.at),
+        match change.to {
+            Some(_) => self.history.causes.take_seen(dialect.name(), &key, change.at),
+            None => self.history.causes.take_gone(&key, change.at),
         }
-    }
-
-    async fn write(&mut self, writes: Vec<Write>) {
-        for writes in writes.chunks(MAX_WRITES) {
-            let written = self.history.store.apply(writes.to_vec()).await;
-            let written = match written {
-                Ok(_) => Ok(()),
-                Err(error) if is_late(&error) => self.write_one_by_one(writes).await,
-                Err(error) => Err(error),
-            };
-            if let Err(error) = written {
-                tracing::warn!(%error, "cannot write or delete some DecisionRecords; changes of decisions may be missing in the history");
-                self.is_stale = true;
-            }
-        }
-    }
-
-    /// Writes the records one by one, for the case that one of several exists or is deleted already.
-    async fn write_one_by_one(&self, writes: &[Write]) -> Result<(), StoreError> {
-        for write in writes {
-            match self.history.store.apply(vec![write.clone()]).await {
-                Ok(_) => {}
-                Err(error) if is_late(&error) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
     }
 
     /// Deletes records beyond the limits and in deleted namespaces, and records the end of decisions that
@@ -533,7 +527,7 @@ impl Recorder {
         if self.history.projection.caught_up().await.is_ok() {
             // Another server may have recorded changes that this server has not read yet. Their decisions
             // may still exist.
-            self.note_pending(sources).await?;
+            self.observe_pending(sources).await?;
             self.find_ended(now);
         }
         let mut surplus = self.record_index.take_all_surplus(&self.history.bounds, now);
@@ -542,20 +536,21 @@ impl Recorder {
         Ok(())
     }
 
+    /// Adds the end of decisions that have a record and do not exist any more.
     fn find_ended(&mut self, now: Timestamp) {
         let is_complete = |dialect: &str| {
             let engine = &self.history.engine;
             engine.snapshot(dialect).is_some() && engine.complete(dialect).is_ok()
         };
-        let ended: Vec<(Name, About, Arc<DecisionState>)> = self
+        let ended: Vec<(Name, DecisionSubject, Arc<DecisionState>)> = self
             .record_index
             .all()
-            .filter(|(place, last)| self.book.standing(place).is_none() && is_complete(&last.about.dialect))
-            .filter_map(|(place, last)| Some((place.clone(), last.about.clone(), last.to.clone()?)))
-            .filter(|(place, ..)| !self.book.waits(place))
+            .filter(|(place, last)| self.states.state(place).is_none() && is_complete(&last.subject.dialect))
+            .filter_map(|(place, last)| Some((place.clone(), last.subject.clone(), last.to.clone()?)))
+            .filter(|(place, ..)| !self.states.has_pending(place))
             .collect();
-        for (place, about, last) in ended {
-            self.add_unobserved(&place, about, Some(last), None, now);
+        for (place, subject, last) in ended {
+            self.add_unobserved(&place, subject, Some(last), None, now);
         }
     }
 
@@ -573,27 +568,4 @@ impl Recorder {
             .flat_map(|name| self.record_index.take_namespace(name))
             .collect()
     }
-}
-
-fn deletions(records: Vec<(Name, Arc<str>)>) -> impl Iterator<Item = Write> {
-    records.into_iter().map(|(place, name)| Write {
-        verb: Verb::Delete,
-        key: Key {
-            resource: resource_of(&place.namespace),
-            namespace: place.namespace,
-            name,
-        },
-        subresource: "",
-        object: None,
-        expect: Expect::Present,
-        guards: Vec::new(),
-    })
-}
-
-/// Whether another server has written or deleted the record before.
-fn is_late(error: &StoreError) -> bool {
-    matches!(
-        error,
-        StoreError::Conflict { .. } | StoreError::NotFound { .. } | StoreError::AlreadyExists { .. }
-    )
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use berth_admission::rights::{Answer, Authority, Right};
+use berth_admission::rights::{Right, RightCheck, RightChecker};
 use berth_admission::{Chain, UserInfo};
 use berth_apimachinery::time::testing::SteppedClock;
 use berth_apimachinery::write::Verb;
@@ -73,8 +73,8 @@ impl Store for Shared {
 /// Every writer here has every right.
 struct Anything;
 
-impl Authority for Anything {
-    fn has<'a>(&'a self, _: &'a UserInfo, _: &'a Right) -> Answer<'a> {
+impl RightChecker for Anything {
+    fn has<'a>(&'a self, _: &'a UserInfo, _: &'a Right) -> RightCheck<'a> {
         Box::pin(async { Ok(true) })
     }
 }
@@ -95,7 +95,7 @@ impl Server {
         let as_clock = || Arc::clone(clock) as Arc<dyn Clock>;
         let engine = Engine::new(vec![Arc::clone(&dialect)], Arc::clone(store) as _, as_clock());
         let registry = Registry::builder(
-            Chain::new(dialect.admission()).with_authority(Arc::new(Anything)),
+            Chain::new(dialect.admission()).with_right_checker(Arc::new(Anything)),
             as_clock(),
         );
         let api = VirtualApi::new(Arc::clone(&engine), Arc::clone(registry.handle()), Vec::new());

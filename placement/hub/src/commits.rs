@@ -1,8 +1,8 @@
 //! Execution of decisions on the hub. Each write is a request of its own, as the user of the system's
-//! scheduler, and requires the state on which the decision was made. Every prefix of the list of writes is a
-//! valid state, and a new decision completes it (docs/concepts.md, "Where objects are").
-//! [`fences`](super::fences) guard counted capacity. [`list`] carries out a list of writes, of which some may
-//! be to Berth's own store.
+//! scheduler, and is refused unless the object has the state on which the decision was made. If a list of
+//! writes ends early, the hub has a valid state, which a new decision completes (docs/concepts.md, "Where
+//! objects are"). [`fences`](super::fences) guard counted capacity. [`list`] carries out a list of writes, of
+//! which some may be to Berth's own store.
 
 mod apply;
 mod list;
@@ -25,20 +25,21 @@ pub use apply::ApplyRequest;
 
 use super::fences::Fences;
 use super::mirror::{Copies, HubVersion};
-use super::wire::{self, Ask, Wire};
+use super::wire::{self, HubClient, HubRequest};
 
-/// Time limit for the arrival of the copy of a write.
+/// Longest wait for the copy of an own write.
 const ECHO_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Time limit for the arrival of the copies of other clients' changes.
+/// Longest wait for the copy of another client's change, with which a write conflicted.
 const CONFLICT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Commits writes of the hub's objects on the hub, and all others as without a hub.
+/// Commits writes to the hub's objects on the hub, and all other writes as without a hub.
 pub struct HubCommitter {
-    wire: Wire,
+    wire: HubClient,
     copies: Copies,
     /// Resources that are stored on the hub.
     resources: BTreeSet<GroupResource>,
+    /// Committer of writes to Berth's own store.
     own: Arc<dyn Committer>,
     /// Fences against writes of other replicas that counted the same capacity.
     fences: Fences,
@@ -47,7 +48,8 @@ pub struct HubCommitter {
 }
 
 impl HubCommitter {
-    /// A committer through `client`, whose lock records are in `namespace`.
+    /// A committer that writes objects of `resources` through `client`, with its fences in `namespace`, and
+    /// all other objects through `own`.
     pub fn new(
         client: Client,
         namespace: &str,
@@ -57,7 +59,7 @@ impl HubCommitter {
     ) -> Self {
         Self {
             fences: Fences::new(client.clone(), namespace.to_owned(), copies.clone()),
-            wire: Wire(client),
+            wire: HubClient(client),
             copies,
             resources,
             own,
@@ -106,7 +108,7 @@ impl HubCommitter {
             .ok_or_else(|| CommitError::modified(write.key.resource, &write.key.name))
     }
 
-    /// Makes a single write as `actor`, and returns the copy after it.
+    /// Makes a single write as `actor`, and returns the copy after the write.
     ///
     /// # Errors
     /// [`WriteRefusal::Changed`] when the copy is not the hub's newest state, [`WriteRefusal::Forbidden`]
@@ -125,15 +127,15 @@ impl HubCommitter {
                 return Err(behind);
             }
         };
-        let answer = match self.make(actor, write, Some(&version), dry_run).await {
+        let answer = match self.write(actor, write, Some(&version), dry_run).await {
             Ok(answer) => answer,
-            Err(refused) => return Err(self.explained(actor, write, refused).await),
+            Err(refused) => return Err(self.explain_refusal(actor, write, refused).await),
         };
         self.result(write, &answer, dry_run).await
     }
 
-    /// The names of the objects of `resource` with the label `label` in `namespace`, in the version
-    /// `api_version`. They are read from the hub, not from the copies.
+    /// The names of the objects of `resource` with the label `label` in `namespace`, read from the hub in the
+    /// version `api_version`, and not from the copies.
     ///
     /// # Errors
     /// When the hub refuses or does not answer.
@@ -147,15 +149,15 @@ impl HubCommitter {
         let collection = wire::collection(api_version, resource, namespace);
         // A label key has `/`, which needs no escaping in a query.
         let path = format!("{collection}?labelSelector={label}");
-        let list = self.wire.send(Ask::get(&path)).await?;
+        let list = self.wire.send(HubRequest::get(&path)).await?;
         let items = list["items"].as_array().map(Vec::as_slice).unwrap_or_default();
         let name = |item: &Value| item["metadata"]["name"].as_str().map(str::to_owned);
         Ok(items.iter().filter_map(name).collect())
     }
 
-    /// Makes one write and returns the hub's object after it. After a conflict, this waits until the
+    /// Makes one write, and returns the hub's object after the write. After a conflict, this waits until the
     /// conflicting change is copied.
-    async fn make(
+    async fn write(
         &self,
         actor: &str,
         write: &Write,
@@ -164,14 +166,14 @@ impl HubCommitter {
     ) -> Result<Value, CommitError> {
         let sent = self.send(actor, write, version, dry_run).await;
         if let Err(error) = &sent
-            && error.why.is_moved()
+            && error.reason.is_outdated()
         {
-            self.wait_for_conflict(write, version, error.why).await;
+            self.wait_for_conflict(write, version, error.reason).await;
         }
         sent
     }
 
-    /// Sends one write.
+    /// Sends one write, and returns the hub's object after the write.
     async fn send(
         &self,
         actor: &str,
@@ -203,13 +205,13 @@ impl HubCommitter {
             }
         };
         let query = if dry_run { "?dryRun=All" } else { "" };
-        let ask = Ask {
+        let request = HubRequest {
             method,
             path: &format!("{path}{query}"),
             actor,
             body: Some(&body),
         };
-        match self.wire.send(ask).await {
+        match self.wire.send(request).await {
             Err(status) if matches!(status.code, 403 | 422) && self.is_stale(&object_path, version).await => {
                 let text = "the object has been modified since it was read, and the hub's admission refused the outdated write";
                 let conflict = Status::conflict(write.key.resource, &write.key.name, text);
@@ -224,7 +226,7 @@ impl HubCommitter {
     /// stale write that would otherwise be a conflict.
     async fn is_stale(&self, path: &str, version: Option<&str>) -> bool {
         let Some(version) = version else { return false };
-        match self.wire.send(Ask::get(path)).await {
+        match self.wire.send(HubRequest::get(path)).await {
             Ok(object) => object["metadata"]["resourceVersion"] != version,
             Err(status) => status.code == 404,
         }
@@ -239,7 +241,7 @@ impl HubCommitter {
         }
         let wanted = format!("{}/{}", write.key.resource.resource, write.subresource);
         let root = wire::root(api_version);
-        let list = self.wire.send(Ask::get(&root)).await.map_err(refusal)?;
+        let list = self.wire.send(HubRequest::get(&root)).await.map_err(refusal)?;
         let mut resources = list["resources"].as_array().into_iter().flatten();
         Ok(if resources.any(|resource| resource["name"] == wanted.as_str()) {
             format!("/{}", write.subresource)
@@ -248,8 +250,8 @@ impl HubCommitter {
         })
     }
 
-    /// The object after a write: the copy, once it has arrived, or the hub's answer; for a delete without a
-    /// copy, the deleted object.
+    /// The object after a write: the copy, once it has arrived, or the hub's answer. After a deletion without
+    /// a copy, the deleted object.
     async fn result(&self, write: &Write, answer: &Value, dry_run: bool) -> Result<Arc<Object>, CommitError> {
         if !dry_run {
             self.wait_for_echo(write, answer).await;
@@ -288,7 +290,7 @@ impl HubCommitter {
         }
     }
 
-    /// Waits until the copy has the state of the hub's answer, or a later one.
+    /// Waits until the copy has the state in the hub's answer, or a later state.
     async fn wait_for_echo(&self, write: &Write, answer: &Value) {
         let metadata = &answer["metadata"];
         let version = metadata["resourceVersion"].as_str().unwrap_or_default();
@@ -320,7 +322,7 @@ fn refusal(status: Status) -> CommitError {
 }
 
 impl HubCommitter {
-    /// Passes the fences of counted capacity, before anything is written.
+    /// Passes the fences of `commit`, before anything is written.
     async fn pass(&self, commit: &Commit) -> Result<(), CommitError> {
         if fences(commit).next().is_none() {
             return Ok(());
@@ -348,23 +350,24 @@ impl HubCommitter {
         Ok(())
     }
 
-    /// Reverts `write`, which was just made, if it came too late and was already abandoned at a fence.
-    async fn revert_if_late(&self, commit: &Commit, write: &Write, answer: &Value) -> Result<(), Conflict> {
+    /// Deletes the object that `write` has just created, if another replica meanwhile marked the create as
+    /// abandoned at a fence.
+    async fn revert_if_late(&self, commit: &Commit, write: &Write, answer: &Value) -> Result<(), LateCreate> {
         for (name, _) in fences(commit) {
             if !self
                 .fences
                 .abandoned(name, &write.key)
                 .await
-                .map_err(Conflict::Open)?
+                .map_err(LateCreate::Unresolved)?
             {
                 continue;
             }
             tracing::info!(key = %write.key, fence = %name, "object was created after its capacity was given to others; deleting it");
-            let reverted = self.take_back(commit.actor, write, answer).await;
-            reverted.map_err(Conflict::Open)?;
+            let reverted = self.delete_created(commit.actor, write, answer).await;
+            reverted.map_err(LateCreate::Unresolved)?;
             let text = format!("{name} has changed since {} was decided on", write.key);
             let conflict = Status::failure(409, "Conflict", text);
-            return Err(Conflict::TakenBack(CommitError::new(
+            return Err(LateCreate::Reverted(CommitError::new(
                 WriteRefusal::Fenced,
                 conflict,
             )));
@@ -374,7 +377,7 @@ impl HubCommitter {
 
     /// Deletes the object that `write` created, if it is unchanged. A changed object is kept, since a
     /// client uses it.
-    async fn take_back(&self, actor: &str, write: &Write, answer: &Value) -> Result<(), Status> {
+    async fn delete_created(&self, actor: &str, write: &Write, answer: &Value) -> Result<(), Status> {
         let api_version = write.object["apiVersion"].as_str().unwrap_or_default();
         let path = wire::object(api_version, &write.key);
         let finalizers = |object: &Value| object["metadata"]["finalizers"].as_array().cloned();
@@ -385,47 +388,47 @@ impl HubCommitter {
             finalizers_left.retain(|finalizer| !written.contains(finalizer));
             let version = &answer["metadata"]["resourceVersion"];
             let patch = json!({"metadata": {"resourceVersion": version, "finalizers": finalizers_left}});
-            let ask = Ask {
+            let request = HubRequest {
                 method: Method::PATCH,
                 path: &path,
                 actor,
                 body: Some(&patch),
             };
-            created = self.wire.send(ask).await?;
+            created = self.wire.send(request).await?;
         }
         let metadata = &created["metadata"];
         let options = json!({
             "apiVersion": "v1", "kind": "DeleteOptions",
             "preconditions": {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]},
         });
-        let ask = Ask {
+        let request = HubRequest {
             method: Method::DELETE,
             path: &path,
             actor,
             body: Some(&options),
         };
-        self.wire.send(ask).await.map(drop)
+        self.wire.send(request).await.map(drop)
     }
 }
 
-/// Reason why the new object may not stay.
-enum Conflict {
-    /// The write came too late, and the object does not exist any more.
-    TakenBack(CommitError),
-    /// The hub did not answer whether the write was too late, or did not permit the reversal.
-    Open(Status),
+/// Result of a create that came too late, after it was abandoned at a fence.
+enum LateCreate {
+    /// The object was deleted again.
+    Reverted(CommitError),
+    /// The hub did not say whether the create was abandoned, or refused the deletion.
+    Unresolved(Status),
 }
 
-impl From<Conflict> for CommitError {
-    fn from(conflict: Conflict) -> Self {
-        match conflict {
-            Conflict::TakenBack(error) => error,
-            Conflict::Open(status) => refusal(status),
+impl From<LateCreate> for CommitError {
+    fn from(late: LateCreate) -> Self {
+        match late {
+            LateCreate::Reverted(error) => error,
+            LateCreate::Unresolved(status) => refusal(status),
         }
     }
 }
 
-/// The fences of `commit`, and the revision of its decision.
+/// The names of the fences of `commit`, each with the revision of the decision.
 fn fences(commit: &Commit) -> impl Iterator<Item = (&Arc<str>, Revision)> {
     commit.guards.iter().filter_map(|guard| match guard {
         Guard::Fence { name, not_after } => Some((name, *not_after)),

@@ -28,7 +28,7 @@ use uuid::Uuid;
 use self::noted::NotedWrite;
 use super::lease::LeaseLock;
 use super::mirror::{Copies, HubVersion};
-use super::wire::{self, Ask, Wire};
+use super::wire::{self, HubClient, HubRequest};
 
 mod noted;
 
@@ -136,7 +136,7 @@ impl Fences {
             }
         }
         // This commit writes these objects itself.
-        abandoned.retain(|noted| !own.iter().any(|key| noted.is_of(key)));
+        abandoned.retain(|noted| !own.iter().any(|key| noted.is_about(key)));
         let forgotten = abandoned.len().saturating_sub(MAX_ABANDONED);
         let notes: Vec<NotedWrite> = writes
             .iter()
@@ -166,7 +166,10 @@ impl Fences {
     pub(crate) async fn abandoned(&self, name: &str, key: &Key) -> Result<bool, Status> {
         let record = self.lock(name).get().await?;
         let abandoned = record.map(|record| noted::read(&record.value, ABANDONED));
-        Ok(abandoned.unwrap_or_default().iter().any(|noted| noted.is_of(key)))
+        Ok(abandoned
+            .unwrap_or_default()
+            .iter()
+            .any(|noted| noted.is_about(key)))
     }
 
     /// Resolves the `noted` write: the snapshot at `not_after` has its effect, or the write can no longer
@@ -243,13 +246,13 @@ impl Fences {
         let patch = json!({"metadata": {
             "resourceVersion": noted.version, "annotations": {TOUCHED: noted.version},
         }});
-        let ask = Ask {
+        let request = HubRequest {
             method: Method::PATCH,
             path: &wire::object(&noted.api_version, key),
             actor,
             body: Some(&patch),
         };
-        match Wire(self.client.clone()).send(ask).await {
+        match HubClient(self.client.clone()).send(request).await {
             Ok(_) => Ok(()),
             // The object was changed or deleted in the meantime.
             Err(status) if status.code == 409 || status.code == 404 => Ok(()),

@@ -2,20 +2,20 @@
 
 use async_trait::async_trait;
 use berth_apimachinery::{Key, Status};
-use berth_engine::controller::{LEASES, Record, ResourceLock};
+use berth_engine::controller::{LEASES, LockRecord, ResourceLock};
 use berth_storage::StoreError;
 use http::Method;
 use kube::Client;
 use serde_json::{Value, json};
 
-use super::wire::{self, Ask, Wire};
+use super::wire::{self, HubClient, HubRequest};
 
 /// The API version of a Lease.
 const VERSION: &str = "coordination.k8s.io/v1";
 
-/// Lock record in one Lease of the hub.
+/// A lock whose record is a Lease of the hub.
 pub struct LeaseLock {
-    wire: Wire,
+    wire: HubClient,
     key: Key,
 }
 
@@ -23,7 +23,7 @@ impl LeaseLock {
     /// The lock of the Lease `name` in `namespace`.
     pub fn new(client: Client, namespace: &str, name: &str) -> Self {
         Self {
-            wire: Wire(client),
+            wire: HubClient(client),
             key: Key::new(LEASES, namespace, name),
         }
     }
@@ -33,18 +33,28 @@ impl LeaseLock {
         &self.key.name
     }
 
-    /// Reads the record as [`ResourceLock::read`] does, with the hub's own answer where it refuses.
-    pub async fn get(&self) -> Result<Option<Record>, Status> {
+    /// Reads the record as [`ResourceLock::read`] does.
+    ///
+    /// # Errors
+    /// The hub's own refusal, or 503 when the hub cannot be reached.
+    pub async fn get(&self) -> Result<Option<LockRecord>, Status> {
         let path = wire::object(VERSION, &self.key);
-        match self.wire.send(Ask::get(&path)).await {
+        match self.wire.send(HubRequest::get(&path)).await {
             Ok(value) => Ok(Some(record(value))),
             Err(status) if status.code == 404 => Ok(None),
             Err(status) => Err(status),
         }
     }
 
-    /// Writes the record as [`ResourceLock::write`] does, with the hub's own answer where it refuses.
-    pub async fn put(&self, replaced: Option<&Record>, value: &Value) -> Result<Option<Record>, Status> {
+    /// Writes the record as [`ResourceLock::write`] does.
+    ///
+    /// # Errors
+    /// The hub's own refusal, or 503 when the hub cannot be reached.
+    pub async fn put(
+        &self,
+        replaced: Option<&LockRecord>,
+        value: &Value,
+    ) -> Result<Option<LockRecord>, Status> {
         let mut object = value.clone();
         let (method, path) = match replaced {
             Some(record) => {
@@ -56,13 +66,13 @@ impl LeaseLock {
                 (Method::POST, collection)
             }
         };
-        let ask = Ask {
+        let request = HubRequest {
             method,
             path: &path,
             actor: "",
             body: Some(&object),
         };
-        match self.wire.send(ask).await {
+        match self.wire.send(request).await {
             Ok(value) => Ok(Some(record(value))),
             // A 404 of a create means that the namespace does not exist, which is a permanent error.
             Err(status) if status.code == 409 || (status.code == 404 && replaced.is_some()) => Ok(None),
@@ -71,9 +81,9 @@ impl LeaseLock {
     }
 }
 
-fn record(value: Value) -> Record {
+fn record(value: Value) -> LockRecord {
     let version = value["metadata"]["resourceVersion"].as_str().unwrap_or_default();
-    Record {
+    LockRecord {
         version: version.to_owned(),
         value,
     }
@@ -89,11 +99,15 @@ impl ResourceLock for LeaseLock {
         (&self.key.namespace, &self.key.name)
     }
 
-    async fn read(&self) -> Result<Option<Record>, StoreError> {
+    async fn read(&self) -> Result<Option<LockRecord>, StoreError> {
         self.get().await.map_err(unavailable)
     }
 
-    async fn write(&self, replaced: Option<&Record>, value: &Value) -> Result<Option<Record>, StoreError> {
+    async fn write(
+        &self,
+        replaced: Option<&LockRecord>,
+        value: &Value,
+    ) -> Result<Option<LockRecord>, StoreError> {
         self.put(replaced, value).await.map_err(unavailable)
     }
 }

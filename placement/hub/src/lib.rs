@@ -11,13 +11,14 @@
 //! resources:
 //!
 //! ```
-//! use berth_hub::roles::{granted, rules};
+//! use berth_hub::roles::{role_with_binding, rules};
 //! use berth_apimachinery::GroupResource;
 //! use serde_json::json;
 //!
 //! let seeds = GroupResource::new("core.gardener.cloud", "seeds");
 //! let berth = json!({"kind": "ServiceAccount", "name": "berth", "namespace": "berth-system"});
-//! let [role, binding] = granted("berth:reader", &rules(vec![seeds], &[], &["list", "watch"]), &berth);
+//! let read = rules(vec![seeds], &[], &["list", "watch"]);
+//! let [role, binding] = role_with_binding("berth:reader", &read, &berth);
 //! assert_eq!(role["rules"][0]["resources"], json!(["seeds"]));
 //! assert_eq!(binding["roleRef"]["name"], "berth:reader");
 //! ```
@@ -37,4 +38,4 @@ pub use fences::is_fence;
 pub use lease::LeaseLock;
 pub use mirror::{Copies, HubVersions, Mirror};
 pub use store_lease::{NAME as STORE_LEASE, StoreLease};
-pub use sync_status::{Needs, Note, SyncStatus, settled};
+pub use sync_status::{Needs, SyncObstacle, SyncStatus, settled};

@@ -2,8 +2,8 @@
 //!
 //! A copy has the hub's bytes, without managedFields, and with a revision of Berth's store. So a copy
 //! is folded, guarded and decided on like any object that is stored here. A kind that the hub does not
-//! have counts as a kind without objects, and is tried again regularly. Berth serves before the
-//! copies are complete: [`Progress`] lists the missing ones.
+//! serve counts as a kind without objects, and is tried again regularly. Berth serves before the
+//! copies are complete: [`Progress`] tells which copies are missing.
 
 mod concerned;
 mod copies;
@@ -32,18 +32,18 @@ pub const ALWAYS: [(&str, &str); 2] = [
 /// Group and resource of quotas, which are copied only where Berth writes.
 pub const QUOTAS: (&str, &str) = ("", "resourcequotas");
 
-/// The annotation of a default, an object that is stored among the copies until the hub has an object
-/// of its name. The value is the source of the default.
+/// The annotation of a default: an object that is stored among the copies until the hub has an object of the
+/// same name. The value is the source of the default.
 pub const FROM_FILE: &str = "config.berth.dev/from-file";
 
 /// Progress of the copies of one resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CopyProgress {
-    /// Not copied yet; the obstacle, if any.
+    /// The objects are not copied yet. The text is the problem that delays the copies, if any.
     Waiting(Option<String>),
-    /// All objects are copied, and watched since.
+    /// All objects are copied, and watched for changes.
     Complete,
-    /// The hub does not have the kind.
+    /// The hub does not serve the kind.
     Absent,
 }
 
@@ -52,9 +52,9 @@ pub type Progress = BTreeMap<GroupResource, CopyProgress>;
 
 /// The running tasks that copy objects.
 pub struct Mirror {
-    /// Present progress of the copies.
+    /// Progress of the copies.
     pub progress: watch::Receiver<Progress>,
-    /// One task for each kind.
+    /// The tasks, one for each kind.
     pub tasks: Vec<JoinHandle<()>>,
 }
 

@@ -1,4 +1,4 @@
-//! Check whether the systems' own schedulers run on a hub, by their Leases.
+//! Check whether the systems' own schedulers run on a hub: a running scheduler renews its Lease.
 
 use std::collections::BTreeMap;
 
@@ -12,30 +12,31 @@ use super::lease::LeaseLock;
 /// Duration of a Lease without `leaseDurationSeconds`, in seconds: client-go's default.
 const DEFAULT_DURATION: i64 = 15;
 
-/// Leases at the last check. Since clocks differ, a Lease that was renewed between two checks is held,
-/// whatever its renewTime.
+/// The Leases as of the last check. A Lease that was renewed between two checks is held, whatever its
+/// renewTime says, since the clock of its holder may differ.
 #[derive(Debug, Default)]
 pub struct Renewals(BTreeMap<LeaseName, Renewal>);
 
-/// State of one Lease, with the time at which it was first seen with this renewTime. At the first check of a
-/// Lease, that is its renewTime, or the time of the check where that is earlier.
+/// The last renewal of one Lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Renewal {
     holder: String,
     renew_time: String,
+    /// Time of the check that first saw this renewal. If this was the first check of the Lease, the
+    /// renewTime, or the time of the check if that is earlier.
     since: Timestamp,
 }
 
 impl Renewals {
-    /// The holder of the Lease `name`, whose state at `now` is `lease`; `None` where it has no holder,
-    /// or was not renewed in time.
+    /// Records `lease`, the Lease `name` at the time `now`, and returns the holder; `None` where the Lease is
+    /// absent, has no holder, or was not renewed in time.
     pub fn holder(&mut self, name: LeaseName, lease: Option<&Value>, now: Timestamp) -> Option<String> {
         let Some((holder, renew_time, duration)) = lease.and_then(read) else {
             self.0.remove(&name);
             return None;
         };
         let stated_time = time::parse(&renew_time).unwrap_or(now).min(now);
-        // The first check has only the time in the Lease; later checks know when they saw a renewal.
+        // The first check has only the renewTime; later checks know when they saw a renewal.
         let since = match self.0.get(&name) {
             Some(before) if before.renew_time == renew_time && before.holder == holder => before.since,
             Some(_) => now,
@@ -112,7 +113,7 @@ mod tests {
         assert_eq!(
             holder(Some(&lease("b", 0)), 40),
             None,
-            "a first look believes the time"
+            "the first check trusts the renewTime"
         );
     }
 
@@ -120,7 +121,7 @@ mod tests {
     fn a_lease_that_is_renewed_is_held_whatever_the_clock_of_its_holder_says() {
         let mut renewals = Renewals::default();
         let mut holder = |renew_time, now| renewals.holder(NAME, Some(&lease("slow", renew_time)), at(now));
-        assert_eq!(holder(-1000, 0), None, "a first look cannot know better");
+        assert_eq!(holder(-1000, 0), None, "the first check trusts the renewTime");
         assert_eq!(holder(-998, 2).as_deref(), Some("slow"), "it was renewed since");
         assert_eq!(holder(-998, 17).as_deref(), Some("slow"));
         assert_eq!(holder(-998, 18), None);
@@ -130,7 +131,7 @@ mod tests {
         assert_eq!(
             holder(1000, 16),
             None,
-            "it is not held until the time that stands there"
+            "a renewTime in the future does not prolong the Lease"
         );
     }
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use berth_apimachinery::GroupResource;
 use serde_json::{Value, json};
 
-/// One rule for each API group of `resources`, including their `subresources`; of the core group, only the
-/// subresource `status`.
+/// Rules that allow `verbs` on `resources` and on their `subresources`, one rule for each API group. In the
+/// core group, the only subresource is `status`.
 #[must_use]
 pub fn rules(resources: Vec<GroupResource>, subresources: &[&str], verbs: &[&str]) -> Vec<Value> {
     let groups: BTreeSet<&str> = resources.iter().map(|resource| resource.group).collect();
@@ -15,7 +15,7 @@ pub fn rules(resources: Vec<GroupResource>, subresources: &[&str], verbs: &[&str
         names
             .flat_map(|resource| {
                 let own = std::iter::once(resource.resource.to_owned());
-                // Other subresources of core kinds are not relevant here.
+                // Berth writes no other subresources of core kinds.
                 let relevant = subresources
                     .iter()
                     .filter(|sub| !group.is_empty() || **sub == "status");
@@ -31,13 +31,16 @@ pub fn rules(resources: Vec<GroupResource>, subresources: &[&str], verbs: &[&str
 
 /// The ClusterRole `name` with `rules`, and the ClusterRoleBinding that grants it to `subject`.
 #[must_use]
-pub fn granted(name: &str, rules: &[Value], subject: &Value) -> [Value; 2] {
-    [role(name, rules), bound(name, name, subject)]
+pub fn role_with_binding(name: &str, rules: &[Value], subject: &Value) -> [Value; 2] {
+    [
+        cluster_role(name, rules),
+        cluster_role_binding(name, name, subject),
+    ]
 }
 
 /// The ClusterRole `name` with `rules`.
 #[must_use]
-pub fn role(name: &str, rules: &[Value]) -> Value {
+pub fn cluster_role(name: &str, rules: &[Value]) -> Value {
     json!({
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRole",
@@ -48,7 +51,7 @@ pub fn role(name: &str, rules: &[Value]) -> Value {
 
 /// The ClusterRoleBinding `name`, which binds the cluster role `role` to `subject`.
 #[must_use]
-pub fn bound(name: &str, role: &str, subject: &Value) -> Value {
+pub fn cluster_role_binding(name: &str, role: &str, subject: &Value) -> Value {
     json!({
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRoleBinding",

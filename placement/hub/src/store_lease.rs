@@ -21,10 +21,10 @@ pub const NAME: &str = "berth-store";
 const FILE: &str = "store-id";
 /// Longest wait for the Lease of a server that has ended.
 const MAX_WAIT: Duration = Duration::from_secs(30);
-/// Pause before the next attempt.
+/// Pause before the next attempt to get the Lease.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The Lease of the only store behind a hub.
+/// The Lease that names the only store behind a hub.
 pub struct StoreLease {
     lease: Lease,
     lock: Arc<LeaseLock>,

@@ -1,5 +1,5 @@
-//! Progress of each system's copies from the hub, for the engine (which makes no decisions for an
-//! incomplete system) and for people.
+//! State of each system's copies from the hub, for the engine, which decides nothing for a system with
+//! missing copies, and for people.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 
 use super::mirror::{CopyProgress, Progress};
 
-/// Needs of one system.
+/// Resources of the hub that one system needs.
 #[derive(Clone, Debug)]
 pub struct Needs {
     /// The dialect.
@@ -25,25 +25,25 @@ pub struct Needs {
     pub essential: BTreeSet<GroupResource>,
 }
 
-/// Note about one system.
+/// The reason why nothing is decided for a system, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Note {
-    /// The system is incomplete.
+pub enum SyncObstacle {
+    /// Some objects of the system are not copied yet.
     Waiting(String),
-    /// The hub does not have the system.
-    Idle(String),
+    /// The hub does not serve the kinds of the system.
+    NotServed(String),
 }
 
-impl Note {
+impl SyncObstacle {
     fn text(&self) -> &str {
         match self {
-            Self::Waiting(text) | Self::Idle(text) => text,
+            Self::Waiting(text) | Self::NotServed(text) => text,
         }
     }
 }
 
-/// The note about `needs` at the `progress` of the copies.
-fn note_about(needs: &Needs, progress: &Progress) -> Option<Note> {
+/// The obstacle to decisions at the `progress` of the copies that `needs` lists, if any.
+fn find_obstacle(needs: &Needs, progress: &Progress) -> Option<SyncObstacle> {
     let mut problems = BTreeSet::new();
     let mut waiting = Vec::new();
     for resource in &needs.reads {
@@ -57,7 +57,7 @@ fn note_about(needs: &Needs, progress: &Progress) -> Option<Note> {
         for problem in problems {
             text = format!("{text}: {problem}");
         }
-        return Some(Note::Waiting(text));
+        return Some(SyncObstacle::Waiting(text));
     }
     let absent = needs.essential.iter();
     let absent: Vec<String> = absent
@@ -66,32 +66,32 @@ fn note_about(needs: &Needs, progress: &Progress) -> Option<Note> {
         .collect();
     (!absent.is_empty()).then(|| {
         let text = format!("idle, since the hub does not have {}", absent.join(", "));
-        Note::Idle(text)
+        SyncObstacle::NotServed(text)
     })
 }
 
-/// Whether a system has objects on the hub, and its SchedulerConfiguration there is not known yet: another
-/// scheduler may decide the system.
+/// Whether a system has objects on the hub, and the SchedulerConfigurations of the hub are not copied yet, so
+/// that another scheduler may decide the system.
 fn is_unconfigured(needs: &Needs, progress: &Progress) -> bool {
     let configurations = progress.get(&config::RESOURCE);
     !needs.essential.is_empty() && matches!(configurations, Some(CopyProgress::Waiting(_)))
 }
 
-/// Notes about all systems.
+/// The obstacles to decisions of all systems.
 pub struct SyncStatus {
-    notes: RwLock<Vec<(&'static str, Note)>>,
+    obstacles: RwLock<Vec<(&'static str, SyncObstacle)>>,
     needs: Vec<Needs>,
 }
 
 impl SyncStatus {
-    /// Begins to report `progress` to `engine`, for each of `needs`.
+    /// Starts to report the state of each system in `needs` to `engine`, whenever `progress` changes.
     pub fn follow(
         needs: Vec<Needs>,
         engine: &Arc<Engine>,
         mut progress: watch::Receiver<Progress>,
     ) -> (Arc<Self>, JoinHandle<()>) {
         let sync_status = Arc::new(Self {
-            notes: RwLock::default(),
+            obstacles: RwLock::default(),
             needs,
         });
         // The first state is reported at once, so that no decision comes before it.
@@ -107,42 +107,42 @@ impl SyncStatus {
     }
 
     fn update(&self, engine: &Engine, progress: &Progress) {
-        let mut notes = Vec::new();
+        let mut obstacles = Vec::new();
         for needs in &self.needs {
-            let note = note_about(needs, progress);
-            let why = match &note {
-                Some(Note::Waiting(text)) => Some(text.clone()),
+            let obstacle = find_obstacle(needs, progress);
+            let why = match &obstacle {
+                Some(SyncObstacle::Waiting(text)) => Some(text.clone()),
                 _ => None,
             };
             // The configuration is marked as unknown before the dialect is released.
-            engine.doubt(needs.dialect, is_unconfigured(needs, progress));
+            engine.set_unconfigured(needs.dialect, is_unconfigured(needs, progress));
             let is_held = engine.complete(needs.dialect).is_err();
             if is_held != why.is_some() || why.is_some() {
                 engine.hold(needs.dialect, why);
             }
-            notes.extend(note.map(|note| (needs.dialect, note)));
+            obstacles.extend(obstacle.map(|obstacle| (needs.dialect, obstacle)));
         }
-        *self.notes.write() = notes;
+        *self.obstacles.write() = obstacles;
     }
 
-    /// One sentence for each system that is incomplete or idle.
+    /// One sentence for each system for which nothing is decided.
     pub fn sentences(&self) -> Vec<String> {
-        let notes = self.notes.read();
-        let sentences = notes
+        let obstacles = self.obstacles.read();
+        let sentences = obstacles
             .iter()
-            .map(|(dialect, note)| format!("{dialect}: {}", note.text()));
+            .map(|(dialect, obstacle)| format!("{dialect}: {}", obstacle.text()));
         sentences.collect()
     }
 
-    /// Note about `dialect`.
+    /// The reason why nothing is decided for `dialect`, if any.
     pub fn of(&self, dialect: &str) -> Option<String> {
-        let notes = self.notes.read();
-        let mut about = notes.iter().filter(|(name, _)| *name == dialect);
-        about.next().map(|(_, note)| note.text().to_owned())
+        let obstacles = self.obstacles.read();
+        let mut of_dialect = obstacles.iter().filter(|(name, _)| *name == dialect);
+        of_dialect.next().map(|(_, obstacle)| obstacle.text().to_owned())
     }
 }
 
-/// Waits, at most `limit`, until each copy in `progress` is complete, absent, or delayed by a problem, so
+/// Waits, at most `limit`, until each resource in `progress` is copied, absent, or delayed by a problem, so
 /// that the first answers are complete where the hub answers quickly.
 pub async fn settled(mut progress: watch::Receiver<Progress>, limit: Duration) {
     let is_settled = |progress: &Progress| {
@@ -168,15 +168,18 @@ mod tests {
         }
     }
 
-    fn note(seeds: CopyProgress, namespaces: CopyProgress) -> Option<Note> {
-        note_about(&gardener(), &[(SEEDS, seeds), (NAMESPACES, namespaces)].into())
+    fn obstacle(seeds: CopyProgress, namespaces: CopyProgress) -> Option<SyncObstacle> {
+        find_obstacle(&gardener(), &[(SEEDS, seeds), (NAMESPACES, namespaces)].into())
     }
 
     #[test]
     fn a_system_is_waited_for_with_the_reason() {
         let forbidden = CopyProgress::Waiting(Some("forbidden".to_owned()));
         let text = "still waiting for the hub's seeds.core.gardener.cloud: forbidden".to_owned();
-        assert_eq!(note(forbidden, CopyProgress::Complete), Some(Note::Waiting(text)));
+        assert_eq!(
+            obstacle(forbidden, CopyProgress::Complete),
+            Some(SyncObstacle::Waiting(text))
+        );
     }
 
     #[test]
@@ -207,10 +210,10 @@ mod tests {
     fn a_system_the_hub_does_not_have_is_idle() {
         let text = "idle, since the hub does not have seeds.core.gardener.cloud".to_owned();
         assert_eq!(
-            note(CopyProgress::Absent, CopyProgress::Complete),
-            Some(Note::Idle(text))
+            obstacle(CopyProgress::Absent, CopyProgress::Complete),
+            Some(SyncObstacle::NotServed(text))
         );
-        assert_eq!(note(CopyProgress::Complete, CopyProgress::Absent), None);
-        assert_eq!(note(CopyProgress::Complete, CopyProgress::Complete), None);
+        assert_eq!(obstacle(CopyProgress::Complete, CopyProgress::Absent), None);
+        assert_eq!(obstacle(CopyProgress::Complete, CopyProgress::Complete), None);
     }
 }

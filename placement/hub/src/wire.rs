@@ -14,24 +14,24 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(15);
 /// Seconds after which a client should ask again while the hub is unreachable.
 const RETRY_AFTER: u32 = 1;
 
-/// A client of the hub for any resource.
+/// A client of the hub, for requests to any resource.
 #[derive(Clone)]
-pub struct Wire(pub Client);
+pub struct HubClient(pub Client);
 
-/// One request.
-pub struct Ask<'a> {
-    /// The method.
+/// One request to the hub.
+pub struct HubRequest<'a> {
+    /// HTTP method.
     pub method: Method,
-    /// The path, with its query.
+    /// Path and query.
     pub path: &'a str,
-    /// User to impersonate, unless empty.
+    /// User to impersonate; empty for a request as Berth itself.
     pub actor: &'a str,
-    /// Body of the request.
+    /// Body of the request, if any.
     pub body: Option<&'a Value>,
 }
 
-impl<'a> Ask<'a> {
-    /// A read of `path`, as Berth itself.
+impl<'a> HubRequest<'a> {
+    /// A GET of `path`, as Berth itself.
     pub fn get(path: &'a str) -> Self {
         Self {
             method: Method::GET,
@@ -41,20 +41,22 @@ impl<'a> Ask<'a> {
         }
     }
 
-    fn request(&self) -> Result<Request<Body>, Status> {
-        self.request_with(match self.method {
+    /// The HTTP request, with the usual media type.
+    fn to_http(&self) -> Result<Request<Body>, Status> {
+        self.to_http_with(match self.method {
             Method::PATCH => "application/merge-patch+json",
             _ => "application/json",
         })
     }
 
-    fn request_with(&self, content: &str) -> Result<Request<Body>, Status> {
+    /// The HTTP request with a body of the media type `content_type`.
+    fn to_http_with(&self, content_type: &str) -> Result<Request<Body>, Status> {
         let internal = |problem: String| Status::internal(problem);
         let mut request = Request::builder()
             .method(self.method.clone())
             .uri(self.path)
             .header(header::ACCEPT, "application/json")
-            .header(header::CONTENT_TYPE, content);
+            .header(header::CONTENT_TYPE, content_type);
         if !self.actor.is_empty() {
             request = request.header("Impersonate-User", self.actor);
         }
@@ -68,22 +70,23 @@ impl<'a> Ask<'a> {
     }
 }
 
-impl Wire {
+impl HubClient {
     /// Sends one request and returns the object in the answer.
     ///
     /// # Errors
-    /// The hub's refusal; 503 when it could not be reached or did not answer in time.
-    pub async fn send(&self, ask: Ask<'_>) -> Result<Value, Status> {
-        self.receive(ask.request()?).await
+    /// The hub's refusal; 503 when the hub could not be reached or did not answer in time.
+    pub async fn send(&self, request: HubRequest<'_>) -> Result<Value, Status> {
+        self.receive(request.to_http()?).await
     }
 
-    /// Sends a server-side apply. The body is the configuration, and the path has the field manager.
+    /// Sends a server-side apply. The body is the applied configuration, and the query names the field
+    /// manager.
     ///
     /// # Errors
-    /// As [`Wire::send`].
-    pub async fn apply(&self, ask: Ask<'_>) -> Result<Value, Status> {
+    /// As [`HubClient::send`].
+    pub async fn apply(&self, request: HubRequest<'_>) -> Result<Value, Status> {
         // There is no media type with `+json` for an apply; JSON is YAML.
-        self.receive(ask.request_with("application/apply-patch+yaml")?)
+        self.receive(request.to_http_with("application/apply-patch+yaml")?)
             .await
     }
 
@@ -164,20 +167,20 @@ mod tests {
     #[test]
     fn patches_are_merged_and_actors_impersonated() {
         let body = Value::Null;
-        let ask = Ask {
+        let request = HubRequest {
             method: Method::PATCH,
             path: "/api/v1/namespaces/app",
             actor: "berth:scheduler",
             body: Some(&body),
         };
-        let request = ask.request().unwrap();
-        assert_eq!(request.headers()["content-type"], "application/merge-patch+json");
-        assert_eq!(request.headers()["impersonate-user"], "berth:scheduler");
-        let applied = ask.request_with("application/apply-patch+yaml").unwrap();
+        let merged = request.to_http().unwrap();
+        assert_eq!(merged.headers()["content-type"], "application/merge-patch+json");
+        assert_eq!(merged.headers()["impersonate-user"], "berth:scheduler");
+        let applied = request.to_http_with("application/apply-patch+yaml").unwrap();
         assert_eq!(applied.headers()["content-type"], "application/apply-patch+yaml");
         assert!(
-            !Ask::get("/version")
-                .request()
+            !HubRequest::get("/version")
+                .to_http()
                 .unwrap()
                 .headers()
                 .contains_key("impersonate-user")

@@ -14,32 +14,34 @@ use serde_json::{Map, Value};
 
 use super::head::head;
 use super::live::live_world;
-use super::resolve::{About, ResolvedDemand};
+use super::resolve::{DemandResolver, ResolvedDemand};
 use super::{render, rights_to_change};
 
-/// Reads advice.
+/// Handler of the subresource `advice`.
 pub(super) struct AdviceReader {
     /// The engine.
     pub(super) engine: Arc<Engine>,
     /// The kinds of objects that may change.
     pub(super) catalog: Arc<Catalog>,
-    /// Object of the subresource.
-    pub(super) about: About,
+    /// The object that has the subresource.
+    pub(super) resolver: DemandResolver,
 }
 
 #[async_trait]
 impl SubresourceHandler for AdviceReader {
-    /// Advice takes many decisions, whose number is not known before.
+    /// The effort is unknown, since the number of decisions for an advice depends on the objects.
     fn effort(&self, _: &RequestInfo) -> usize {
         heavy::UNKNOWN
     }
 
     async fn get(&self, call: &Call) -> Result<Reply, Status> {
         let terms = terms(&call.query, call.now)?;
-        let ResolvedDemand { snapshot, demand } =
-            self.about.find(&self.engine, &call.namespace, &call.name).await?;
+        let ResolvedDemand { snapshot, demand } = self
+            .resolver
+            .find(&self.engine, &call.namespace, &call.name)
+            .await?;
         let world = live_world(&self.engine, &snapshot.dialect).await?;
-        let mut advice = ask(&world, &self.catalog, &demand, &terms)?;
+        let mut advice = advise(&world, &self.catalog, &demand, &terms)?;
         rights_to_change::judge(call, &self.engine, &self.catalog, &demand, &mut advice.targets).await?;
         Ok(Reply::Document(Arc::new(AdviceRow {
             snapshot: world.snapshot().clone(),
@@ -48,10 +50,10 @@ impl SubresourceHandler for AdviceReader {
     }
 }
 
-/// The terms from `?limit=`, `?cluster=` and `?target=`.
+/// The parameters of the advice, from `?limit=`, `?cluster=` and `?target=`.
 ///
 /// # Errors
-/// 400 for an invalid limit, and for two names.
+/// 400 for an invalid limit, and where both cluster and target are set.
 fn terms(query: &Query, now: Timestamp) -> Result<Terms, Status> {
     let limit = match query.first("limit").unwrap_or_default() {
         "" => advice::TARGETS,
@@ -80,7 +82,12 @@ fn terms(query: &Query, now: Timestamp) -> Result<Terms, Status> {
 }
 
 /// The advice about a demand of `world`.
-pub(super) fn ask(world: &World, catalog: &Catalog, demand: &Key, terms: &Terms) -> Result<Advice, Status> {
+pub(super) fn advise(
+    world: &World,
+    catalog: &Catalog,
+    demand: &Key,
+    terms: &Terms,
+) -> Result<Advice, Status> {
     advice::advise(world, catalog, demand, terms).map_err(|problem| match problem {
         NoAdvice::Demand(demand) => Status::not_found(demand.resource, &demand.name),
         NoAdvice::Target(_) => Status::bad_request(format!(
@@ -91,7 +98,7 @@ pub(super) fn ask(world: &World, catalog: &Catalog, demand: &Key, terms: &Terms)
     })
 }
 
-/// The answer with advice.
+/// Advice as the object and the table of a response.
 struct AdviceRow {
     snapshot: Snapshot,
     advice: Advice,
@@ -122,7 +129,7 @@ impl Document for AdviceRow {
         let mut rows: Vec<_> = self.advice.short().targets.iter().flat_map(shape::rows).collect();
         if rows.is_empty() {
             let message = self.snapshot.inventory.message(&self.advice.decision);
-            rows.push(shape::no_row("<none>", message));
+            rows.push(shape::empty_row("<none>", message));
         }
         Rows {
             columns: shape::columns(),

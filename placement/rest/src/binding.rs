@@ -1,5 +1,4 @@
-//! `decisions/binding`, `bindings` and related resources: the binding of an object, and the request to
-//! bind it.
+//! `decisions/binding`, `bindings` and related resources: the binding of an object, to read and to create.
 
 use std::sync::Arc;
 
@@ -16,39 +15,39 @@ use berth_scheduling_api::{GROUP, VERSION};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::resolve::{About, ResolvedDemand, behind, decisions_of};
+use super::resolve::{DemandResolver, ResolvedDemand, behind, decisions_of};
 use super::{names, own_places, render};
 
-/// Creates bindings.
+/// Binds objects on request.
 #[derive(Clone)]
 pub(super) struct Binder {
     /// The engine.
     pub(super) engine: Arc<Engine>,
-    /// Committer of the binding.
+    /// Committer of the writes of a binding.
     pub(super) committer: Arc<dyn Committer>,
 }
 
-/// The `binding` subresource.
+/// Handler of the subresource `binding`.
 pub(super) struct BindingSubresource {
-    /// Creator of the binding.
+    /// Binds on create.
     pub(super) binder: Binder,
-    /// Object of the subresource.
-    pub(super) about: About,
+    /// The object that has the subresource.
+    pub(super) resolver: DemandResolver,
 }
 
-/// The `bindings` resource, which binds like the subresource.
+/// Handler of the resource `bindings`, whose create does the same as a create of the subresource `binding`.
 pub(super) struct Bindings(pub(super) Binder);
 
 #[async_trait]
 impl SubresourceHandler for BindingSubresource {
-    /// The engine binds, and has limits of its own.
+    /// No effort is counted here, since the engine itself limits concurrent bindings.
     fn effort(&self, _: &RequestInfo) -> usize {
         0
     }
 
     async fn get(&self, call: &Call) -> Result<Reply, Status> {
         let ResolvedDemand { snapshot, demand } = self
-            .about
+            .resolver
             .find(&self.binder.engine, &call.namespace, &call.name)
             .await?;
         let view = snapshot.inventory.demand(&demand, call.now);
@@ -75,13 +74,13 @@ impl SubresourceHandler for BindingSubresource {
 
     async fn create(&self, call: &Call, body: Value) -> Result<Reply, Status> {
         check_name(&body, call)?;
-        self.binder.bind(self.about, call, &call.name, &body).await
+        self.binder.bind(self.resolver, call, &call.name, &body).await
     }
 }
 
 #[async_trait]
 impl Computed for Bindings {
-    /// The engine binds, and has limits of its own.
+    /// No effort is counted here, since the engine itself limits concurrent bindings.
     fn effort(&self, _: &RequestInfo) -> usize {
         0
     }
@@ -101,13 +100,19 @@ impl Computed for Bindings {
             ..Attributes::default()
         })
         .await?;
-        self.0.bind(About::Decision, call, name, &body).await
+        self.0.bind(DemandResolver::Decision, call, name, &body).await
     }
 }
 
 impl Binder {
-    async fn bind(&self, about: About, call: &Call, name: &str, body: &Value) -> Result<Reply, Status> {
-        let ResolvedDemand { snapshot, demand } = about.find(&self.engine, &call.namespace, name).await?;
+    async fn bind(
+        &self,
+        resolver: DemandResolver,
+        call: &Call,
+        name: &str,
+        body: &Value,
+    ) -> Result<Reply, Status> {
+        let ResolvedDemand { snapshot, demand } = resolver.find(&self.engine, &call.namespace, name).await?;
         if let Some(right) = own_places::right_to_bind(&self.engine, demand.resource) {
             let (namespace, name) = (demand.namespace.to_string(), demand.name.to_string());
             call.require(Attributes {
@@ -137,7 +142,7 @@ impl Binder {
     }
 }
 
-/// Checks that the body names no other decision than the path.
+/// Checks that the name and namespace in `body` are those in the path, or empty.
 pub(super) fn check_name(body: &Value, call: &Call) -> Result<(), Status> {
     let metadata = &body["metadata"];
     for (field, path) in [("name", &call.name), ("namespace", &call.namespace)] {
@@ -209,7 +214,7 @@ fn object(snapshot: &Snapshot, demand: &Key, targets: Vec<String>, status: Bindi
     render::tree(&Manifest::new(kind, metadata, body))
 }
 
-/// The answer with the outcome of a binding.
+/// The Binding with the outcome, as the response to a request to bind.
 fn answer(bound: &BindOutcome, targets: Vec<String>) -> Value {
     let BindOutcome {
         snapshot, decision, ..
@@ -238,13 +243,13 @@ fn bound_cluster(pick: Pick) -> ClusterBinding {
     }
 }
 
-/// The status of a request that failed to bind.
+/// The error response to a request to bind.
 fn refusal(error: BindError, name: &str, namespace: &str) -> Status {
     match error {
         BindError::NotFound(_) => Status::not_found(decisions_of(namespace), name),
         BindError::Refused(refused) => Status::invalid(GROUP, "Binding", name, &refused.errors),
         BindError::Unplaced(bound) => unplaced(&bound.snapshot, &bound.decision, name),
-        BindError::Moved(last) => {
+        BindError::Conflict(last) => {
             let text = format!(
                 "the objects it was decided on kept changing; please try again ({})",
                 last.message
@@ -254,12 +259,12 @@ fn refusal(error: BindError, name: &str, namespace: &str) -> Status {
         BindError::Observed(_) => Status::forbidden(decisions_of(namespace), name, &error.to_string()),
         BindError::Contested(contest) => Status::conflict(decisions_of(namespace), name, &contest.text),
         BindError::Rejected(status) | BindError::Overruled(status) => *status,
-        BindError::Behind(error) => behind(&error),
+        BindError::NotReady(error) => behind(&error),
     }
 }
 
-/// 403 where another scheduler decides the request, or the whole system: two schedulers that write
-/// would undo each other's work.
+/// Response 403 where another scheduler decides `demand`, or the whole system: two schedulers that write
+/// would undo each other's work. `None` where Berth decides.
 fn refusal_if_observed(
     engine: &Engine,
     snapshot: &Snapshot,
@@ -288,7 +293,7 @@ fn refusal_if_observed(
     Some(Status::forbidden(decisions_of(namespace), name, &text))
 }
 
-/// 422 with the decision's sentence, and one cause per reason that refuses targets.
+/// Response 422 with the message of `decision`, and one cause for each reason that refuses targets.
 fn unplaced(snapshot: &Snapshot, decision: &Decision, name: &str) -> Status {
     let message = snapshot.inventory.message(decision);
     let detail = format!("nothing was bound ({}): {message}", decision.reason);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use berth_apimachinery::selector::FieldSelector;
-use berth_apimachinery::{Key, Mold, Object, Revision, Status, budget};
+use berth_apimachinery::{Key, Object, ObjectTemplate, Revision, Status, budget};
 use berth_apiserver::{Call, Computed, ListQuery, Listing, RequestInfo, heavy};
 use berth_dialect_contract::Decision;
 use berth_dialect_contract::report::{Entry, Places, View, Writer};
@@ -19,7 +19,7 @@ use berth_storage::Name;
 use uuid::Uuid;
 
 use super::names;
-use super::resolve::{About, ResolvedDemand, behind};
+use super::resolve::{DemandResolver, ResolvedDemand, behind};
 use super::scheduling::decide;
 
 /// Highest number of pairs in a list that selects neither a decision nor a target, and of decisions in a list
@@ -28,7 +28,7 @@ pub(super) const MAX_PAIRS: usize = 10_000;
 /// Number of candidates between two checks whether the caller still waits for the answer.
 const CHECK_INTERVAL: usize = 64;
 
-/// Computes candidates.
+/// Handler of `candidates` or `clustercandidates`.
 pub(super) struct Candidates {
     /// The engine.
     pub(super) engine: Arc<Engine>,
@@ -46,7 +46,8 @@ impl Candidates {
         }
     }
 
-    /// Every demand whose candidates are listed here, by dialect.
+    /// The demands whose candidates the resource lists in `namespace` (in all namespaces if empty), with a
+    /// snapshot of each dialect.
     async fn demands(&self, namespace: &str) -> Result<Vec<(Snapshot, Vec<Key>)>, Status> {
         let revision = self.engine.source().revision();
         self.engine
@@ -74,7 +75,8 @@ impl Candidates {
             .collect())
     }
 
-    /// The only decision whose candidates are requested, where its namespace is given.
+    /// The name of the decision, where `fields` select the candidates of a single one, and the namespace is
+    /// known.
     fn single_decision<'q>(&self, namespace: &str, fields: &'q FieldSelector) -> Option<&'q str> {
         if self.namespaced && namespace.is_empty() {
             return None;
@@ -86,9 +88,17 @@ impl Candidates {
         }
     }
 
-    /// The candidates of the decision `name`: none where it does not exist.
-    async fn of_one(&self, call: &Call, query: &ListQuery, name: &str) -> Result<Arc<dyn Listing>, Status> {
-        let source = match About::Decision.find(&self.engine, &call.namespace, name).await {
+    /// Lists the candidates of the decision `name`; none where the decision does not exist.
+    async fn list_of_decision(
+        &self,
+        call: &Call,
+        query: &ListQuery,
+        name: &str,
+    ) -> Result<Arc<dyn Listing>, Status> {
+        let source = match DemandResolver::Decision
+            .find(&self.engine, &call.namespace, name)
+            .await
+        {
             Ok(ResolvedDemand { snapshot, demand }) => self.candidate_source(&snapshot, &demand, call)?,
             Err(status) if status.code == 404 => None,
             Err(status) => return Err(status),
@@ -96,9 +106,9 @@ impl Candidates {
         Ok(Arc::new(Rows::new(source.into_iter().collect(), query)))
     }
 
-    /// Candidates of one target in every decision of its system. Each decision is dropped after its
-    /// candidate: there may be thousands.
-    fn of_target(
+    /// Lists the candidates of one target in every decision of the target's system. Each decision is dropped
+    /// after its candidate is rendered, since there may be thousands of decisions.
+    fn list_of_target(
         &self,
         call: &Call,
         query: &ListQuery,
@@ -116,13 +126,14 @@ impl Candidates {
         let count: usize = matching.iter().map(|(_, demands)| demands.len()).sum();
         if count > MAX_PAIRS {
             return Err(Status::bad_request(format!(
-                "this list would contain {count} decisions, more than {MAX_PAIRS}: request those of a single namespace"
+                "this list would contain candidates of {count} decisions, more than {MAX_PAIRS}: request those of a \
+                 single namespace"
             )));
         }
         let mut candidates: Vec<(Name, Arc<Object>)> = Vec::new();
         for (snapshot, demands) in matching {
             for demand in demands {
-                budget::wanted()?;
+                budget::check_needed()?;
                 let Some(source) = self.candidate_source(snapshot, demand, call)? else {
                     continue;
                 };
@@ -139,8 +150,8 @@ impl Candidates {
         Ok(Arc::new(objects))
     }
 
-    /// The decision on one demand, whose candidates are rendered one by one; `None` where the demand does not
-    /// exist any more.
+    /// Decides `demand`, for candidates that are rendered one by one; `None` where the demand does not exist
+    /// any more.
     fn candidate_source(
         &self,
         snapshot: &Snapshot,
@@ -159,7 +170,7 @@ impl Candidates {
         let meta = source.meta().clone().named("", &namespace, "");
         Ok(Some(CandidateSource {
             places: Places::of(&*snapshot.inventory, &decision),
-            mold: Mold::new(API_VERSION, kind, &meta, shown_at(snapshot)),
+            template: ObjectTemplate::new(API_VERSION, kind, &meta, shown_at(snapshot)),
             snapshot: snapshot.clone(),
             decision,
             uid: names::identity(source.meta()),
@@ -178,7 +189,7 @@ fn required_value<'q>(fields: &'q FieldSelector, path: &str) -> Option<&'q str> 
         .map(|(.., value)| value.as_str())
 }
 
-/// A decision whose candidates are shown.
+/// A decision, from which candidates are rendered.
 struct CandidateSource {
     snapshot: Snapshot,
     decision: Decision,
@@ -186,7 +197,7 @@ struct CandidateSource {
     /// Uid of the demand.
     uid: Uuid,
     /// Common parts of the decision's candidates.
-    mold: Mold,
+    template: ObjectTemplate,
     /// Namespace of the Decision.
     namespace: String,
     /// Name of the Decision.
@@ -204,7 +215,7 @@ impl CandidateSource {
         }
     }
 
-    /// The target's name without its dialect, or the cluster's own name where it has no target.
+    /// The name of the target without the dialect, or the name of the cluster where it has no target.
     fn bare(&self, entry: Entry) -> Arc<str> {
         match entry {
             Entry::Target(candidate) if !self.snapshot.inventory.has_plain_names() => {
@@ -223,7 +234,7 @@ impl CandidateSource {
         }
     }
 
-    /// The name of the candidate.
+    /// The name of the candidate for `entry`.
     fn name_of(&self, entry: Entry) -> String {
         names::candidate(&self.name, &self.bare(entry))
     }
@@ -249,7 +260,7 @@ impl CandidateSource {
         let judged = self.view().candidate(entry, true);
         let name = names::candidate(&self.name, &bare);
         let uid = self.uid_of(&bare).to_string();
-        let cells = candidate::shown(&name, &self.name, CandidateFacts::of(&judged));
+        let cells = candidate::cells(&name, &self.name, CandidateFacts::of(&judged));
         let rest = candidate::Candidate {
             spec: Some(self.spec(judged.target.clone())),
             status: Some(&judged),
@@ -258,7 +269,9 @@ impl CandidateSource {
         // The opening brace becomes a comma, and the closing brace is left out.
         rest[0] = b',';
         rest.pop();
-        Ok(Arc::new(self.mold.object(&name, &uid, &rest).with_cells(cells)))
+        Ok(Arc::new(
+            self.template.object(&name, &uid, &rest).with_cells(cells),
+        ))
     }
 
     /// `spec` of the candidate; `target` is empty where the cluster has no target.
@@ -269,16 +282,17 @@ impl CandidateSource {
         }
     }
 
-    /// The uid of the candidate whose target is `bare`.
+    /// The uid of the candidate with the target name `bare` ([`CandidateSource::bare`]).
     fn uid_of(&self, bare: &str) -> Uuid {
         names::uid_within(self.uid, &format!("{}/{bare}", self.kind))
     }
 
-    /// Writes the candidate of `entry` in the form of [`CandidateSource::render`].
+    /// Appends the candidate for `entry` to `out`, as JSON of the object that [`CandidateSource::render`]
+    /// returns.
     fn write(&self, entry: Entry, writer: &mut Writer<'_>, out: &mut Vec<u8>) {
         let bare = self.bare(entry);
         let uid = self.uid_of(&bare);
-        self.mold.begin(
+        self.template.begin(
             &names::candidate(&self.name, &bare),
             uid.hyphenated().encode_lower(&mut Uuid::encode_buffer()),
             out,
@@ -320,9 +334,10 @@ struct Rows {
     rows: Vec<Row>,
 }
 
+/// One candidate of a list.
 #[derive(Clone, Copy)]
 struct Row {
-    /// The index of the decision.
+    /// The index of the decision in the sources of the list.
     index: u32,
     entry: Entry,
 }
@@ -374,7 +389,7 @@ impl Listing for Rows {
         let mut writer: Option<(u32, Writer<'_>)> = None;
         for (index, row) in self.rows[places].iter().enumerate() {
             if index % CHECK_INTERVAL == 0 {
-                budget::wanted()?;
+                budget::check_needed()?;
             }
             if index > 0 {
                 out.push(b',');
@@ -396,9 +411,10 @@ impl Listing for Rows {
 
 #[async_trait]
 impl Computed for Candidates {
-    /// A list without a selected decision computes all decisions.
+    /// The effort of one decision where the request selects one, else unknown, since every decision is
+    /// computed.
     fn effort(&self, info: &RequestInfo) -> usize {
-        let about = |decision: &str| About::Decision.effort(&self.engine, &info.namespace, decision);
+        let about = |decision: &str| DemandResolver::Decision.effort(&self.engine, &info.namespace, decision);
         if info.verb == "get" {
             return names::split_candidate(&info.name).map_or(0, |(decision, _)| about(decision));
         }
@@ -412,7 +428,7 @@ impl Computed for Candidates {
         let resource = berth_apimachinery::GroupResource::new(GROUP, self.resource());
         let missing = || Status::not_found(resource, &call.name);
         let (decision, _) = names::split_candidate(&call.name).ok_or_else(missing)?;
-        let found = About::Decision
+        let found = DemandResolver::Decision
             .find(&self.engine, &call.namespace, decision)
             .await;
         let ResolvedDemand { snapshot, demand } =
@@ -429,7 +445,7 @@ impl Computed for Candidates {
 
     async fn list(&self, call: &Call, query: &ListQuery) -> Result<Arc<dyn Listing>, Status> {
         if let Some(name) = self.single_decision(&call.namespace, &query.fields) {
-            return self.of_one(call, query, name).await;
+            return self.list_of_decision(call, query, name).await;
         }
         let mut demands_by_dialect = self.demands(&call.namespace).await?;
         for (snapshot, demands) in &mut demands_by_dialect {
@@ -441,7 +457,7 @@ impl Computed for Candidates {
             demands.retain(is_wanted);
         }
         if let Some(target) = required_value(&query.fields, "target") {
-            return self.of_target(call, query, &demands_by_dialect, target);
+            return self.list_of_target(call, query, &demands_by_dialect, target);
         }
         if required_value(&query.fields, "decision").is_none() {
             check_span(&demands_by_dialect)?;
@@ -449,7 +465,7 @@ impl Computed for Candidates {
         let mut sources = Vec::new();
         for (snapshot, demands) in &demands_by_dialect {
             for demand in demands {
-                budget::wanted()?;
+                budget::check_needed()?;
                 sources.extend(self.candidate_source(snapshot, demand, call)?);
             }
         }
@@ -457,7 +473,7 @@ impl Computed for Candidates {
     }
 }
 
-/// Refuses a list of too many pairs.
+/// Checks that a list has no more than [`MAX_PAIRS`] candidates.
 fn check_span(demands_by_dialect: &[(Snapshot, Vec<Key>)]) -> Result<(), Status> {
     let pairs =
         |(snapshot, demands): &(Snapshot, Vec<Key>)| demands.len() * snapshot.inventory.count() as usize;
@@ -466,7 +482,7 @@ fn check_span(demands_by_dialect: &[(Snapshot, Vec<Key>)]) -> Result<(), Status>
         return Ok(());
     }
     Err(Status::bad_request(format!(
-        "this list would span {count} candidates, more than {MAX_PAIRS}: ask for one decision's with \
-         --field-selector decision=<name>, or for a single namespace"
+        "this list would span {count} candidates, more than {MAX_PAIRS}: request those of one decision with \
+         --field-selector decision=<name>, or those of a single namespace"
     )))
 }

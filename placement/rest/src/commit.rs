@@ -11,7 +11,7 @@ use berth_engine::{Commit, Committer};
 
 use super::faults;
 
-/// Commits through a registry, as the actor of each commit.
+/// Committer through a registry, as the actor of each commit.
 pub struct RegistryCommitter(pub Arc<Registry>);
 
 #[async_trait]
@@ -35,7 +35,7 @@ impl Committer for RegistryCommitter {
         }
     }
 
-    fn can_extend(&self) -> bool {
+    fn can_store_with_demand(&self) -> bool {
         // Faults apply to separate commits only: a commit that is part of a create would be missed.
         faults::in_force().is_none()
     }

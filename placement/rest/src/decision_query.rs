@@ -1,5 +1,4 @@
-//! The decisions that a plan reports even when they do not change (`spec.decisions`): by name, or by
-//! their labels.
+//! The decisions that a plan reports even when they do not change (`spec.decisions`), by name or by labels.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +30,7 @@ impl DecisionQuery {
     /// Reads `spec.decisions`.
     ///
     /// # Errors
-    /// Everything wrong with any selector.
+    /// All errors of all selectors.
     pub(super) fn read(spec: &Value) -> Result<Self, Vec<FieldError>> {
         let list = spec["decisions"].as_array().map(Vec::as_slice);
         let text = |entry: &Value, field: &str| entry[field].as_str().unwrap_or_default().to_owned();
@@ -54,8 +53,8 @@ impl DecisionQuery {
         if errors.is_empty() { Ok(query) } else { Err(errors) }
     }
 
-    /// The requested demands, from both sides of a change. Labels match on either side, so that demands
-    /// which gain or lose a label by the change are reported as well.
+    /// The requested demands that exist before or after a change. A selector matches the labels before or
+    /// after, so that demands which gain or lose a label are reported as well.
     pub(super) fn find(&mut self, before: &Snapshot, after: &Snapshot) -> BTreeSet<Key> {
         let mut wanted = BTreeSet::new();
         if self.named.is_empty() && self.selected.is_empty() {
@@ -86,7 +85,8 @@ impl DecisionQuery {
             })
     }
 
-    /// Errors about missing named decisions. A selector that selects nothing is not an error.
+    /// Errors about named decisions that [`DecisionQuery::find`] did not find. A selector that selects
+    /// nothing is not an error.
     pub(super) fn missing(self) -> Vec<FieldError> {
         let missing = self.missing.into_iter();
         missing

@@ -1,4 +1,4 @@
-//! Fault points, at which tests of crash safety end the process.
+//! Fault points: the places at which tests of crash safety end the process.
 //!
 //! Fault points exist only in builds with debug assertions; no other build reads `BERTH_TEST_FAULT`.
 //! `BERTH_TEST_FAULT=before=3` ends the process, as `kill -9` would, when the third list of writes of a
@@ -32,8 +32,8 @@ pub(super) fn in_force() -> Option<&'static Faults> {
     IN_FORCE.as_ref()
 }
 
-/// Marks a write of the process that is not part of a decision, such as a write of a Publication, here or on
-/// a hub. Ends the process if this is the chosen write.
+/// Counts a write that is not part of a decision (a write of a Publication, for example, to the own store or
+/// to a hub), and ends the process if this is the chosen write.
 pub fn point() {
     if let Some(faults) = in_force() {
         faults.point();
@@ -81,7 +81,7 @@ impl Faults {
         }
     }
 
-    /// Commits `writes` as [`Registry::commit`] does, or one after the other.
+    /// Commits `writes` as [`Registry::commit`] does, or each on its own if the faults are `stepwise`.
     pub(super) async fn commit(
         &self,
         registry: &Registry,

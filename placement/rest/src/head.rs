@@ -1,4 +1,4 @@
-//! Head of the virtual objects Scheduling and SchedulingAdvice about one demand.
+//! Head (metadata and spec) of the virtual objects Scheduling and SchedulingAdvice about one demand.
 
 use berth_apimachinery::Key;
 use berth_engine::Snapshot;

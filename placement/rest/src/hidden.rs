@@ -1,6 +1,5 @@
-//! The visible parts of planned writes for a caller. A report has the writes of a binding, which are
-//! whole objects. Where the caller may not `get` an object, only kind, namespace, name and the changed
-//! paths are shown.
+//! Filter of the planned writes in a report. The writes of a binding contain whole objects. Of an object that
+//! the caller may not `get`, the report shows only apiVersion, kind, namespace, name and the changed paths.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +8,13 @@ use berth_apiserver::{Attributes, Call};
 use berth_engine::{Catalog, Engine};
 use serde_json::{Value, json};
 
-/// Maximal number of checks of single objects, each of which may be a SubjectAccessReview; further
-/// objects are not shown.
+/// Maximal number of checks of the right to read a single object, each of which may be a SubjectAccessReview.
+/// Further objects are shown only to a caller who may read all objects of the namespace.
 const CHECK_LIMIT: usize = 20;
-/// Highest number of paths of an object that are named.
+/// Maximal number of changed paths that are shown of one object.
 const MAX_PATHS: usize = 100;
 
-/// Removes from `writes` of a report the objects that the user of `call` may not read.
+/// Reduces the objects in `writes` that the user of `call` may not read to their names and changed paths.
 ///
 /// # Errors
 /// When the user's rights cannot be checked.
@@ -27,7 +26,7 @@ pub(super) async fn hide(
 ) -> Result<(), Status> {
     let mut reader = Reader {
         call,
-        whole: BTreeMap::new(),
+        may_read_all: BTreeMap::new(),
         checks: 0,
     };
     for write in writes {
@@ -45,7 +44,7 @@ pub(super) async fn hide(
             Some((resource, version)) => {
                 let key = Key::new(resource, namespace, name);
                 let stored = engine.source().cached(resource).get(namespace, name).cloned();
-                (reader.may(&key, version).await?, stored)
+                (reader.may_read(&key, version).await?, stored)
             }
         };
         if !may_read {
@@ -56,8 +55,8 @@ pub(super) async fn hide(
     Ok(())
 }
 
-/// `write` with only the kind and name of its object, and the changed paths. `before` is the object's present
-/// state.
+/// Returns `write` with its object reduced to apiVersion, kind, namespace and name, and with the changed
+/// paths. `before` is the stored object, or null if there is none.
 fn without_object(write: &Value, before: &Value) -> Value {
     let object = &write["object"];
     let mut metadata = json!({"name": object["metadata"]["name"]});
@@ -68,7 +67,7 @@ fn without_object(write: &Value, before: &Value) -> Value {
     // For a new object, the top-level fields are listed.
     let none = json!({});
     let before = if before.is_null() { &none } else { before };
-    changed(before, object, &mut String::new(), &mut paths);
+    add_changed_paths(before, object, &mut String::new(), &mut paths);
     let mut shown = write.clone();
     shown["object"] = json!({
         "apiVersion": object["apiVersion"],
@@ -81,7 +80,7 @@ fn without_object(write: &Value, before: &Value) -> Value {
 
 /// Adds the paths (as JSON pointers) at which `new` differs from `old`, down to whole lists and plain values.
 /// Keys of maps such as labels and annotations are paths, too.
-fn changed(old: &Value, new: &Value, path: &mut String, paths: &mut Vec<String>) {
+fn add_changed_paths(old: &Value, new: &Value, path: &mut String, paths: &mut Vec<String>) {
     if paths.len() >= MAX_PATHS || old == new || path == "/metadata/resourceVersion" {
         return;
     }
@@ -95,7 +94,7 @@ fn changed(old: &Value, new: &Value, path: &mut String, paths: &mut Vec<String>)
         path.push('/');
         path.push_str(&key.replace('~', "~0").replace('/', "~1"));
         let side = |map: &serde_json::Map<String, Value>| map.get(key).cloned().unwrap_or(Value::Null);
-        changed(&side(before), &side(after), path, paths);
+        add_changed_paths(&side(before), &side(after), path, paths);
         path.truncate(length);
     }
 }
@@ -104,18 +103,18 @@ fn changed(old: &Value, new: &Value, path: &mut String, paths: &mut Vec<String>)
 struct Reader<'a> {
     call: &'a Call,
     /// Whether the user may read all objects, by resource and namespace.
-    whole: BTreeMap<Key, bool>,
+    may_read_all: BTreeMap<Key, bool>,
     checks: usize,
 }
 
 impl Reader<'_> {
-    async fn may(&mut self, key: &Key, version: &str) -> Result<bool, Status> {
+    async fn may_read(&mut self, key: &Key, version: &str) -> Result<bool, Status> {
         let all = Key::new(key.resource, &key.namespace, "");
-        let may_all = match self.whole.get(&all) {
+        let may_all = match self.may_read_all.get(&all) {
             Some(&known) => known,
             None => {
-                let answer = self.ask(&all, version).await?;
-                self.whole.insert(all, answer);
+                let answer = self.check(&all, version).await?;
+                self.may_read_all.insert(all, answer);
                 answer
             }
         };
@@ -123,11 +122,11 @@ impl Reader<'_> {
             return Ok(may_all);
         }
         self.checks += 1;
-        self.ask(key, version).await
+        self.check(key, version).await
     }
 
-    async fn ask(&self, key: &Key, version: &str) -> Result<bool, Status> {
-        match self.call.require(get(key, version)).await {
+    async fn check(&self, key: &Key, version: &str) -> Result<bool, Status> {
+        match self.call.require(right_to_read(key, version)).await {
             Ok(()) => Ok(true),
             Err(status) if status.code == 403 => Ok(false),
             Err(status) => Err(status),
@@ -135,9 +134,9 @@ impl Reader<'_> {
     }
 }
 
-/// The right to read the object at `key`; with an empty name, all objects of the resource in the
-/// namespace.
-pub(super) fn get(key: &Key, version: &str) -> Attributes {
+/// The right to read the object at `key`. An empty name in `key` means all objects of the resource in the
+/// namespace; an empty namespace, all namespaces.
+pub(super) fn right_to_read(key: &Key, version: &str) -> Attributes {
     Attributes {
         verb: "get".to_owned(),
         is_resource: true,
@@ -155,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_hidden_write_the_changed_paths_are_left() {
+    fn a_hidden_write_has_only_the_changed_paths() {
         let before = json!({"kind": "Foo", "apiVersion": "g/v1", "spec": {"a": 1, "secret": "x"},
             "metadata": {"name": "f", "namespace": "n", "resourceVersion": "1"}});
         let mut after = before.clone();
@@ -188,7 +187,7 @@ mod tests {
     fn the_paths_of_a_large_object_are_not_all_named() {
         let many: serde_json::Map<String, Value> = (0..1000).map(|n| (n.to_string(), n.into())).collect();
         let mut paths = Vec::new();
-        changed(&json!({}), &Value::Object(many), &mut String::new(), &mut paths);
+        add_changed_paths(&json!({}), &Value::Object(many), &mut String::new(), &mut paths);
         assert_eq!(paths.len(), MAX_PATHS);
     }
 }

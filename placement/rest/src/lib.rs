@@ -35,7 +35,6 @@ mod live;
 pub mod names;
 pub mod observed;
 pub mod own_places;
-mod owned;
 mod plans;
 pub mod projection;
 pub mod records;
@@ -45,6 +44,7 @@ pub mod review;
 mod reviews;
 mod rights_to_change;
 mod scheduling;
+mod subresources;
 pub mod tallies;
 pub mod updater;
 
@@ -55,19 +55,19 @@ use berth_apimachinery::{GroupResource, Kind};
 use berth_apiserver::{Backing, Effort, Group, Registry, Resource, Subresource, heavy};
 use berth_dialect_contract::{DemandKind, Dialect};
 use berth_engine::{Catalog, Committer, Engine, agreement};
-use berth_scheduling_api::{self as kinds, GROUP, VERSION, Virtual};
+use berth_scheduling_api::{self as kinds, GROUP, VERSION, VirtualKind};
 use tokio::task::JoinHandle;
 
 use self::binding::{Binder, Bindings};
 use self::candidates::Candidates;
 use self::projection::Projection;
 use self::records::{HistoryReader, Records};
-use self::resolve::About;
+use self::resolve::DemandResolver;
 use self::reviews::Reviews;
 
-/// Function that returns the present cost of a decision and its report, in bytes that could be parsed in the
-/// same time.
-pub type Work = Arc<dyn Fn() -> usize + Send + Sync>;
+/// Function that estimates the present cost of a decision and its report, in bytes that could be parsed in
+/// the same time.
+pub type EffortEstimator = Arc<dyn Fn() -> usize + Send + Sync>;
 
 pub use self::commit::{RegistryCommitter, actor_user};
 pub use self::resolve::behind;
@@ -85,8 +85,8 @@ pub struct VirtualApi {
 }
 
 impl VirtualApi {
-    /// The virtual API over `engine`, which binds by writing through `registry`. Reviews may bring objects of
-    /// any of `kinds`, and of the dialects' own.
+    /// The virtual API over `engine`, which binds by writing through `registry`. Reviews may contain objects
+    /// of `kinds` and of the dialects' own kinds.
     #[must_use]
     pub fn new(engine: Arc<Engine>, registry: Arc<Registry>, kinds: Vec<Arc<dyn Kind>>) -> Self {
         let own: Vec<Arc<dyn Kind>> = engine
@@ -115,14 +115,14 @@ impl VirtualApi {
         self
     }
 
-    /// Binds through `committer` instead, for objects on a hub.
+    /// Binds through `committer` instead of the registry, for objects on a hub.
     #[must_use]
     pub fn binding_through(mut self, committer: Arc<dyn Committer>) -> Self {
         self.binder.committer = committer;
         self
     }
 
-    /// Adds the history of decisions, which is read in `records`.
+    /// Serves the history of decisions from `records`.
     #[must_use]
     pub fn remembering(mut self, records: Records) -> Self {
         self.records = Some(records);
@@ -204,19 +204,19 @@ impl VirtualApi {
         Backing::Projected(Arc::clone(&self.projection) as Arc<_>)
     }
 
-    fn decisions(&self, kind: Virtual) -> Resource {
+    fn decisions(&self, kind: VirtualKind) -> Resource {
         let namespaced = kind.info().namespaced();
         let mut subresources = vec![
-            owned::binding(&self.binder, About::Decision, namespaced),
-            owned::scheduling(&self.binder.engine, &self.catalog, About::Decision),
-            owned::advice(&self.binder.engine, &self.catalog),
+            subresources::binding(&self.binder, DemandResolver::Decision, namespaced),
+            subresources::scheduling(&self.binder.engine, &self.catalog, DemandResolver::Decision),
+            subresources::advice(&self.binder.engine, &self.catalog),
         ];
         subresources.extend(self.records.clone().map(history));
-        resource(kind, self.projected()).with_all(subresources)
+        resource(kind, self.projected()).with_subresources(subresources)
     }
 
-    /// A dialect's own resource with the additions for demands: the subresources `binding` and
-    /// `scheduling`, and the effort of decisions that a request itself makes.
+    /// Adds to a dialect's `resource` of demands the subresources `binding` and `scheduling`, and the effort
+    /// of the decisions that a write makes itself. Returns other resources unchanged.
     #[must_use]
     pub fn extended(&self, resource: Resource) -> Resource {
         let subresources = self.subresources(resource.kind.info().resource());
@@ -227,27 +227,27 @@ impl VirtualApi {
             demand.resource == resource.kind.info().resource() && demand.own_place.is_some()
         });
         resource
-            .with_all(subresources)
-            .taking(self.deciding(names_its_place))
+            .with_subresources(subresources)
+            .with_effort(self.write_effort(names_its_place))
     }
 
-    /// Cost of a decision and its report, in bytes that could be parsed in the same time.
+    /// Estimator of the cost of a decision and its report, in bytes that could be parsed in the same time.
     #[must_use]
-    pub fn effort(&self) -> Work {
+    pub fn effort(&self) -> EffortEstimator {
         let engine = Arc::clone(&self.binder.engine);
         Arc::new(move || resolve::effort(&engine))
     }
 
-    /// The effort of writes of demands. The engine binds, with limits of its own. The write itself
-    /// decides in a dry run, which may evaluate the object's own expressions, and where the object may
-    /// name its place.
-    fn deciding(&self, names_its_place: bool) -> Effort {
+    /// The effort of the decision that a write of a demand makes itself. A dry run decides, at an unknown
+    /// cost, since the object's own expressions may be evaluated. Other writes decide only where the object
+    /// may name its place. All other decisions are the engine's, which has its own limits.
+    fn write_effort(&self, names_its_place: bool) -> Effort {
         let effort = self.effort();
         Arc::new(move |info| {
             let writes = matches!(info.verb, "create" | "update" | "patch") && info.subresource.is_empty();
-            let tries = info.query.first("dryRun").is_some();
+            let is_dry_run = info.query.first("dryRun").is_some();
             match writes {
-                true if tries => heavy::UNKNOWN,
+                true if is_dry_run => heavy::UNKNOWN,
                 true if names_its_place => effort(),
                 _ => 0,
             }
@@ -263,7 +263,7 @@ impl VirtualApi {
         self.demands()
             .filter(|(_, demand)| demand.resource == resource)
             .flat_map(|(dialect, demand)| {
-                owned::subresources(&self.binder, &self.registry, &self.catalog, &**dialect, demand)
+                subresources::of_demand(&self.binder, &self.registry, &self.catalog, &**dialect, demand)
             })
             .collect()
     }
@@ -282,6 +282,6 @@ fn history(records: Records) -> Subresource {
     }
 }
 
-fn resource(kind: Virtual, backing: Backing) -> Resource {
+fn resource(kind: VirtualKind, backing: Backing) -> Resource {
     Resource::new(Arc::new(kind), backing)
 }

@@ -10,13 +10,14 @@ use berth_storage::At;
 
 use super::resolve::behind;
 
-/// The present world, as a copy that can be changed.
+/// A copy of the present world of `dialect`, which the caller may change.
 pub(super) async fn live_world(engine: &Engine, dialect: &Arc<dyn Dialect>) -> Result<World, Status> {
     let snapshot = engine
         .fresh(dialect.name())
         .await
         .map_err(|error| behind(&error))?;
-    let snapshot = snapshot.ok_or_else(|| Status::internal(format!("no dialect {}", dialect.name())))?;
+    let snapshot =
+        snapshot.ok_or_else(|| Status::internal(format!("the engine has no dialect {}", dialect.name())))?;
     let mut base = BTreeMap::new();
     for resource in dialect.reads() {
         let exact = engine.source().list(resource, At::Exact(snapshot.revision)).await;

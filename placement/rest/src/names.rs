@@ -17,13 +17,13 @@ pub use berth_dialect_contract::names::{join, place, split};
 /// Separator of the decision and the target in the name of a candidate.
 pub const CANDIDATE_SEPARATOR: char = ':';
 
-/// The name of the candidate `target` (the inventory's name of it) of `decision`.
+/// The name of the candidate of `decision` whose target has the name `target` in the inventory.
 #[must_use]
 pub fn candidate(decision: &str, target: &str) -> String {
     format!("{decision}{CANDIDATE_SEPARATOR}{}", dotted(target))
 }
 
-/// A target's name in the form that names of candidates have.
+/// `target` with dots for slashes, which is the form of a target's name in the name of a candidate.
 #[must_use]
 pub fn dotted(target: &str) -> Cow<'_, str> {
     match target.contains('/') {
@@ -51,13 +51,16 @@ pub fn demand(
         .demands()
         .iter()
         .filter(|kind| kind.namespaced != namespace.is_empty());
-    let beside = kinds
+    let in_namespace = kinds
         .clone()
         .map(|kind| Key::new(kind.resource, namespace, source));
-    let inside = kinds
+    // The decision about a cluster-scoped object such as a Namespace may be in the namespace of that name.
+    let cluster_scoped = kinds
         .filter(|_| namespace == source)
         .map(|kind| Key::new(kind.resource, "", source));
-    beside.chain(inside).find(|key| inventory.object(key).is_some())
+    in_namespace
+        .chain(cluster_scoped)
+        .find(|key| inventory.object(key).is_some())
 }
 
 /// The candidate that `name` identifies: by the name of a Target, with or without its dialect, or by the

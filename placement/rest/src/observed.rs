@@ -8,26 +8,27 @@ use std::time::Duration;
 use berth_apimachinery::{Key, Timestamp};
 use berth_dialect_contract::{Decision, DemandView};
 use berth_engine::Snapshot;
-use berth_engine::agreement::{Agreement, Comparison, ends};
-use berth_scheduling_api::decision::WouldChange;
+use berth_engine::agreement::{Agreement, Comparison, grace_end};
+use berth_scheduling_api::decision::DecisionDifference;
 use berth_scheduling_api::shared::{Token, filled};
 
-/// Highest number of clusters of each side in a Decision. The counts are of all clusters.
-pub const SHOWN: usize = 10;
+/// Maximal number of losses, of gains and of resizes that `status.wouldChange` of a Decision lists. The
+/// counts include the unlisted clusters.
+pub const MAX_SHOWN: usize = 10;
 /// Highest effort of the decisions that are made at once, in units of
 /// [`berth_dialect_contract::Inventory::effort`]: some 15 ms.
 const MAX_EFFORT: u32 = 100_000;
 /// The reason of a condition about a place that is not compared yet.
 pub const NOT_COMPARED: &str = "NotCompared";
 
-/// Result of a comparison, cached until the next one.
+/// Result of a comparison, cached until the next comparison.
 #[derive(Clone, Debug)]
 pub(crate) struct ComparisonCache {
     comparison: Comparison,
-    /// Time since which Berth's decision differs from the place.
+    /// Time since which Berth's decision differs from the placement.
     since: Option<Timestamp>,
-    /// The compared place, in the form of [`place`].
-    place: u64,
+    /// Hash of the compared placement, from [`placement_hash`].
+    placement: u64,
     /// Next time at which the decision may change without a write.
     due_at: Option<Timestamp>,
 }
@@ -41,13 +42,13 @@ pub(crate) struct AgreementText {
     /// The message of the condition.
     pub(crate) message: String,
     /// The difference, if there is one.
-    pub(crate) would_change: Option<WouldChange>,
+    pub(crate) would_change: Option<DecisionDifference>,
     /// Next time at which the text changes without a write.
     pub(crate) due_at: Option<Timestamp>,
 }
 
 impl ComparisonCache {
-    /// Comparison of a demand's present clusters with `decision` about it; `before` is the previous
+    /// Compares a demand's present clusters with the `decision` on the demand; `before` is the previous
     /// comparison. A demand that differs in its first comparison has differed since its creation.
     pub(crate) fn of(
         snapshot: &Snapshot,
@@ -55,7 +56,7 @@ impl ComparisonCache {
         view: &DemandView,
         before: Option<&Self>,
     ) -> Arc<Self> {
-        let comparison = Comparison::of(snapshot, decision, view, SHOWN);
+        let comparison = Comparison::of(snapshot, decision, view, MAX_SHOWN);
         let since = match before {
             _ if !comparison.differs() => None,
             Some(before) => Some(before.since.unwrap_or(decision.now)),
@@ -64,7 +65,7 @@ impl ComparisonCache {
         Arc::new(Self {
             comparison,
             since,
-            place: place(view),
+            placement: placement_hash(view),
             due_at: decision.due_at,
         })
     }
@@ -78,7 +79,7 @@ pub(crate) fn agreement_text(
     grace: Duration,
     now: Timestamp,
 ) -> AgreementText {
-    let known = compared.filter(|compared| compared.place == place(view));
+    let known = compared.filter(|compared| compared.placement == placement_hash(view));
     let Some(compared) = known else {
         return AgreementText {
             status: "Unknown",
@@ -89,7 +90,7 @@ pub(crate) fn agreement_text(
         };
     };
     let would_change = would_change(&compared.comparison);
-    let grace_ends = compared.since.and_then(|since| ends(since, grace));
+    let grace_ends = compared.since.and_then(|since| grace_end(since, grace));
     let comparison = compared.comparison.clone().within(compared.since, grace, now);
     let due = [compared.due_at, grace_ends.filter(|&end| end > now)];
     AgreementText {
@@ -102,11 +103,11 @@ pub(crate) fn agreement_text(
 }
 
 /// `status.wouldChange`.
-fn would_change(comparison: &Comparison) -> Option<WouldChange> {
+fn would_change(comparison: &Comparison) -> Option<DecisionDifference> {
     let Agreement::Different(verdict) = comparison.agreement else {
         return None;
     };
-    Some(WouldChange {
+    Some(DecisionDifference {
         verdict: verdict.as_str().into(),
         message: comparison.sentence(),
         losses: comparison.losses.clone(),
@@ -120,7 +121,7 @@ fn would_change(comparison: &Comparison) -> Option<WouldChange> {
 }
 
 /// A hash of a demand's uid and generation, and of its clusters with their amounts.
-fn place(view: &DemandView) -> u64 {
+fn placement_hash(view: &DemandView) -> u64 {
     let mut hasher = DefaultHasher::new();
     let meta = view.object.meta();
     (meta.uid(), meta.generation()).hash(&mut hasher);
@@ -130,7 +131,8 @@ fn place(view: &DemandView) -> u64 {
     hasher.finish()
 }
 
-/// Limit on decisions before other work gets its turn. The first decision is always within the limit.
+/// Limit on the effort of decisions before other work gets its turn. The first decision is always within the
+/// limit.
 pub(crate) struct Budget(Option<u32>);
 
 impl Budget {
@@ -139,11 +141,11 @@ impl Budget {
     }
 
     /// Whether the budget allows a decision on `demand`. If so, the decision's effort is subtracted.
-    pub(crate) fn decides(&mut self, snapshot: &Snapshot, demand: &Key) -> bool {
-        self.takes(snapshot.inventory.effort(demand))
+    pub(crate) fn allows(&mut self, snapshot: &Snapshot, demand: &Key) -> bool {
+        self.subtract(snapshot.inventory.effort(demand))
     }
 
-    fn takes(&mut self, effort: u32) -> bool {
+    fn subtract(&mut self, effort: u32) -> bool {
         let remaining = match self.0 {
             None => Some(MAX_EFFORT.saturating_sub(effort)),
             Some(remaining) => remaining.checked_sub(effort),
@@ -160,8 +162,8 @@ mod tests {
     #[test]
     fn the_first_decision_is_made_however_large_and_others_as_long_as_there_is_room() {
         let mut budget = Budget::new();
-        assert!(budget.takes(MAX_EFFORT * 2) && !budget.takes(1));
+        assert!(budget.subtract(MAX_EFFORT * 2) && !budget.subtract(1));
         let mut budget = Budget::new();
-        assert!(budget.takes(1) && budget.takes(MAX_EFFORT - 1) && !budget.takes(1));
+        assert!(budget.subtract(1) && budget.subtract(MAX_EFFORT - 1) && !budget.subtract(1));
     }
 }

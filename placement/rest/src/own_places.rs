@@ -1,5 +1,5 @@
-//! Objects whose place is a field of their own ([`OwnPlace`]): the dialect of each, and the right to bind
-//! them.
+//! Objects whose place is one of their own fields ([`OwnPlace`]): the dialect that places them, and the right
+//! to bind them.
 
 use std::sync::Arc;
 
@@ -9,7 +9,8 @@ use berth_apiserver::Attributes;
 use berth_dialect_contract::{Dialect, OwnPlace};
 use berth_engine::Engine;
 
-/// The place of objects of `resource`, and the dialect that places them.
+/// The field with the place of objects of `resource`, and the dialect that places them. `None` if the place
+/// is no field of the objects.
 pub fn find(engine: &Engine, resource: GroupResource) -> Option<(&'static OwnPlace, &Arc<dyn Dialect>)> {
     let mut dialects = engine.dialects();
     dialects.find_map(|dialect| {
@@ -19,12 +20,12 @@ pub fn find(engine: &Engine, resource: GroupResource) -> Option<(&'static OwnPla
     })
 }
 
-/// The right to write the place of objects of `resource`, if the place is a field of the objects.
+/// The right to write the place of objects of `resource`; `None` if the place is no field of the objects.
 pub(super) fn right_to_bind(engine: &Engine, resource: GroupResource) -> Option<Attributes> {
     find(engine, resource).map(|(own, _)| right(own))
 }
 
-/// The right to write the place. The caller sets user, namespace and name.
+/// The right to write the place `own`. The caller sets user, namespace and name.
 fn right(own: &OwnPlace) -> Attributes {
     Attributes {
         verb: own.verb.to_owned(),
@@ -36,7 +37,7 @@ fn right(own: &OwnPlace) -> Attributes {
     }
 }
 
-/// The right to write the place, in the form for admission.
+/// The right to write the place `own`, in the form for admission.
 pub fn needed(own: &OwnPlace) -> Right {
     let Attributes {
         verb,

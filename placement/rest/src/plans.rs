@@ -15,19 +15,20 @@ use super::decision_query::DecisionQuery;
 use super::hidden;
 use super::reviews::Reviews;
 
-/// Maximal number of checks of single objects, each of which may be a SubjectAccessReview.
+/// Maximal number of checks of the right to read a single object, each of which may be a SubjectAccessReview.
+/// Further objects need the right to read all objects of the resource or the namespace.
 const CHECK_LIMIT: usize = 1000;
 
 /// Reason why there is no plan.
 enum NoPlan {
-    /// All errors of the changes.
+    /// Errors of the changes, or demands of the query that do not exist.
     Problems(Vec<FieldError>),
-    /// A dialect is at fault.
+    /// A dialect broke its contract, or the caller no longer waits for the plan.
     Fault(String),
 }
 
 impl Reviews {
-    /// Answers a review with changes.
+    /// Answers a review that has `spec.changes`.
     pub(super) async fn plan(&self, call: &Call, mut body: Value, now: Timestamp) -> Result<Reply, Status> {
         let name = body["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         let invalid = |errors: Vec<FieldError>| Status::invalid(GROUP, self.kind, &name, &errors);
@@ -35,14 +36,14 @@ impl Reviews {
         let entries = spec["changes"].as_array().map(Vec::as_slice).unwrap_or_default();
         let steps = Step::read_all(entries, "", "spec.changes").map_err(invalid)?;
         let query = DecisionQuery::read(spec).map_err(invalid)?;
-        self.may_plan(call).await?;
+        self.check_plan_rights(call).await?;
         let mut worlds = Vec::new();
         for dialect in self.engine.dialects() {
             worlds.push(self.world(dialect, "Live").await?);
         }
-        self.may_read(call, &worlds, &steps, now).await?;
+        self.check_read_rights(call, &worlds, &steps, now).await?;
         let result = answer(&self.catalog, worlds, &steps, query, now);
-        budget::wanted()?;
+        budget::check_needed()?;
         let plan = match result {
             Ok(plan) => plan,
             Err(NoPlan::Problems(errors)) => return Err(invalid(errors)),
@@ -53,7 +54,7 @@ impl Reviews {
     }
 
     /// Checks that the caller may read all decisions and targets, since a plan shows them.
-    async fn may_plan(&self, call: &Call) -> Result<(), Status> {
+    async fn check_plan_rights(&self, call: &Call) -> Result<(), Status> {
         for resource in ["targets", "decisions", "clusterdecisions"] {
             let right = Attributes {
                 verb: "list".to_owned(),
@@ -69,7 +70,7 @@ impl Reviews {
     }
 
     /// Checks that the caller may read the changed objects, on which a plan depends.
-    async fn may_read(
+    async fn check_read_rights(
         &self,
         call: &Call,
         worlds: &[World],
@@ -101,7 +102,7 @@ impl Reviews {
                 checks += 1;
                 let mut answer = Ok(());
                 for key in keys_to_check {
-                    answer = call.require(hidden::get(&key, version)).await;
+                    answer = call.require(hidden::right_to_read(&key, version)).await;
                     if answer.is_ok() {
                         readable.insert(key);
                         break;

@@ -1,10 +1,10 @@
 //! Projection of Targets and Decisions: a store in memory that the [`updater`](super::updater) updates with
 //! the engine.
 //!
-//! To a reader, the objects look computed at each read: a list first waits until all earlier
-//! acknowledged writes are shown. Revisions are a sequence of this process that begins at the time of
-//! its start in microseconds, so that a revision of another process (or of this one before a restart)
-//! is not mistaken for one of this sequence.
+//! To a reader, the objects look computed at each read: a consistent list first waits until all earlier
+//! acknowledged writes are shown. Revisions are a sequence of this process, which begins with the time of the
+//! start in microseconds. So a revision of another process, or from before a restart, is not mistaken for a
+//! revision of this sequence.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,9 +22,9 @@ use tokio::sync::{Notify, watch};
 
 use super::tallies::Tallies;
 
-/// `decisions`.
+/// Resource of Decisions.
 pub const DECISIONS: GroupResource = GroupResource::new(GROUP, "decisions");
-/// `clusterdecisions`.
+/// Resource of ClusterDecisions.
 pub const CLUSTER_DECISIONS: GroupResource = GroupResource::new(GROUP, "clusterdecisions");
 
 /// Longest wait of a read for the updater, which normally needs milliseconds.
@@ -34,7 +34,7 @@ const MAX_WAIT: Duration = Duration::from_secs(10);
 pub struct Projection {
     pub(crate) store: MemoryStore,
     pub(crate) engine: Arc<Engine>,
-    /// The source's revision up to which all changes are shown; `None` before the first load.
+    /// Revision of the engine's source up to which all changes are shown; `None` before the first load.
     pub(crate) shown: watch::Sender<Option<Revision>>,
     /// Numbers of Decisions.
     pub(crate) tallies: Mutex<Tallies>,
@@ -107,7 +107,8 @@ impl Projection {
         match tokio::time::timeout(MAX_WAIT, shown.wait_for(is_there)).await {
             Ok(Ok(_)) => Ok(()),
             _ => Err(StoreError::Unavailable(format!(
-                "virtual objects have not caught up with revision {wanted}"
+                "virtual objects have not caught up with revision {wanted} within {} s: try again",
+                MAX_WAIT.as_secs()
             ))),
         }
     }

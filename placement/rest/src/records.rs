@@ -1,4 +1,5 @@
-//! History as resources: the store of records, the limits, and `decisions/history`, which reads them.
+//! History as resources: the store of records, the limits, and the subresource `history` of Decisions, which
+//! reads the records.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,17 +13,18 @@ use berth_scheduling_api::shared::Manifest;
 use berth_storage::{At, Collection, Name, Store};
 use serde_json::{Map, Value};
 
-/// `decisionrecords`.
+/// Resource of DecisionRecords.
 pub const RECORDS: GroupResource = GroupResource::new(GROUP, "decisionrecords");
-/// `clusterdecisionrecords`.
+/// Resource of ClusterDecisionRecords.
 pub const CLUSTER_RECORDS: GroupResource = GroupResource::new(GROUP, "clusterdecisionrecords");
-/// Highest number of bytes of all records together.
-pub const MOST_BYTES: usize = 32 * 1024 * 1024;
+/// Default limit of the bytes of all records together.
+pub const MAX_BYTES: usize = 32 * 1024 * 1024;
 
 /// Effort of reading and reporting a record, in bytes that could be parsed in the same time.
 const EFFORT_PER_RECORD: usize = 4 * 1024;
 
-/// The resource of records in `namespace`; if `namespace` is empty, of records of ClusterDecisions.
+/// The resource of the records of Decisions in `namespace`; if `namespace` is empty, of the records of
+/// ClusterDecisions.
 #[must_use]
 pub const fn resource_of(namespace: &str) -> GroupResource {
     if namespace.is_empty() {
@@ -48,7 +50,7 @@ impl Default for Bounds {
         Self {
             per_decision: 20,
             max_age: Duration::from_hours(7 * 24),
-            bytes: MOST_BYTES,
+            bytes: MAX_BYTES,
         }
     }
 }
@@ -65,7 +67,7 @@ pub enum Medium {
 }
 
 impl Medium {
-    /// The medium as a token.
+    /// The name of the medium in the API.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -81,7 +83,7 @@ impl Medium {
 pub struct Records {
     /// Store of the records.
     pub store: Arc<dyn Store>,
-    /// Medium of that store.
+    /// Medium of `store`.
     pub medium: Medium,
     /// Limits of the history.
     pub bounds: Bounds,
@@ -96,28 +98,27 @@ impl SubresourceHandler for HistoryReader {
         EFFORT_PER_RECORD.saturating_mul(self.0.bounds.per_decision)
     }
 
-    /// The history of a decision, which may be unknown or deleted: then there are no records, or only
-    /// former ones.
+    /// Returns the history of a decision. A deleted decision may still have records; an unknown one has none.
     async fn get(&self, call: &Call) -> Result<Reply, Status> {
         let limit = limit(&call.query)?;
         let resource = resource_of(&call.namespace);
         let stored = self.0.store.list(resource, At::Latest).await;
         let stored = stored.map_err(|error| Status::unavailable(error.to_string(), 1))?;
         let mut records = records_of(&stored, &call.namespace, &call.name);
-        let more = records.len().saturating_sub(limit);
-        records.drain(..more);
+        let remaining = records.len().saturating_sub(limit);
+        records.drain(..remaining);
         Ok(Reply::Document(Arc::new(HistoryReport {
             namespace: call.namespace.clone(),
             decision: call.name.clone(),
             medium: self.0.medium,
             bounds: self.0.bounds,
             records,
-            more,
+            remaining,
         })))
     }
 }
 
-/// The `limit` of `query`; without one, no limit.
+/// The parameter `limit` of `query`. All records are returned without the parameter.
 ///
 /// # Errors
 /// 400 for an invalid limit.
@@ -146,7 +147,7 @@ fn records_of(stored: &Collection, namespace: &str, decision: &str) -> Vec<Arc<O
         .collect()
 }
 
-/// The history of one decision, in the form of its answer.
+/// The history of one decision, as the answer to a request.
 struct HistoryReport {
     namespace: String,
     decision: String,
@@ -154,7 +155,7 @@ struct HistoryReport {
     bounds: Bounds,
     records: Vec<Arc<Object>>,
     /// Number of older records that are left out.
-    more: usize,
+    remaining: usize,
 }
 
 impl HistoryReport {
@@ -180,7 +181,7 @@ impl Document for HistoryReport {
             kept_in: self.medium.as_str().into(),
             per_decision: self.bounds.per_decision,
             max_age_seconds: self.bounds.max_age.as_secs(),
-            remaining_records: Some(self.more).filter(|&more| more > 0),
+            remaining_records: Some(self.remaining).filter(|&remaining| remaining > 0),
             records: records
                 .map(|(record, value)| NamedRecord {
                     name: record.meta().name().to_owned(),

@@ -54,13 +54,13 @@ pub(crate) fn source_ref(object: &Object, kind: &str) -> SourceRef {
     }
 }
 
-/// `object` as a tree of JSON values, the form for a store.
+/// `object` as a tree of JSON values, from which a store makes its objects.
 pub fn tree<T: Serialize>(object: &Manifest<T>) -> Value {
     serde_json::to_value(object).expect("names, texts and numbers are JSON")
 }
 
-/// The kind of `object`, the only parsed field: trees of all targets' objects would take more memory
-/// than the objects.
+/// The kind of `object`. No other field is parsed: the parsed objects of all targets would take more memory
+/// than the objects themselves.
 fn kind_of(object: &Object) -> String {
     #[derive(serde::Deserialize)]
     struct KindHeader {
@@ -82,8 +82,8 @@ pub(crate) fn target(
     let source = view.object.meta();
     let mut metadata = metadata(source, "Target", "", name);
     labels(&mut metadata, &view.labels);
-    let since = Since::new(old, source, now);
-    let ready = since.condition("Ready", view.ready, view.ready_reason, &view.ready_message);
+    let builder = ConditionBuilder::new(old, source, now);
+    let ready = builder.condition("Ready", view.ready, view.ready_reason, &view.ready_message);
     let body = Target {
         spec: Some(TargetSpec {
             dialect: dialect.into(),
@@ -122,25 +122,26 @@ fn capacity(counted: &Quantities) -> TargetCapacity {
     }
 }
 
-/// A demand, with the facts for its Decision.
-pub(crate) struct DemandRow<'a> {
+/// A demand, and the facts that its Decision shows.
+pub(crate) struct DecisionFacts<'a> {
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) demand: &'a Key,
     pub(crate) view: DemandView,
-    /// Decision that Berth would make, where it is known.
+    /// Decision that Berth would make; `None` if it was not computed.
     pub(crate) decision: Option<&'a Decision>,
-    /// Agreement with the other scheduler, where Berth observes.
+    /// Agreement with the other scheduler; `None` unless Berth observes the demand.
     pub(crate) agreement: Option<AgreementText>,
-    /// The sentence about the contest, where Berth leaves the decision to another writer.
+    /// Message about another writer that contests the decision; `None` without one.
     pub(crate) contest: Option<Arc<str>>,
     pub(crate) now: Timestamp,
 }
 
-/// The Decision about `shown`, and its properties for counting. A pending, possibly invalid or releasing
-/// demand is decided, to find its phase and the reasons.
-pub(crate) fn decision(shown: DemandRow<'_>, old: Option<&Object>) -> (RenderedObject, Tally) {
-    let state = DemandPhase::of(&shown);
-    let DemandRow {
+/// The Decision that shows `facts`, and its properties for counting. A demand that is pending, invalid or
+/// being released is decided, to find its phase and the reasons. `old` is the previous object, whose
+/// transition times stay.
+pub(crate) fn decision(facts: DecisionFacts<'_>, old: Option<&Object>) -> (RenderedObject, Tally) {
+    let state = DemandPhase::of(&facts);
+    let DecisionFacts {
         snapshot,
         demand,
         view,
@@ -148,7 +149,7 @@ pub(crate) fn decision(shown: DemandRow<'_>, old: Option<&Object>) -> (RenderedO
         contest,
         now,
         ..
-    } = shown;
+    } = facts;
     let dialect = &*snapshot.dialect;
     let (namespace, name) = names::place(dialect, demand);
     let kind = if namespace.is_empty() {
@@ -157,29 +158,22 @@ pub(crate) fn decision(shown: DemandRow<'_>, old: Option<&Object>) -> (RenderedO
         "Decision"
     };
     let source = view.object.meta();
-    let mut metadata = metadata(source, kind, &namespace, &name);
-    labels(&mut metadata, source.labels());
-    if let Some(owner) = view.object.as_owner(view.kind, &namespace) {
-        metadata.insert("ownerReferences".to_owned(), json!([owner]));
-    }
-    if source.generation() > 0 {
-        metadata.insert("generation".to_owned(), source.generation().into());
-    }
-    let since = Since::new(old, source, now);
-    let mut conditions = vec![state.bound_condition(&since)];
+    let metadata = decision_metadata(&view, kind, &namespace, &name);
+    let builder = ConditionBuilder::new(old, source, now);
+    let mut conditions = vec![state.bound_condition(&builder)];
     let mut tally = Tally {
         phase: state.phase.as_str(),
         agrees: "",
     };
     let (mut due_at, mut would_change) = (state.due_at, None);
     if let Some(agreement) = agreement {
-        conditions.push(since.condition(AGREES, agreement.status, agreement.reason, &agreement.message));
+        conditions.push(builder.condition(AGREES, agreement.status, agreement.reason, &agreement.message));
         would_change = agreement.would_change;
         tally.agrees = agreement.status;
         due_at = due_at.into_iter().chain(agreement.due_at).min();
     }
     if let Some(text) = contest {
-        conditions.push(since.condition("Contested", "True", "OtherWriter", &text));
+        conditions.push(builder.condition("Contested", "True", "OtherWriter", &text));
     }
     let body = decision::Decision {
         spec: Some(DecisionSpec {
@@ -202,7 +196,21 @@ pub(crate) fn decision(shown: DemandRow<'_>, old: Option<&Object>) -> (RenderedO
     (RenderedObject { value, due_at }, tally)
 }
 
-/// `status.amount`.
+/// The metadata of the Decision `name` of `kind` about the demand of `view`.
+fn decision_metadata(view: &DemandView, kind: &str, namespace: &str, name: &str) -> Map<String, Value> {
+    let source = view.object.meta();
+    let mut metadata = metadata(source, kind, namespace, name);
+    labels(&mut metadata, source.labels());
+    if let Some(owner) = view.object.as_owner(view.kind, namespace) {
+        metadata.insert("ownerReferences".to_owned(), json!([owner]));
+    }
+    if source.generation() > 0 {
+        metadata.insert("generation".to_owned(), source.generation().into());
+    }
+    metadata
+}
+
+/// `amount` in the form of `status.amount`.
 fn divided_amount(amount: Amount) -> DividedAmount {
     let Amount { name, wanted, placed } = amount;
     DividedAmount {
@@ -212,7 +220,7 @@ fn divided_amount(amount: Amount) -> DividedAmount {
     }
 }
 
-/// `status.decisions[]`.
+/// The clusters in the form of `status.decisions`.
 pub(crate) fn cluster_bindings(placed: &[PlacedCluster]) -> Vec<ClusterBinding> {
     let placed = placed.iter();
     placed
@@ -227,10 +235,10 @@ pub(crate) fn cluster_bindings(placed: &[PlacedCluster]) -> Vec<ClusterBinding> 
         .collect()
 }
 
-/// State of a demand, in words.
+/// Phase of a demand, with the reason and the message of a Decision.
 struct DemandPhase {
     phase: Phase,
-    /// Reason why the demand is not bound, where the decision gives one; else empty.
+    /// Reason of the decision why the demand is not bound; else empty.
     reason: String,
     message: String,
     rejections: Vec<RejectionCount>,
@@ -238,28 +246,28 @@ struct DemandPhase {
 }
 
 impl DemandPhase {
-    fn of(shown: &DemandRow<'_>) -> Self {
-        let DemandRow { snapshot, view, .. } = shown;
+    fn of(facts: &DecisionFacts<'_>) -> Self {
+        let DecisionFacts { snapshot, view, .. } = facts;
         let phase = match view.phase {
             Phase::Pending | Phase::Invalid => {
-                let own_decision = match shown.decision {
+                let own_decision = match facts.decision {
                     Some(_) => None,
                     None => snapshot
-                        .decide(shown.demand, None, shown.now)
+                        .decide(facts.demand, None, facts.now)
                         .and_then(Result::ok),
                 };
                 let is_conclusive = |decision: &&Decision| {
                     view.phase == Phase::Pending || decision.outcome == Outcome::Invalid
                 };
-                if let Some(decision) = shown.decision.or(own_decision.as_ref()).filter(is_conclusive) {
+                if let Some(decision) = facts.decision.or(own_decision.as_ref()).filter(is_conclusive) {
                     return Self::from_decision(snapshot, decision);
                 }
-                view.by_number()
+                view.phase_by_count()
             }
-            // A user who waits for the deletion of the demand needs the obstacles.
+            // A user who waits for the deletion of the demand needs to see the reason of the delay.
             Phase::Releasing => {
                 let own_decision = snapshot
-                    .decide(shown.demand, None, shown.now)
+                    .decide(facts.demand, None, facts.now)
                     .and_then(Result::ok);
                 if let Some(decision) = own_decision {
                     return Self {
@@ -299,8 +307,8 @@ impl DemandPhase {
         }
     }
 
-    /// Condition `Bound`.
-    fn bound_condition(&self, since: &Since<'_>) -> Condition {
+    /// The condition `Bound`.
+    fn bound_condition(&self, builder: &ConditionBuilder<'_>) -> Condition {
         let status = match self.phase {
             Phase::Bound => "True",
             _ => "False",
@@ -309,7 +317,7 @@ impl DemandPhase {
             "" => self.phase.as_str(),
             reason => reason,
         };
-        since.condition("Bound", status, reason, &self.message)
+        builder.condition("Bound", status, reason, &self.message)
     }
 
     /// State of an unbound demand, from the scheduler's decision.
@@ -348,15 +356,15 @@ fn rejections(snapshot: &Snapshot, decision: &Decision) -> Vec<RejectionCount> {
     counts.map(RejectionCount::from).collect()
 }
 
-/// Transition times of the conditions of one object.
-struct Since<'a> {
-    /// The previous conditions; none for a new object.
+/// Builder of the conditions of one object. It keeps transition times from the previous object.
+struct ConditionBuilder<'a> {
+    /// The previous conditions; `None` for a new object.
     before: Option<Vec<Condition>>,
     source: &'a Meta,
     now: Timestamp,
 }
 
-impl<'a> Since<'a> {
+impl<'a> ConditionBuilder<'a> {
     fn new(old: Option<&Object>, source: &'a Meta, now: Timestamp) -> Self {
         #[derive(Deserialize)]
         struct ConditionList {

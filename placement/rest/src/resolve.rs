@@ -2,7 +2,7 @@
 
 use berth_apimachinery::{GroupResource, Key, Status};
 use berth_dialect_contract::Dialect;
-use berth_engine::{Behind, Engine, Snapshot};
+use berth_engine::{Engine, ReadinessError, Snapshot};
 
 use super::names;
 use super::projection::{CLUSTER_DECISIONS, DECISIONS};
@@ -12,21 +12,22 @@ const RETRY_AFTER: u32 = 1;
 
 /// The effort of reporting a target, in bytes that could be parsed in the same time.
 const REPORTING: usize = 90;
-/// The effort of judging a target that is compared by its fields (see
-/// [`berth_dialect_contract::Inventory::effort`]), in bytes that could be parsed in the same time.
+/// The effort of judging a target by comparing fields (see [`berth_dialect_contract::Inventory::effort`]), in
+/// bytes that could be parsed in the same time.
 const JUDGING: usize = 10;
 
-/// Cost of judging and reporting, where only the number of targets is known.
+/// The effort of deciding and reporting a demand that is not known, from the largest number of targets of a
+/// system. The unit is bytes that could be parsed in the same time.
 pub(crate) fn effort(engine: &Engine) -> usize {
     (REPORTING + JUDGING).saturating_mul(engine.most_targets() as usize)
 }
 
-/// Subject of a request to a computed resource.
+/// Rule by which the demand of a request is found: the kind of object that the request names.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum About {
-    /// A Decision or ClusterDecision (or its subresource), by its virtual name.
+pub(super) enum DemandResolver {
+    /// The request names a Decision or ClusterDecision.
     Decision,
-    /// A placeable object of `dialect`, by its own name.
+    /// The request names a placeable object of `dialect`.
     Source {
         /// The dialect.
         dialect: &'static str,
@@ -35,14 +36,14 @@ pub(super) enum About {
     },
 }
 
-/// A demand and its world.
+/// A demand, and the snapshot that contains the demand.
 pub(crate) struct ResolvedDemand {
     pub(crate) snapshot: Snapshot,
     pub(crate) demand: Key,
 }
 
 /// The status of requests while the engine is `behind`.
-pub fn behind(behind: &Behind) -> Status {
+pub fn behind(behind: &ReadinessError) -> Status {
     Status::unavailable(behind.to_string(), RETRY_AFTER)
 }
 
@@ -55,9 +56,11 @@ pub(crate) const fn decisions_of(namespace: &str) -> GroupResource {
     }
 }
 
-impl About {
-    /// Finds the demand of the object `name` in `namespace`, in a snapshot with every acknowledged
-    /// write.
+impl DemandResolver {
+    /// Finds the demand of the object `name` in `namespace`, in a snapshot with every acknowledged write.
+    ///
+    /// # Errors
+    /// 404 when there is no such demand, and 503 when the engine is behind.
     pub(crate) async fn find(
         self,
         engine: &Engine,

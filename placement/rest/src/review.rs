@@ -1,11 +1,11 @@
-//! A SchedulingReview as a pure function, from a world, objects and a question to a report. `simulate`
+//! A SchedulingReview as a pure function of a world, additional objects and a demand. The command `simulate`
 //! decides in the same way.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use berth_apimachinery::{FieldError, Key, Object, Timestamp, budget};
-use berth_engine::{Catalog, Unreadable, World};
+use berth_engine::{Catalog, UnreadableObject, World};
 use serde_json::Value;
 
 /// One question of a review.
@@ -16,7 +16,7 @@ pub struct Question {
     pub config: Option<Value>,
     /// The objects to add or to replace.
     pub objects: Vec<Value>,
-    /// The demand.
+    /// The demand to decide.
     pub demand: Key,
     /// The demand's object, unless it is in the world or among `objects`.
     pub object: Option<Arc<Object>>,
@@ -27,7 +27,7 @@ pub struct Question {
 /// Answers with the report as JSON: the status of the review.
 ///
 /// # Errors
-/// Everything wrong with the input, with paths in the review.
+/// All problems of the input, with their paths in the review.
 pub fn answer(catalog: &Catalog, question: Question) -> Result<Value, Vec<FieldError>> {
     let Question {
         mut world,
@@ -49,7 +49,7 @@ pub fn answer(catalog: &Catalog, question: Question) -> Result<Value, Vec<FieldE
     }
     errors.extend(add(catalog, &mut world, objects, now));
     if let Some(object) = object
-        && let Err(Unreadable(problem)) = world.put(&demand, Arc::clone(&object))
+        && let Err(UnreadableObject(problem)) = world.put(&demand, Arc::clone(&object))
     {
         errors.push(FieldError::invalid("spec.object", object.meta().name(), problem));
     }
@@ -70,13 +70,13 @@ pub fn answer(catalog: &Catalog, question: Question) -> Result<Value, Vec<FieldE
     }
 }
 
-/// Adds `objects` to `world`; returns all their problems.
+/// Adds `objects` to `world`; returns the problems of all objects.
 fn add(catalog: &Catalog, world: &mut World, objects: Vec<Value>, now: Timestamp) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut added = BTreeSet::new();
     for (index, value) in objects.into_iter().enumerate() {
         let path = format!("spec.objects[{index}]");
-        if budget::wanted().is_err() {
+        if budget::check_needed().is_err() {
             // The caller no longer waits for the answer.
             break;
         }
@@ -95,7 +95,7 @@ fn add(catalog: &Catalog, world: &mut World, objects: Vec<Value>, now: Timestamp
                 ));
             }
             Ok((key, object)) => {
-                if let Err(Unreadable(problem)) = world.put(&key, object) {
+                if let Err(UnreadableObject(problem)) = world.put(&key, object) {
                     errors.push(FieldError::invalid(path, key.to_string(), problem));
                 }
                 added.insert(key);

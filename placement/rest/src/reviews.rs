@@ -1,5 +1,5 @@
-//! `schedulingreviews` and `localschedulingreviews`: questions about other worlds over HTTP.
-//! [`review`](super::review) computes the answer.
+//! The resources `schedulingreviews` and `localschedulingreviews`: decisions in a world that the request
+//! describes. [`review`](super::review) computes the answer.
 
 use std::sync::Arc;
 
@@ -137,7 +137,7 @@ impl Reviews {
                     // The decision may be namespaced (kcp's are) although the object is cluster-scoped.
                     namespace = "";
                 } else if kind.namespaced && namespace.is_empty() {
-                    let detail = format!("a {} has a namespace", kind.kind);
+                    let detail = format!("a {} is namespaced", kind.kind);
                     return Err(vec![FieldError::required("spec.reference.namespace", detail)]);
                 }
                 Ok(Demand {
@@ -182,7 +182,7 @@ impl Reviews {
         )])
     }
 
-    /// The initial world of a review with `mode`.
+    /// The initial world of a review whose `spec.inventory` is `mode`.
     pub(super) async fn world(&self, dialect: &Arc<dyn Dialect>, mode: &str) -> Result<World, Status> {
         if mode == "Provided" {
             return Ok(World::empty(Arc::clone(dialect)));
@@ -203,8 +203,9 @@ fn check_namespace(namespace: &str, demand: &Demand) -> Result<(), FieldError> {
         Some(_) => "spec.object.metadata.namespace",
         None => "spec.reference.namespace",
     };
-    let detail =
-        format!("must be {namespace}, where the review is; a SchedulingReview may be about anything");
+    let detail = format!(
+        "must be {namespace}, the namespace of the review; use a SchedulingReview for other namespaces"
+    );
     Err(FieldError::invalid(path, key.namespace.to_string(), detail))
 }
 
@@ -235,6 +236,6 @@ async fn check_readable(call: &Call, demand: &Demand) -> Result<(), Status> {
     let version = kinds
         .find(|kind| kind.resource == demand.key.resource)
         .map(|kind| kind.version);
-    call.require(hidden::get(&demand.key, version.unwrap_or_default()))
+    call.require(hidden::right_to_read(&demand.key, version.unwrap_or_default()))
         .await
 }

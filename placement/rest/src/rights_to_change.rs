@@ -1,4 +1,5 @@
-//! Advice for a caller: the patches that the caller may make, and the visible parts of the others.
+//! Advice for a caller: whether the caller may make each set of changes, and only the visible parts of
+//! patches of objects that the caller may not read.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +16,9 @@ use super::own_places;
 /// count as missing.
 const CHECK_LIMIT: usize = 60;
 
-/// Records for each set whether the user of `call` may make it, and hides objects that the user may not read.
-/// Of sets of equal size, the sets that the user may make come first. `demand` is the subject of the advice.
+/// Records for each set of changes whether the user of `call` may make it, and reduces the patches of objects
+/// that the user may not read to the changed paths. Sorts the sets of a target by size; among equal sizes,
+/// the sets that the user may make come first. `demand` is the subject of the advice.
 ///
 /// # Errors
 /// When the user's rights cannot be checked.
@@ -75,7 +77,7 @@ impl Rights<'_> {
         for change in &mut set.changes {
             let hidden = change.keys.iter().find(|key| unread.contains(key));
             if let Some(key) = hidden {
-                change.message = would_have_to_change(&set.patches, key);
+                change.message = hidden_change_message(&set.patches, key);
             }
         }
         Ok(())
@@ -89,13 +91,13 @@ impl Rights<'_> {
         if self.known.len() >= CHECK_LIMIT {
             return Ok(false);
         }
-        let mut may = self.has(self.right(verb, key)).await?;
+        let mut may = self.check(self.right(verb, key)).await?;
         if may
             && key.resource.group == GROUP
             && let Some(right) = own_places::right_to_bind(self.engine, self.demand.resource)
         {
             may = self
-                .has(Attributes {
+                .check(Attributes {
                     namespace: self.demand.namespace.to_string(),
                     name: self.demand.name.to_string(),
                     ..right
@@ -106,7 +108,7 @@ impl Rights<'_> {
         Ok(may)
     }
 
-    async fn has(&self, right: Attributes) -> Result<bool, Status> {
+    async fn check(&self, right: Attributes) -> Result<bool, Status> {
         match self.call.require(right).await {
             Ok(()) => Ok(true),
             Err(status) if status.code == 403 => Ok(false),
@@ -114,7 +116,7 @@ impl Rights<'_> {
         }
     }
 
-    /// The right to do `verb` to the object at `key`. A Binding is authorized as a subresource of its
+    /// The right to use `verb` on the object at `key`. A Binding is authorized as a subresource of its
     /// decision.
     fn right(&self, verb: &str, key: &Key) -> Attributes {
         let (resource, subresource) = match key.resource.resource {
@@ -141,8 +143,8 @@ impl Rights<'_> {
     }
 }
 
-/// Sentence about the change of an object that the caller may not read.
-fn would_have_to_change(patches: &[Patch], key: &Key) -> String {
+/// Message about the necessary change of an object that the caller may not read.
+fn hidden_change_message(patches: &[Patch], key: &Key) -> String {
     let patch = patches.iter().find(|patch| patch.key == *key);
     let object = patch.map_or_else(
         || key.to_string(),

@@ -1,4 +1,4 @@
-//! `decisions/scheduling` and the related subresources: the scheduler's present decision.
+//! The subresource `scheduling` of Decisions and of placeable objects: the scheduler's present decision.
 
 use std::sync::Arc;
 
@@ -14,35 +14,37 @@ use berth_scheduling_api::shared::Manifest;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::advice::ask;
+use super::advice::advise;
 use super::head::head;
 use super::live::live_world;
-use super::resolve::{About, ResolvedDemand};
+use super::resolve::{DemandResolver, ResolvedDemand};
 use super::{hidden, rights_to_change};
 
-/// Reads the scheduler's present decision.
+/// Handler of the subresource `scheduling`.
 pub(super) struct Scheduling {
     /// The engine.
     pub(super) engine: Arc<Engine>,
     /// The kinds of written objects.
     pub(super) catalog: Arc<Catalog>,
-    /// Object of the subresource.
-    pub(super) about: About,
+    /// Resolver of the demand of a request.
+    pub(super) resolver: DemandResolver,
 }
 
 #[async_trait]
 impl SubresourceHandler for Scheduling {
     fn effort(&self, info: &RequestInfo) -> usize {
         match info.query.first("advice") {
-            None | Some("" | "false") => self.about.effort(&self.engine, &info.namespace, &info.name),
+            None | Some("" | "false") => self.resolver.effort(&self.engine, &info.namespace, &info.name),
             Some(_) => heavy::UNKNOWN,
         }
     }
 
     async fn get(&self, call: &Call) -> Result<Reply, Status> {
         let choice = Choice::parse(&call.query)?;
-        let ResolvedDemand { snapshot, demand } =
-            self.about.find(&self.engine, &call.namespace, &call.name).await?;
+        let ResolvedDemand { snapshot, demand } = self
+            .resolver
+            .find(&self.engine, &call.namespace, &call.name)
+            .await?;
         let (snapshot, advice) = match choice.advice {
             false => (snapshot, None),
             // The report and the advice are of one world, so that both have the same objects.
@@ -79,7 +81,7 @@ fn warning(engine: &Engine, snapshot: &Snapshot, demand: &Key) -> Option<String>
     }
     let is_left_out = engine.decides(dialect) && !engine.is_entrusted(snapshot, demand);
     is_left_out.then(|| {
-        format!("Berth does not decide it: spec.requests of the SchedulerConfiguration {dialect} leaves it to another scheduler")
+        format!("Berth does not decide this request: spec.requests of the SchedulerConfiguration {dialect} leaves it to another scheduler")
     })
 }
 
@@ -92,14 +94,14 @@ impl Scheduling {
             limit: advice::TARGETS,
             only: None,
         };
-        let mut advice = ask(world, &self.catalog, demand, &terms)?;
+        let mut advice = advise(world, &self.catalog, demand, &terms)?;
         rights_to_change::judge(call, &self.engine, &self.catalog, demand, &mut advice.targets).await?;
         // The advice is a tree, with its fields in the order of a SchedulingAdvice.
         serde_json::to_value(advice.short()).map_err(|error| Status::internal(error.to_string()))
     }
 }
 
-/// Detail of a decision's reasons.
+/// Detail in which a report shows the reasons of refusals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reasons {
     None,
@@ -154,7 +156,7 @@ impl Choice {
     }
 }
 
-/// A decision with the chosen parts, in the form of its answer.
+/// A decision with the chosen parts, as the answer to a request.
 struct ExplainedDecision {
     snapshot: Snapshot,
     decision: Decision,
@@ -186,7 +188,7 @@ impl ExplainedDecision {
         }
     }
 
-    /// The candidates that are shown, and the number of the others.
+    /// The shown candidates, and the number of the omitted ones.
     fn entries(&self) -> (Vec<Entry>, usize) {
         let mut entries = self.view().entries();
         let rest = entries.len().saturating_sub(self.choice.limit);
@@ -239,7 +241,7 @@ impl Document for ExplainedDecision {
             .collect();
         if rows.is_empty() {
             let message = self.snapshot.inventory.message(&self.decision);
-            rows.push(shape::no_row(self.decision.reason, &message));
+            rows.push(shape::empty_row(self.decision.reason, &message));
         }
         Rows {
             columns: shape::columns(),
@@ -252,7 +254,8 @@ impl Document for ExplainedDecision {
 pub(crate) fn decide(snapshot: &Snapshot, demand: &Key, now: Timestamp) -> Result<Decision, Status> {
     match snapshot.decide(demand, None, now) {
         Some(Ok(decision)) => Ok(decision),
-        // No target was chosen, so that none can be refused.
+        // Only a target that the caller chose can be refused, and none was chosen: this is a bug of the
+        // dialect.
         Some(Err(refused)) => Err(Status::internal(berth_apimachinery::field::aggregate(
             &refused.errors,
         ))),
@@ -260,9 +263,9 @@ pub(crate) fn decide(snapshot: &Snapshot, demand: &Key, now: Timestamp) -> Resul
     }
 }
 
-/// The Scheduling of `decision` without its candidates, as a tree: the picked clusters and the changes,
-/// and with `counts` the numbers of targets that each reason refuses. The size of the result does not
-/// grow with the fleet.
+/// The Scheduling of `decision` without candidates, as a tree of JSON values: with the picked clusters, the
+/// changes and the planned writes, and if `counts` is set, with the numbers of targets that each reason
+/// refuses. The size of the result does not grow with the fleet.
 pub fn summary_of(snapshot: &Snapshot, decision: &Decision, counts: bool) -> Result<Value, Status> {
     let inventory = &*snapshot.inventory;
     let places = Places::of(inventory, decision);
@@ -282,7 +285,7 @@ pub fn summary_of(snapshot: &Snapshot, decision: &Decision, counts: bool) -> Res
     report_value(snapshot, decision, &report)
 }
 
-/// The Scheduling that shows `decision`, which was made on `snapshot`, as a tree.
+/// The Scheduling that shows `decision`, which was made on `snapshot`, as a tree of JSON values.
 pub fn scheduling_of(snapshot: &Snapshot, decision: &Decision) -> Result<Value, Status> {
     report_value(snapshot, decision, &snapshot.report(decision))
 }

@@ -2,12 +2,12 @@
 //! are due by time.
 //!
 //! Decisions on all demands of a large fleet take seconds. No reader waits for the comparison of observed
-//! decisions: if a change makes many comparisons due, a few are made at once, and the others gradually, in at
-//! most half of the time.
+//! decisions: if a change makes many comparisons due, a few are made at once, and the others later, a few at
+//! a time. After each few, the updater leaves as much time to other work as the comparisons took.
 
 mod alarms;
-mod following;
-mod make;
+mod renderer;
+mod subject_index;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -22,8 +22,8 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 pub use self::alarms::Alarms;
-use self::following::SubjectIndex;
-use self::make::{Maker, ObjectDraft, RenderRequest, VirtualObjects};
+use self::renderer::{ObjectDraft, RenderRequest, Renderer, VirtualObjects};
+use self::subject_index::SubjectIndex;
 use super::observed::Budget;
 use super::projection::Projection;
 
@@ -31,8 +31,8 @@ use super::projection::Projection;
 /// within this time, both changes are shown in one step, and the updater does not decide the object in
 /// between.
 const GATHER_TIME: Duration = Duration::from_millis(20);
-/// Shortest delay before the next update of an object that is already due by time.
-pub const AGAIN: jiff::SignedDuration = jiff::SignedDuration::from_secs(1);
+/// Minimal delay before the next update of an object that is due by time.
+pub const MIN_DELAY: jiff::SignedDuration = jiff::SignedDuration::from_secs(1);
 
 /// Subject of one virtual object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,7 +43,7 @@ pub enum Subject {
     Demand(Key),
 }
 
-/// A subject of a dialect.
+/// A dialect's name, and one of the dialect's subjects.
 pub type Item = (&'static str, Subject);
 
 /// Starts the updater of `projection`, which runs until the handle is aborted.
@@ -64,22 +64,26 @@ pub(super) fn spawn(projection: Arc<Projection>, grace: Duration) -> JoinHandle<
     tokio::spawn(updater.run())
 }
 
+/// Task that renders the virtual objects again when they may have changed.
 struct Updater {
     projection: Arc<Projection>,
     subscription: Arc<Subscription>,
     grace: Duration,
-    /// Subjects of the objects, by dialect.
+    /// Subjects that have an object now, by dialect.
     shown: HashMap<&'static str, SubjectIndex>,
+    /// Times at which objects have to be rendered again without a write.
     alarms: Alarms,
-    /// The state of each dialect at the last check.
+    /// The mode of each dialect when it was last checked.
     modes: HashMap<&'static str, Mode>,
     /// The observed demands whose comparison is postponed, by dialect.
     postponed: BTreeMap<&'static str, BTreeSet<Key>>,
-    /// Time of the next comparisons, so that other work has half of the time.
+    /// Earliest time of the next postponed comparisons: the last ones are followed by a pause of equal
+    /// length.
     next_comparison: Instant,
 }
 
-/// State of a dialect that may change every observed decision without a folded change.
+/// Settings of a dialect on which all comparisons of its observed decisions depend. They may change although
+/// no object of the dialect does.
 #[derive(Clone, Copy, PartialEq)]
 struct Mode {
     /// Whether demands of the dialect are decided here.
@@ -98,7 +102,7 @@ impl Updater {
                 () = self.subscription.changed() => {
                     self.gather().await;
                     let batch = self.subscription.next().await;
-                    self.take_in(batch).await;
+                    self.apply(batch).await;
                 }
                 () = self.projection.wake.notified() => self.update_due().await,
                 () = tokio::time::sleep(pause) => self.update_due().await,
@@ -117,14 +121,16 @@ impl Updater {
         }
     }
 
-    async fn take_in(&mut self, mut batch: Batch) {
+    /// Renders the objects again that `batch` marks, and records the revision up to which all changes are
+    /// shown.
+    async fn apply(&mut self, mut batch: Batch) {
         for dialect in self.changed_modes() {
             batch.dirty.entry(dialect).or_default().decide = MarkedSet::All;
         }
         for (dialect, dirty) in batch.dirty {
             if let Some(snapshot) = self.projection.engine.snapshot(dialect) {
                 let subjects = self.subjects(dialect, dirty, &snapshot);
-                self.renew(dialect, snapshot, subjects).await;
+                self.update(dialect, snapshot, subjects).await;
             }
         }
         self.projection.shown.send_replace(Some(batch.through));
@@ -144,12 +150,12 @@ impl Updater {
         }
         for (dialect, subjects) in due {
             if let Some(snapshot) = self.projection.engine.snapshot(dialect) {
-                self.renew(dialect, snapshot, subjects).await;
+                self.update(dialect, snapshot, subjects).await;
             }
         }
     }
 
-    /// The dialects whose mode has changed since the last call.
+    /// The dialects whose mode has changed since the last call of this method.
     fn changed_modes(&mut self) -> Vec<&'static str> {
         let engine = &self.projection.engine;
         let stored = engine.source().cached(config::RESOURCE);
@@ -184,7 +190,7 @@ impl Updater {
         let mut subjects = BTreeSet::new();
         let mut budget = Budget::new();
         while let (Some(snapshot), Some(demand)) = (&snapshot, entry.get().first())
-            && budget.decides(snapshot, demand)
+            && budget.allows(snapshot, demand)
         {
             subjects.extend(entry.get_mut().pop_first().map(Subject::Demand));
         }
@@ -192,12 +198,13 @@ impl Updater {
             entry.remove();
         }
         if let Some(snapshot) = snapshot {
-            self.renew(dialect, snapshot, subjects).await;
+            self.update(dialect, snapshot, subjects).await;
         }
         self.next_comparison = Instant::now() + start.elapsed();
     }
 
-    /// The marked subjects; where all are marked, both the present and the former subjects.
+    /// The subjects that `dirty` marks. If it marks all, the result includes deleted subjects that still have
+    /// an object.
     fn subjects(&self, dialect: &'static str, dirty: Dirty, snapshot: &Snapshot) -> BTreeSet<Subject> {
         let inventory = &snapshot.inventory;
         let mut subjects = BTreeSet::new();
@@ -224,7 +231,7 @@ impl Updater {
 
     /// Renders the objects about `subjects` again, on a thread for blocking work, and stores the objects that
     /// differ.
-    async fn renew(&mut self, dialect: &'static str, snapshot: Snapshot, subjects: BTreeSet<Subject>) {
+    async fn update(&mut self, dialect: &'static str, snapshot: Snapshot, subjects: BTreeSet<Subject>) {
         if subjects.is_empty() {
             return;
         }
@@ -238,7 +245,7 @@ impl Updater {
                 subject,
             })
             .collect();
-        let mut maker = Maker {
+        let mut renderer = Renderer {
             engine: Arc::clone(&self.projection.engine),
             is_complete: self.projection.engine.complete(dialect).is_ok(),
             shown: VirtualObjects::of(&self.projection),
@@ -247,11 +254,11 @@ impl Updater {
             snapshot,
             now,
         };
-        let making = tokio::task::spawn_blocking(move || {
-            let drafts = requests.into_iter().map(|request| maker.make(request));
+        let rendering = tokio::task::spawn_blocking(move || {
+            let drafts = requests.into_iter().map(|request| renderer.render(request));
             drafts.collect::<Vec<_>>()
         });
-        match making.await {
+        match rendering.await {
             Ok(drafts) => self.store(dialect, drafts, now),
             Err(error) => {
                 tracing::error!(dialect, %error, "cannot compute Decisions and Targets; those served are out of date until the next change")
@@ -259,6 +266,8 @@ impl Updater {
         }
     }
 
+    /// Stores the `drafts` that differ from the shown objects, and updates counts, alarms and postponed
+    /// comparisons.
     fn store(&mut self, dialect: &'static str, drafts: Vec<ObjectDraft>, now: Timestamp) {
         let shown = VirtualObjects::of(&self.projection);
         let known = self.shown.entry(dialect).or_default();
@@ -294,7 +303,7 @@ impl Updater {
             };
             self.alarms.set(
                 (dialect, subject),
-                due_at.map(|due| due.max(now.saturating_add(AGAIN).unwrap_or(now))),
+                due_at.map(|due| due.max(now.saturating_add(MIN_DELAY).unwrap_or(now))),
             );
             if let Some((verb, expect)) = step {
                 steps.push(Step {

@@ -9,13 +9,15 @@ use tokio::sync::watch;
 
 use crate::source::Scope;
 
-/// Channels that wake waiters. Each has the newest revision; a channel without waiters is cheap.
-pub(crate) struct Wake {
+/// Channels that wake waiters. The value of a channel is the newest revision of its resources.
+pub(crate) struct WakeChannels {
+    /// Channel for waiters for changes of any resource.
     any: watch::Sender<Revision>,
+    /// Channels for waiters for changes of one resource.
     each: Mutex<HashMap<GroupResource, watch::Sender<Revision>>>,
 }
 
-impl Wake {
+impl WakeChannels {
     /// Creates channels with the newest revision `revision`.
     pub(crate) fn new(revision: Revision) -> Self {
         Self {
@@ -56,9 +58,9 @@ impl Wake {
     }
 }
 
-/// Sets a revision, but never a lower one: two writers may notify in another order than they published, and a
-/// waiter for a revision must not miss it. An omitted notification is covered by the notification with the
-/// higher revision.
+/// Sets the value of `sender` to `revision`, unless the value is higher: two writers may notify in another
+/// order than they published, and a waiter must not miss the higher revision. The notification with the
+/// higher revision has woken the waiters already.
 fn notify(sender: &watch::Sender<Revision>, revision: Revision) {
     sender.send_if_modified(|at| {
         let newer = revision > *at;

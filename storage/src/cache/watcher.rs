@@ -1,4 +1,4 @@
-//! One watcher: a cursor into the history, which moves at the watcher's own pace.
+//! One watcher: a cursor into the history, which moves as fast as the watcher reads.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,8 +17,8 @@ use crate::state::State;
 pub(crate) struct Watcher {
     state: Arc<ArcSwap<State>>,
     scope: Scope,
-    /// Revision up to which the watcher has every change. It is atomic because `revision` raises it when no
-    /// event is pending.
+    /// Revision up to which the watcher has every change. It is atomic because [`Watch::revision`], with a
+    /// shared reference, raises it when no event is pending.
     cursor: AtomicU64,
     receiver: Receiver<Revision>,
 }
@@ -59,8 +59,8 @@ impl Watcher {
 impl Watch for Watcher {
     async fn next(&mut self, max: usize) -> Result<Vec<Arc<Event>>, StoreError> {
         loop {
-            // The wake-up is marked as seen before the history is read: a later change wakes again. No event
-            // is taken before the wait is over, so dropping this future loses nothing.
+            // The wake-up is marked as seen before the history is read: a later change wakes again. Taken events
+            // are returned without a further wait, so dropping this future loses nothing.
             self.receiver.mark_unchanged();
             let events = self.take(max.max(1))?;
             if !events.is_empty() {
@@ -81,8 +81,8 @@ impl Watch for Watcher {
     }
 }
 
-/// Returns the scope with each resource once.
-pub(crate) fn normal(scope: Scope) -> Scope {
+/// Returns `scope` with each resource once.
+pub(crate) fn without_duplicates(scope: Scope) -> Scope {
     match scope {
         Scope::Many(mut resources) => {
             resources.sort_unstable();

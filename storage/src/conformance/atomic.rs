@@ -89,7 +89,7 @@ pub async fn a_refused_list_does_not_disturb_others(store: Arc<dyn Store>) {
     assert_eq!(store.cached(THINGS).items.len(), 25);
 }
 
-/// Checks a list that consists only of steps without changes.
+/// Checks that a list of steps without changes keeps the revision.
 pub async fn a_list_that_changes_nothing_keeps_the_revision(store: Arc<dyn Store>) {
     let keys = ["x", "y"].map(|name| thing("a", name));
     store

@@ -1,4 +1,4 @@
-//! Requirements of concurrent writes.
+//! Requirements of every store under concurrent writes: one winner, no lost update, reads after writes, fences.
 
 use std::sync::Arc;
 

@@ -38,7 +38,7 @@ pub async fn lists_are_ordered_by_namespace_then_name(store: Arc<dyn Store>) {
     );
 }
 
-/// Checks lists of one namespace, and continuing after a name.
+/// Checks lists of one namespace, also after a given name.
 pub async fn a_namespace_is_a_range(store: Arc<dyn Store>) {
     fill(&store).await;
     let listed = store.list(THINGS, At::Any).await.expect("listed");
@@ -60,22 +60,22 @@ pub async fn a_namespace_is_a_range(store: Arc<dyn Store>) {
     assert_eq!(listed.iter(None, Some(&rest)).count(), 2);
 }
 
-/// Checks all ways to request the present state.
+/// Checks that a list of each freshness has the acknowledged writes.
 pub async fn every_freshness_shows_acknowledged_writes(store: Arc<dyn Store>) {
     let at = put(&store, create(&thing("a", "x"), 1)).await.object.revision();
-    for how in [
+    for freshness in [
         At::Latest,
         At::Any,
         At::NotOlderThan(at),
         At::NotOlderThan(Revision(1)),
         At::Exact(at),
     ] {
-        let listed = store.list(THINGS, how).await.expect("listed");
-        assert_eq!((listed.items.len(), listed.revision), (1, at), "{how:?}");
+        let listed = store.list(THINGS, freshness).await.expect("listed");
+        assert_eq!((listed.items.len(), listed.revision), (1, at), "{freshness:?}");
     }
 }
 
-/// Checks `Exact` without a hold, while the history is long enough.
+/// Checks that `Exact` needs no held list while the history is long enough.
 pub async fn a_past_revision_is_shown_as_it_was(store: Arc<dyn Store>) {
     let (x, y) = (thing("a", "x"), thing("a", "y"));
     let first = put(&store, create(&x, 1)).await.object.revision();
@@ -114,7 +114,7 @@ pub async fn an_exact_revision_ahead_is_too_new(store: Arc<dyn Store>) {
     );
 }
 
-/// Checks a client that has seen a newer revision of another replica.
+/// Checks that a list waits for a newer revision, which a client may have seen on another replica.
 pub async fn a_future_revision_is_waited_for(store: Arc<dyn Store>) {
     let asked = Revision(store.revision().0 + 2);
     let waiting = tokio::spawn({
@@ -168,7 +168,7 @@ pub async fn a_held_list_stays_readable(store: Arc<dyn Store>) {
     assert_eq!(value(again.get("a", "b").expect("it was there")), 1);
 }
 
-/// Checks a revision that is neither held nor in the history.
+/// Checks the error for a revision that is neither held nor in the history.
 pub async fn a_forgotten_revision_is_expired(store: Arc<dyn Store>) {
     let then = put(&store, create(&thing("a", "x"), 1)).await.object.revision();
     for round in 0..10 {

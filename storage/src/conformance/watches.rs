@@ -66,7 +66,7 @@ pub async fn a_deletion_carries_its_own_revision(store: Arc<dyn Store>) {
     assert_eq!(change.old.as_ref().map(|old| old.revision()), Some(deletion));
 }
 
-/// Checks several scopes over the same writes.
+/// Checks that watches of several resources get all changes in one order, and only those of their scope.
 pub async fn many_resources_come_in_one_order(store: Arc<dyn Store>) {
     let start = store.revision();
     let both = Scope::Many(vec![OTHERS, THINGS, OTHERS]);
@@ -126,7 +126,7 @@ pub async fn at_most_max_changes_come_at_once(store: Arc<dyn Store>) {
     }
 }
 
-/// Checks a client of a store that was restored to an earlier revision.
+/// Checks the error for a client that knows a later revision, for example of a store before its restore.
 pub async fn a_watch_ahead_of_the_store_is_too_new(store: Arc<dyn Store>) {
     let current = store.revision();
     let asked = Revision(current.0 + 1);
@@ -209,7 +209,7 @@ pub async fn a_bookmark_never_runs_ahead_of_events(store: Arc<dyn Store>) {
     assert_eq!(watch.revision(), store.revision());
 }
 
-/// Checks a watch from a revision that is no longer among the four kept changes.
+/// Checks the error of a watch from a revision before the four kept changes.
 pub async fn a_watch_from_a_forgotten_revision_is_expired(store: Arc<dyn Store>) {
     let start = store.revision();
     for index in 0..10 {

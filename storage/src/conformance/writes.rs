@@ -41,7 +41,7 @@ pub async fn creating_what_exists_is_refused(store: Arc<dyn Store>) {
     put(&store, create(&thing("b", "x"), 2)).await;
 }
 
-/// Checks optimistic concurrency with the current revision.
+/// Checks that an update that expects the current revision is applied.
 pub async fn an_update_at_its_revision_replaces(store: Arc<dyn Store>) {
     let key = thing("a", "x");
     let first = put(&store, create(&key, 1)).await.object;
@@ -52,7 +52,7 @@ pub async fn an_update_at_its_revision_replaces(store: Arc<dyn Store>) {
     assert_eq!(value(store.cached(THINGS).get("a", "x").expect("it is there")), 2);
 }
 
-/// Checks optimistic concurrency with another revision.
+/// Checks that an update that expects another revision is refused.
 pub async fn an_update_at_another_revision_conflicts(store: Arc<dyn Store>) {
     let key = thing("a", "x");
     let first = put(&store, create(&key, 1)).await.object.revision();
@@ -72,7 +72,7 @@ pub async fn an_update_at_another_revision_conflicts(store: Arc<dyn Store>) {
     assert_eq!(value(store.cached(THINGS).get("a", "x").expect("it is there")), 2);
 }
 
-/// Checks an unconditional update.
+/// Checks that an update that expects only presence is applied at any revision.
 pub async fn an_update_expecting_presence_ignores_the_revision(store: Arc<dyn Store>) {
     let key = thing("a", "x");
     put(&store, create(&key, 1)).await;
@@ -81,7 +81,7 @@ pub async fn an_update_expecting_presence_ignores_the_revision(store: Arc<dyn St
     assert_eq!(value(store.cached(THINGS).get("a", "x").expect("it is there")), 3);
 }
 
-/// Checks an expectation that cannot be met.
+/// Checks that an update that expects absence is refused.
 pub async fn an_update_expecting_absence_conflicts(store: Arc<dyn Store>) {
     let key = thing("a", "x");
     let have = Some(put(&store, create(&key, 1)).await.object.revision());
@@ -96,7 +96,7 @@ pub async fn an_update_expecting_absence_conflicts(store: Arc<dyn Store>) {
     );
 }
 
-/// Checks updates and deletes of missing objects.
+/// Checks that updates and deletes of missing objects are refused.
 pub async fn what_is_not_there_is_not_found(store: Arc<dyn Store>) {
     let key = thing("a", "x");
     let missing = StoreError::NotFound { key: key.clone() };
@@ -132,7 +132,7 @@ pub async fn an_update_that_changes_nothing_writes_nothing(store: Arc<dyn Store>
     );
 }
 
-/// Checks the answer of a delete.
+/// Checks that a delete returns the last state of the object, at the revision of the deletion.
 pub async fn a_delete_answers_the_last_state_at_its_own_revision(store: Arc<dyn Store>) {
     let key = thing("a", "x");
     let first = put(&store, create(&key, 1)).await.object.revision();
@@ -148,7 +148,7 @@ pub async fn a_delete_answers_the_last_state_at_its_own_revision(store: Arc<dyn 
     assert!(store.cached(THINGS).items.is_empty());
 }
 
-/// Checks optimistic concurrency of deletes.
+/// Checks that a delete that expects another revision is refused.
 pub async fn a_delete_at_another_revision_conflicts(store: Arc<dyn Store>) {
     let key = thing("a", "x");
     let first = put(&store, create(&key, 1)).await.object.revision();
@@ -197,7 +197,7 @@ pub async fn a_step_that_contradicts_itself_is_refused(store: Arc<dyn Store>) {
     assert!(store.cached(THINGS).items.is_empty());
 }
 
-/// Checks the guard [`Guard::Unchanged`].
+/// Checks that a step with [`Guard::Unchanged`] is refused once the other object has changed.
 pub async fn a_guard_holds_while_the_other_object_is_unchanged(store: Arc<dyn Store>) {
     let (key, other) = (thing("a", "x"), Key::new(OTHERS, "", "o"));
     let at = put(&store, create(&other, 1)).await.object.revision();
@@ -228,7 +228,7 @@ pub async fn a_guard_holds_while_the_other_object_is_unchanged(store: Arc<dyn St
     assert_eq!(value(store.cached(THINGS).get("a", "x").expect("it is there")), 1);
 }
 
-/// Checks the guard [`Guard::Fence`].
+/// Checks that a step with [`Guard::Fence`] is refused once the fence was passed.
 pub async fn a_fence_refuses_a_decision_on_an_older_snapshot(store: Arc<dyn Store>) {
     let snapshot = store.revision();
     let first = put(
@@ -283,7 +283,7 @@ pub async fn a_refused_step_passes_no_fence(store: Arc<dyn Store>) {
     .await;
 }
 
-/// Checks an empty list of steps.
+/// Checks that an empty list of steps changes nothing.
 pub async fn no_steps_do_nothing(store: Arc<dyn Store>) {
     let before = store.revision();
     assert!(before > Revision(0), "0 is no valid resourceVersion");

@@ -1,8 +1,9 @@
-//! Backups: a stream of all records in the form of the file, each with its checksum and its encryption.
+//! Backups: streams of all records of a database file, each with its checksum and, if encrypted, still
+//! encrypted.
 //!
-//! A backup is a copy of one state while the store serves, so it has every write that was acknowledged before
-//! the backup began, and no partial write. A backup ends with a checksum over all records, so a truncated
-//! stream is always detected.
+//! A backup is a copy of one state and can be made while the store serves: it has every write that was
+//! acknowledged before the backup began, and no part of a later write. A backup ends with a checksum over all
+//! records, so a truncated stream is always detected.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -12,20 +13,20 @@ use berth_apimachinery::Revision;
 use bytes::Bytes;
 
 use crate::cache::Cache;
-use crate::embedded::record::{self, Raw, TOTALS, Totals};
+use crate::embedded::record::{self, RawRecord, TOTALS_LENGTH, Totals};
 use crate::embedded::{EmbeddedStore, disk, import};
 use crate::encryption::Encryption;
 use crate::error::StoreError;
 
-/// Magic bytes of every backup, with format and layout.
+/// Magic bytes at the beginning of every backup, with the version of the format.
 pub const MAGIC: &[u8] = b"berth-backup/v1\n";
-/// Highest number of records in one transaction of a restore.
+/// Maximal number of records in one transaction of a restore.
 const BATCH: usize = 1000;
 
-/// Contents of a backup.
+/// Summary of the contents of a backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Contents {
-    /// The store's revision.
+    /// The revision of the store.
     pub revision: Revision,
     /// Number of objects.
     pub objects: u64,
@@ -47,7 +48,7 @@ pub enum BackupError {
         problem: String,
     },
     /// The backup cannot be read or written.
-    #[error("the backup: {0}")]
+    #[error("the backup cannot be read or written: {0}")]
     Io(#[from] io::Error),
     /// The store cannot be read or written.
     #[error(transparent)]
@@ -78,14 +79,14 @@ impl EmbeddedStore {
         }
     }
 
-    /// Creates the database `file` from the backup in `input`, and replaces an existing one. Each object
+    /// Creates the database `file` from the backup in `input`, and replaces an existing file. Each object
     /// keeps its revision. The store continues `raise` revisions after the backup's revision, so that no
-    /// revision since the backup is used again for another object. The function blocks.
+    /// revision that was used since the backup is used again. The function blocks.
     ///
     /// # Errors
     /// When the backup is damaged or truncated, or `file` cannot be written; `file` is then unchanged.
     pub fn restore(file: &Path, input: &mut dyn Read, raise: u64) -> Result<Contents, BackupError> {
-        import::whole(file, |partial| {
+        import::create_atomically(file, |partial| {
             let mut disk = disk::open(partial, &Arc::default())?.disk;
             let mut batch = Vec::with_capacity(BATCH);
             let totals = read(input, |raw| {
@@ -97,7 +98,7 @@ impl EmbeddedStore {
                 Ok(())
             })?;
             let raised = totals.revision.0.checked_add(raise);
-            let raised = raised.ok_or_else(|| damaged("totals", "no revision comes after its own"))?;
+            let raised = raised.ok_or_else(|| damaged("totals", "its revision is too high to be raised"))?;
             disk.write_raw(&batch, Revision(raised))?;
             Ok(Contents {
                 revision: Revision(raised),
@@ -108,7 +109,8 @@ impl EmbeddedStore {
 }
 
 impl Backups {
-    /// Writes every present object, except copies that no other process could read. The function blocks.
+    /// Writes a backup of all present objects to `out`, except copies that no other process could decrypt.
+    /// The function blocks.
     ///
     /// # Errors
     /// When a value cannot be encrypted, a record has 4 GiB or more, or writing to `out` fails.
@@ -144,7 +146,7 @@ impl Backups {
     }
 }
 
-/// Reads a backup to its end, only to check it.
+/// Checks the backup in `input`, which is read to its end.
 ///
 /// # Errors
 /// When `input` cannot be read, is no backup, or is a damaged or truncated backup.
@@ -158,14 +160,15 @@ pub fn check(input: &mut dyn Read) -> Result<Contents, BackupError> {
 
 fn length(bytes: &[u8]) -> io::Result<[u8; 4]> {
     let length = u32::try_from(bytes.len());
-    let length = length.map_err(|_| io::Error::other("a record of 4 GiB or more"))?;
+    let length = length
+        .map_err(|_| io::Error::other("a record has 4 GiB or more, which is too large for a backup"))?;
     Ok(length.to_le_bytes())
 }
 
-/// Passes every record of a backup to `take`, after checking it; returns the totals.
+/// Passes every record of the backup in `input` to `take`, after a check; returns the checked totals.
 fn read(
     input: &mut dyn Read,
-    mut take: impl FnMut(Raw) -> Result<(), BackupError>,
+    mut take: impl FnMut(RawRecord) -> Result<(), BackupError>,
 ) -> Result<Totals, BackupError> {
     let magic = exactly(input, MAGIC.len() as u32)?;
     if magic.as_deref() != Some(MAGIC) {
@@ -184,7 +187,7 @@ fn read(
         let value = exactly(input, value_length)?.ok_or_else(cut_off)?;
         let key_text = || record::show_key(&key);
         let record = record::decode(&value).ok_or_else(|| damaged(&key_text(), "it is too short"))?;
-        if !record.intact(&key) {
+        if !record.is_intact(&key) {
             return Err(damaged(&key_text(), "its checksum does not match"));
         }
         if last >= key {
@@ -195,10 +198,10 @@ fn read(
         last.clone_from(&key);
         take((key, Bytes::from(value)))?;
     }
-    let totals = exactly(input, TOTALS as u32)?.ok_or_else(cut_off)?;
+    let totals = exactly(input, TOTALS_LENGTH as u32)?.ok_or_else(cut_off)?;
     let totals = Totals::decode(&totals).map_err(|problem| damaged("totals", &problem))?;
     if (totals.count, totals.crcs) != (count, crcs) {
-        let problem = "the number or the checksum of the records differs from them";
+        let problem = "they differ from the number or the checksum of the records";
         return Err(damaged("totals", problem));
     }
     if input.read(&mut [0])? != 0 {
@@ -212,8 +215,8 @@ fn number(input: &mut dyn Read) -> Result<Option<u32>, BackupError> {
     Ok(bytes.and_then(|bytes| Some(u32::from_le_bytes(bytes.try_into().ok()?))))
 }
 
-/// Returns the next `length` bytes, if there are so many. Memory is allocated only for bytes that `input` has,
-/// whatever length damaged data gives.
+/// Returns the next `length` bytes; `None` if `input` has fewer. Memory is allocated only for bytes that
+/// `input` has, since a damaged `length` may be very large.
 fn exactly(input: &mut dyn Read, length: u32) -> Result<Option<Vec<u8>>, BackupError> {
     let mut bytes = Vec::new();
     let read = input.take(u64::from(length)).read_to_end(&mut bytes)?;

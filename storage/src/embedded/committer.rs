@@ -1,4 +1,4 @@
-//! The only thread that writes: it commits all queued lists as a group.
+//! The committer, the only thread that writes: it commits all queued lists of steps as a group.
 
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, OnceLock};
@@ -17,11 +17,11 @@ use crate::stage::Stage;
 use crate::state::State;
 use crate::step::{Step, StepResult};
 
-/// Highest number of lists of steps in one commit.
+/// Maximal number of lists of steps in one commit.
 const BATCH_LISTS: usize = 4096;
 /// Limit of the bytes of new objects in one commit; the list that exceeds it is still included.
 const BATCH_BYTES: usize = 4 << 20;
-/// Shortest interval between two checks of a full disk.
+/// Minimal interval between two checks whether a full disk has room again.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A list of steps, and the channel for the waiting caller.
@@ -48,11 +48,12 @@ pub(crate) struct Committer {
     disk: Disk,
     limits: Limits,
     fences: Fences,
+    /// Reason why the store can no longer write; empty while it can.
     failed: Arc<OnceLock<String>>,
-    /// Time of the last check of a full disk.
+    /// Time of the last check whether a full disk has room again.
     last_check: Option<Instant>,
-    /// Number of bytes of objects that were deleted, or became smaller, on a full disk: they are free in the
-    /// file, whose size does not change.
+    /// Number of bytes that deletions and smaller updates have freed in the file since the disk is full. The
+    /// size of the file does not change.
     freed: u64,
 }
 
@@ -76,14 +77,14 @@ impl Committer {
         let _guard = ThreadGuard(Arc::clone(&self.failed));
         while let Ok(first) = requests.recv() {
             let batch = gather(first, requests);
-            let batch = self.fitting(batch);
+            let batch = self.reject_growing(batch);
             self.commit(batch);
         }
     }
 
     /// Returns the requests of `batch` that can be written: all, or on a full disk only requests that need no
-    /// additional space. The others are answered.
-    fn fitting(&mut self, batch: Vec<Request>) -> Vec<Request> {
+    /// additional space. Answers the others with an error.
+    fn reject_growing(&mut self, batch: Vec<Request>) -> Vec<Request> {
         let reserve = self.disk.reserve();
         if !reserve.is_spent() {
             return batch;
@@ -92,7 +93,7 @@ impl Committer {
             .last_check
             .is_none_or(|last_check| last_check.elapsed() >= CHECK_INTERVAL)
         {
-            self.make_room();
+            self.restore_reserve();
             self.last_check = Some(Instant::now());
         }
         if !self.disk.reserve().is_spent() {
@@ -113,10 +114,9 @@ impl Committer {
         fitting
     }
 
-    /// Restores the reserve once the disk has room for it. If it has none, but deletions freed as much space
-    /// in the file as the reserve needs, the file is shrunk. Smaller freed space is used only for new
-    /// objects.
-    fn make_room(&mut self) {
+    /// Reserves the space again if the disk has room for it. If not, but deletions freed as much space in the
+    /// file as the reserve needs, shrinks the file. Less freed space stays in the file, for new objects.
+    fn restore_reserve(&mut self) {
         self.disk.reserve().hold();
         let reserve = self.disk.reserve().bytes();
         if !self.disk.reserve().is_spent() {
@@ -138,8 +138,8 @@ impl Committer {
     }
 
     fn commit(&mut self, batch: Vec<Request>) {
-        if let Some(why) = self.failed.get() {
-            let error = StoreError::Unavailable(why.clone());
+        if let Some(reason) = self.failed.get() {
+            let error = StoreError::Unavailable(reason.clone());
             batch
                 .into_iter()
                 .for_each(|request| answer(request.reply, Err(error.clone())));
@@ -184,14 +184,16 @@ impl Committer {
         self.cache.wake(changed_resources);
     }
 
-    /// Stops writing after an error of the disk. The content of the disk is now uncertain until a restart has
-    /// read it again. Reads continue from memory, which has exactly the acknowledged writes.
+    /// Stops writing after an error of the disk, and answers `waiters` with the error. The content of the
+    /// file is uncertain until a restart reads it again. Reads continue from memory, which has exactly the
+    /// acknowledged writes.
     fn fail(&mut self, error: &StoreError, waiters: Vec<CommitWaiter>) {
-        let why = format!("{error}; writes are refused until the cause is mended and the server restarted");
+        let reason =
+            format!("{error}; writes are refused until the cause is corrected and the server is restarted");
         // The reason is set before anything else that could fail, such as the log line.
-        let why = self.failed.get_or_init(|| why);
+        let reason = self.failed.get_or_init(|| reason);
         tracing::error!(%error, "commit failed; rejecting all writes until a restart");
-        let error = StoreError::Unavailable(why.clone());
+        let error = StoreError::Unavailable(reason.clone());
         waiters
             .into_iter()
             .for_each(|(reply, _)| answer(reply, Err(error.clone())));
@@ -243,7 +245,7 @@ fn gather(first: Request, requests: &Receiver<Request>) -> Vec<Request> {
     batch
 }
 
-/// Answers a caller that may have stopped waiting. The write stays in any case.
+/// Answers a caller, which may have stopped waiting. A committed write stays in any case.
 fn answer(reply: Reply, result: Result<Vec<StepResult>, StoreError>) {
     if reply.send(result).is_err() {
         tracing::debug!("a caller left before its write was answered");

@@ -1,10 +1,10 @@
 //! The redb file: opening, checking, and writing it.
 //!
-//! Commits have two phases, so after a crash the newest commit is known to be complete and redb never falls
-//! back to an older one. Opening verifies redb's own checksums of every page (so a damaged page is an error
-//! instead of a panic, and damaged free space cannot destroy later writes) and then every record of Berth.
-//! Verifying also finds the free pages, so that commits need not record them (redb's `quick_repair`, two
-//! fifths of a small commit's processor time).
+//! Commits have two phases: after a crash, redb knows that the newest commit is complete, and never falls
+//! back to an older one. When a file is opened, redb checks its checksums of all pages, and then Berth checks
+//! every record. So a damaged page is an error instead of a panic, and later writes are not lost through
+//! damaged lists of free pages. The check of the pages also finds the free ones. So commits do not record the
+//! free pages (redb's `quick_repair`), which would take two fifths of the processor time of a small commit.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -19,9 +19,9 @@ use berth_apimachinery::{Change, Revision};
 use redb::backends::FileBackend;
 use redb::{Builder, CompactionError, Database, DatabaseError, ReadOnlyDatabase, ReadableDatabase};
 
-use crate::embedded::record::Raw;
+use crate::embedded::record::RawRecord;
 use crate::embedded::reserve::{self, Reserve, ReserveFile};
-use crate::embedded::tables::{PAGES, RECORDS, TOTALS, TOTALS_KEY, broken, corrupt, unreadable};
+use crate::embedded::tables::{PAGES, RECORDS, TOTALS, TOTALS_KEY, broken, corrupt, inaccessible};
 use crate::embedded::{header, load, record};
 use crate::encryption::Encryption;
 use crate::error::StoreError;
@@ -31,15 +31,16 @@ use record::Totals;
 
 /// Revision of an empty store: 0 is not a valid resourceVersion.
 const FIRST: Revision = Revision(1);
-/// Size of redb's page cache. Objects are served from this program's own memory; the cache is for the pages
-/// of commits, and other pages are mostly in the system's cache. Reading a file at the start fills it up to
-/// this limit.
+/// Size of redb's page cache, which is only for the pages of commits: objects are served from this program's
+/// own memory, and the operating system caches other pages. Loading a file fills the page cache up to this
+/// limit.
 const PAGE_CACHE: usize = 2 << 20;
 
-/// Factor of the size above which the file is compacted at the start: [`LARGE`] plus this factor times the
-/// bytes of its records.
+/// Size up to which a file is never compacted.
+const MIN_SIZE: u64 = 32 << 20;
+/// Factor for the size above which a file is compacted when it is opened: [`MIN_SIZE`] plus this factor times
+/// the bytes of the records.
 const SIZE_FACTOR: u64 = 4;
-const LARGE: u64 = 32 << 20;
 
 /// Time limit of the search for a damaged record.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(5);
@@ -57,14 +58,14 @@ pub(crate) struct Disk {
 pub(crate) struct OpenedDatabase {
     /// The open file.
     pub(crate) disk: Disk,
-    /// State from the file.
+    /// State that was loaded from the file.
     pub(crate) state: State,
 }
 
 /// Opens `path`, or creates it, and loads all of it.
 pub(crate) fn open(path: &Path, encryption: &Arc<Encryption>) -> Result<OpenedDatabase, StoreError> {
     let file = path.display().to_string();
-    prepare(path).map_err(|error| unreadable(&file, &error))?;
+    prepare(path).map_err(|error| inaccessible(&file, &error))?;
     check_header(path, &file)?;
     let reserve = Reserve::beside(path, reserve::BYTES);
     let backend = Arc::clone(&reserve);
@@ -85,7 +86,7 @@ fn name_record(path: &Path, file: &str, encryption: &Arc<Encryption>, error: Sto
     let (sender, found) = mpsc::channel();
     let (path, name, encryption) = (path.to_owned(), file.to_owned(), Arc::clone(encryption));
     let search = move || {
-        let loaded = guarded(&name, || {
+        let loaded = catch_panic(&name, || {
             let database = ReadOnlyDatabase::open(&path).map_err(|error| broken(&name, error))?;
             load::load(&name, &encryption, &database).map(drop)
         });
@@ -110,7 +111,7 @@ pub(crate) fn verify(file: &str, path: &Path) -> Result<(), StoreError> {
     builder.open(path).map(drop).map_err(|error| broken(file, error))
 }
 
-/// Opens the database that `open` returns. Errors name it as `file`; `reserve` is for its writes on a full
+/// Loads the database that `open` returns. Errors name it as `file`; `reserve` is for its writes on a full
 /// disk.
 pub(crate) fn open_with(
     file: &str,
@@ -118,7 +119,7 @@ pub(crate) fn open_with(
     encryption: &Arc<Encryption>,
     open: impl FnOnce(&mut Builder) -> Result<Database, DatabaseError>,
 ) -> Result<OpenedDatabase, StoreError> {
-    guarded(file, || {
+    catch_panic(file, || {
         let mut builder = Builder::new();
         builder
             .set_cache_size(PAGE_CACHE)
@@ -145,12 +146,12 @@ pub(crate) fn open_with(
 }
 
 impl Disk {
-    /// Name of the file, for messages.
+    /// The path of the file, for messages.
     pub(crate) fn file(&self) -> &str {
         &self.file
     }
 
-    /// Reserve of disk space for the file.
+    /// The reserve of disk space for the file.
     pub(crate) fn reserve(&self) -> &Arc<Reserve> {
         &self.reserve
     }
@@ -160,18 +161,18 @@ impl Disk {
     /// # Errors
     /// `Unavailable` while a transaction of the file is open: try again later. Otherwise as [`Disk::write`].
     pub(crate) fn shrink(&mut self) -> Result<(), StoreError> {
-        guarded(&self.file, || shrink(&self.file, &mut self.database))
+        catch_panic(&self.file, || shrink(&self.file, &mut self.database))
     }
 
-    /// Encryption of the values.
+    /// The encryption of the values.
     pub(crate) fn encryption(&self) -> Arc<Encryption> {
         Arc::clone(&self.encryption)
     }
 
-    /// Copies encoded `records` of another file into this new file, in one transaction that ends at
-    /// `revision`.
-    pub(crate) fn write_raw(&mut self, records: &[Raw], revision: Revision) -> Result<(), StoreError> {
-        let totals = guarded(&self.file, || {
+    /// Adds `records` of a backup or another file, unchanged, to this new file, and sets the store's revision
+    /// to `revision`, in one transaction.
+    pub(crate) fn write_raw(&mut self, records: &[RawRecord], revision: Revision) -> Result<(), StoreError> {
+        let totals = catch_panic(&self.file, || {
             let fail = |error: redb::Error| broken(&self.file, error);
             let transaction = self.database.begin_write().map_err(|error| fail(error.into()))?;
             let mut totals = Totals {
@@ -182,14 +183,14 @@ impl Disk {
                 .open_table(RECORDS)
                 .map_err(|error| fail(error.into()))?;
             for (key, value) in records {
-                let record = record::decode(value).filter(|record| record.intact(key));
+                let record = record::decode(value).filter(|record| record.is_intact(key));
                 let record = record
-                    .ok_or_else(|| corrupt(&self.file, record::show_key(key), "is not what was written"))?;
+                    .ok_or_else(|| corrupt(&self.file, record::show_key(key), "has a wrong checksum"))?;
                 totals.crcs ^= record.crc;
                 totals.count += 1;
                 let replaced = table.insert(key.as_slice(), value.as_ref());
                 if replaced.map_err(|error| fail(error.into()))?.is_some() {
-                    return Err(corrupt(&self.file, record::show_key(key), "is there twice"));
+                    return Err(corrupt(&self.file, record::show_key(key), "occurs twice"));
                 }
             }
             drop(table);
@@ -200,7 +201,8 @@ impl Disk {
         Ok(())
     }
 
-    /// Removes the records with these keys: copies that only an ended process could read. The revision stays.
+    /// Removes the records with `keys`: copies that only an earlier process could decrypt. The revision
+    /// stays.
     fn drop_records(&mut self, keys: &[Vec<u8>]) -> Result<(), StoreError> {
         let fail = |error: redb::Error| broken(&self.file, error);
         let mut transaction = self.database.begin_write().map_err(|error| fail(error.into()))?;
@@ -224,13 +226,13 @@ impl Disk {
         Ok(())
     }
 
-    /// Writes `changes`, in order, as one transaction that ends at `revision`. When this returns `Ok`, the
-    /// transaction is on disk.
+    /// Writes `changes`, in order, and the store's new `revision`, in one transaction. When this returns
+    /// `Ok`, the transaction is on disk.
     ///
     /// # Errors
-    /// `Unavailable` or `Corrupt`; it is then uncertain whether the file has all `changes` or none.
+    /// `Unavailable` or `Corrupt`. It is then uncertain whether the file has all `changes` or none.
     pub(crate) fn write(&mut self, changes: &[StagedChange], revision: Revision) -> Result<(), StoreError> {
-        let totals = guarded(&self.file, || {
+        let totals = catch_panic(&self.file, || {
             let mut transaction = self
                 .database
                 .begin_write()
@@ -259,7 +261,7 @@ impl Disk {
             .open_table(RECORDS)
             .map_err(|error| fail(error.into()))?;
         let mut buffer = Vec::new();
-        for Net { change, was_there } in net(changes) {
+        for NetChange { change, existed } in net_changes(changes) {
             let key = record::encode_key(&change.key);
             let replaced = match &change.new {
                 Some(object) => {
@@ -272,11 +274,11 @@ impl Disk {
                 }
                 None => records.remove(key.as_slice()),
             };
-            // The stored CRC is removed from the totals: a CRC computed from the same bytes would hide
-            // damage.
+            // The stored CRC of the former record is removed from the totals. A CRC that is computed from the
+            // record's bytes would hide damage of these bytes.
             let replaced = replaced.map_err(|error| fail(error.into()))?;
             let former = replaced.map(|old| record::decode(old.value()).map(|record| record.crc));
-            match (former, was_there) {
+            match (former, existed) {
                 (None, false) => {}
                 (Some(Some(crc)), true) => {
                     totals.crcs ^= crc;
@@ -286,7 +288,7 @@ impl Disk {
                     return Err(corrupt(
                         &self.file,
                         record::show_key(&key),
-                        "differs from the one in memory",
+                        "differs from the object in memory",
                     ));
                 }
             }
@@ -295,28 +297,28 @@ impl Disk {
     }
 }
 
-/// Net change of one object.
-struct Net<'a> {
+/// Net change of one object by a batch of changes.
+struct NetChange<'a> {
     /// Last change of the object.
     change: &'a Change,
     /// Whether the object existed before its first change.
-    was_there: bool,
+    existed: bool,
 }
 
-/// Returns the net changes, one for each object: intermediate states are never read again.
-fn net(changes: &[StagedChange]) -> Vec<Net<'_>> {
+/// Returns the net changes, one for each object: intermediate states need not be written.
+fn net_changes(changes: &[StagedChange]) -> Vec<NetChange<'_>> {
     let mut all = Vec::with_capacity(changes.len());
-    let mut places = HashMap::with_capacity(changes.len());
+    let mut positions = HashMap::with_capacity(changes.len());
     for (change, _) in changes {
-        match places.entry(&change.key) {
-            Entry::Vacant(place) => {
-                place.insert(all.len());
-                all.push(Net {
+        match positions.entry(&change.key) {
+            Entry::Vacant(position) => {
+                position.insert(all.len());
+                all.push(NetChange {
                     change,
-                    was_there: change.old.is_some(),
+                    existed: change.old.is_some(),
                 });
             }
-            Entry::Occupied(place) => all[*place.get()].change = change,
+            Entry::Occupied(position) => all[*position.get()].change = change,
         }
     }
     all
@@ -353,9 +355,9 @@ fn check_header(path: &Path, file: &str) -> Result<(), StoreError> {
             Some(problem) => Err(corrupt(file, "header".to_owned(), problem)),
             None => Ok(()),
         },
-        // The file is new, or too short for redb, which reports that.
+        // The file is new, or too short, which redb reports.
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(()),
-        Err(error) => Err(unreadable(file, &error)),
+        Err(error) => Err(inaccessible(file, &error)),
     }
 }
 
@@ -365,7 +367,7 @@ fn check_header(path: &Path, file: &str) -> Result<(), StoreError> {
 /// loses nothing: each step is a commit.
 fn compact(file: &str, database: &mut Database, record_bytes: u64) -> Result<(), StoreError> {
     // In tests of a failing file, no file has this name, so that its size is 0.
-    if size(file) <= LARGE + SIZE_FACTOR * record_bytes {
+    if size(file) <= MIN_SIZE + SIZE_FACTOR * record_bytes {
         return Ok(());
     }
     shrink(file, database)
@@ -388,7 +390,8 @@ fn shrink(file: &str, database: &mut Database) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Creates the tables in a new file. Loading a file with only one of them fails.
+/// Creates the tables in a new file. A file that has any table stays unchanged; loading reports a missing
+/// table.
 fn initialize(file: &str, database: &Database) -> Result<(), StoreError> {
     let fail = |error: redb::Error| broken(file, error);
     let read = database.begin_read().map_err(|error| fail(error.into()))?;
@@ -410,7 +413,7 @@ fn initialize(file: &str, database: &Database) -> Result<(), StoreError> {
     write_totals(file, transaction, totals)
 }
 
-/// Ends `transaction` with the checksum of the resulting file.
+/// Writes `totals`, which describe the resulting file, and commits `transaction`.
 fn write_totals(file: &str, transaction: redb::WriteTransaction, totals: Totals) -> Result<(), StoreError> {
     let fail = |error: redb::Error| broken(file, error);
     let mut table = transaction
@@ -423,9 +426,12 @@ fn write_totals(file: &str, transaction: redb::WriteTransaction, totals: Totals)
     transaction.commit().map_err(|error| fail(error.into()))
 }
 
-/// Runs `work` on the file. redb may panic on pages that it did not write; this function, and no other above
-/// it, converts such a panic to an error. Objects that `work` used are not used again afterwards.
-pub(crate) fn guarded<T>(file: &str, work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+/// Runs `work` on the file. redb may panic on damaged pages; such a panic becomes the error `Corrupt` here.
+/// After a panic, the caller must not use redb's objects of `work` again.
+pub(crate) fn catch_panic<T>(
+    file: &str,
+    work: impl FnOnce() -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text
@@ -434,7 +440,7 @@ pub(crate) fn guarded<T>(file: &str, work: impl FnOnce() -> Result<T, StoreError
         Err(corrupt(
             file,
             PAGES.to_owned(),
-            format!("the database failed on them: {text}"),
+            format!("redb panicked while it used them: {text}"),
         ))
     })
 }
@@ -484,14 +490,14 @@ mod tests {
         disk.write(&last, Revision(3)).unwrap();
         drop(disk);
         let large = size();
-        assert!(large > LARGE + SIZE_FACTOR * (1 << 20), "{large}");
+        assert!(large > MIN_SIZE + SIZE_FACTOR * (1 << 20), "{large}");
         let opened = open(&file, &Arc::default()).unwrap();
         let small = size();
-        assert!(small < LARGE / 4, "{large} became {small}");
+        assert!(small < MIN_SIZE / 4, "{large} became {small}");
         let object_count = opened.state.snapshot().objects.len();
         assert_eq!(object_count, stay.len() + last.len());
         drop(opened);
-        assert!(size() < LARGE / 4, "and stays so: {}", size());
+        assert!(size() < MIN_SIZE / 4, "and stays so: {}", size());
         verify("berth.redb", &file).unwrap();
     }
 }

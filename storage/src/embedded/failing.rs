@@ -25,10 +25,13 @@ struct FaultyFile {
     failure: Arc<AtomicU64>,
 }
 
+/// No failure.
 const NONE: u64 = 0;
+/// Failure of a full disk.
 const FULL: u64 = 1;
+/// Failure of every fsync.
 const NO_SYNC: u64 = 2;
-/// Failure of a disk that is full, except for the space of the reserve.
+/// Failure of a disk that is full as long as the reserve exists.
 const RESERVE_LEFT: u64 = 3;
 
 impl FaultyFile {
@@ -93,7 +96,9 @@ fn open(path: &Path) -> (EmbeddedStore, Arc<AtomicU64>) {
     (EmbeddedStore::start(opened, Limits::default()).unwrap(), failure)
 }
 
-async fn fails_and_comes_back(how: u64) {
+/// Checks that a store with `injected_failure` refuses writes, and that a restart has every acknowledged
+/// write.
+async fn check_failure_and_restart(injected_failure: u64) {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("failing.redb");
     let (store, failure) = open(&path);
@@ -102,7 +107,7 @@ async fn fails_and_comes_back(how: u64) {
         .object
         .revision();
     let mut watch = store.watch(Scope::One(THINGS), first).unwrap();
-    failure.store(how, Ordering::SeqCst);
+    failure.store(injected_failure, Ordering::SeqCst);
     let result = store.apply(vec![update(&key, 2, Expect::Present)]).await;
     let Err(StoreError::Unavailable(why)) = result else {
         panic!("{result:?}")
@@ -164,7 +169,7 @@ async fn a_full_disk_takes_deletions_and_takes_all_again_when_there_is_room() {
         panic!("{result:?}")
     };
     assert!(why.contains("failing.redb is full"), "{why}");
-    assert_eq!(store.ready(), Ok(()), "what it can take it takes");
+    assert_eq!(store.ready(), Ok(()), "a store that accepts deletions is ready");
     let problem = store.room().unwrap_err();
     assert!(
         problem.contains("failing.redb.reserve") && problem.contains("delete objects"),
@@ -193,10 +198,10 @@ async fn a_full_disk_takes_deletions_and_takes_all_again_when_there_is_room() {
 
 #[tokio::test]
 async fn a_full_disk_refuses_writes_and_loses_nothing() {
-    fails_and_comes_back(FULL).await;
+    check_failure_and_restart(FULL).await;
 }
 
 #[tokio::test]
 async fn a_failed_fsync_refuses_writes_and_loses_nothing() {
-    fails_and_comes_back(NO_SYNC).await;
+    check_failure_and_restart(NO_SYNC).await;
 }

@@ -1,5 +1,6 @@
-//! The only damage of a redb file that redb itself cannot detect: a flip of the bit that marks the newer of
-//! two commits. Both commits are valid, so opening the wrong one would silently undo the last commit.
+//! Check of the header of a redb file, for the only damage that redb cannot detect: a flip of the bit that
+//! marks the newer of two commits. Both commits are valid, so opening the wrong one would silently undo the
+//! last commit.
 //!
 //! Layout (redb's file format 3): a 64-byte header whose byte 9 holds flags (1: the second slot is the
 //! newest; 2: not closed cleanly), then two slots of 128 bytes with the transaction number at byte 104 of
@@ -13,8 +14,9 @@ const TRANSACTION: usize = 104;
 /// Number of bytes of the header and the slots.
 pub(crate) const LENGTH: usize = 64 + 2 * 128;
 
-/// Marks `header` as the header of a file that was closed cleanly, so that a copy can be read without a
-/// repair by redb: after a crash the newest commit is complete, since it was written in two phases.
+/// Marks `header` as the header of a file that was closed cleanly, so that redb reads a copy without
+/// repairing it. No repair is needed: even after a crash the newest commit is complete, since commits have
+/// two phases.
 pub(crate) fn as_closed(header: &mut [u8; LENGTH]) {
     header[FLAGS] &= !UNCLEAN;
 }

@@ -13,11 +13,11 @@ use crate::error::StoreError;
 use crate::snapshot::Snapshot;
 use crate::stage::StagedChange;
 
-/// Highest number of objects in one transaction.
+/// Maximal number of objects in one transaction.
 const BATCH: usize = 1000;
 
-/// Writes `snapshot` as a new database `file`, with the objects' own revisions and the snapshot's revision
-/// for the store.
+/// Creates the database `file` from `snapshot`. The objects keep their revisions; the revision of the store
+/// is the snapshot's.
 pub(crate) fn import(
     file: &Path,
     snapshot: &Snapshot,
@@ -25,41 +25,40 @@ pub(crate) fn import(
 ) -> Result<(), StoreError> {
     if file.exists() {
         return Err(StoreError::Unavailable(format!(
-            "{} exists: name a new file",
+            "{} exists already: name a new file",
             file.display()
         )));
     }
-    whole(file, |partial| write(partial, snapshot, encryption))
+    create_atomically(file, |partial| write(partial, snapshot, encryption))
 }
 
-/// Creates a database by `make`, and moves it to `file` (replacing an existing one) when it is complete and
-/// on disk.
-///
-/// Until then the file has another name, so that no server starts with an incomplete one; files from a failed
-/// attempt are removed.
-pub(crate) fn whole<T, E: From<StoreError>>(
+/// Creates a database with `create` under another name, and renames it to `file` (replacing an existing file)
+/// when it is complete and on disk. So no server starts with an incomplete file. Files of failed attempts are
+/// removed.
+pub(crate) fn create_atomically<T, E: From<StoreError>>(
     file: &Path,
-    make: impl FnOnce(&Path) -> Result<T, E>,
+    create: impl FnOnce(&Path) -> Result<T, E>,
 ) -> Result<T, E> {
-    let partial = partial(file);
+    let partial = partial_path(file);
     match fs::remove_file(&partial) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(&partial, &error).into()),
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(file_error(&partial, &error).into()),
         _ => {}
     }
-    let result = make(&partial).inspect_err(|_| {
-        // The first error is the one to report; the next attempt removes the file.
+    let result = create(&partial).inspect_err(|_| {
+        // The first error is reported. If the file cannot be removed, the next attempt removes it.
         drop(fs::remove_file(&partial));
     })?;
-    put(&partial, file)?;
+    move_into_place(&partial, file)?;
     Ok(result)
 }
 
-fn put(partial: &Path, file: &Path) -> Result<(), StoreError> {
-    fs::rename(partial, file).map_err(|error| failed(file, &error))?;
+/// Renames `partial` to `file`, and waits until the new name is on disk.
+fn move_into_place(partial: &Path, file: &Path) -> Result<(), StoreError> {
+    fs::rename(partial, file).map_err(|error| file_error(file, &error))?;
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     File::open(folder.unwrap_or(Path::new(".")))
         .and_then(|folder| folder.sync_all())
-        .map_err(|error| failed(file, &error))
+        .map_err(|error| file_error(file, &error))
 }
 
 fn write(file: &Path, snapshot: &Snapshot, encryption: &Arc<Encryption>) -> Result<(), StoreError> {
@@ -83,13 +82,15 @@ fn write(file: &Path, snapshot: &Snapshot, encryption: &Arc<Encryption>) -> Resu
     disk.write(&[], snapshot.revision)
 }
 
-pub(crate) fn partial(file: &Path) -> PathBuf {
+/// Returns the name of `file` while it is incomplete.
+pub(crate) fn partial_path(file: &Path) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(".partial");
     name.into()
 }
 
-pub(crate) fn failed(file: &Path, error: &std::io::Error) -> StoreError {
+/// Converts the error of an operation on `file`.
+pub(crate) fn file_error(file: &Path, error: &std::io::Error) -> StoreError {
     StoreError::Unavailable(format!("{}: {error}", file.display()))
 }
 

@@ -15,41 +15,41 @@ use crate::encryption::{DecryptionError, Encryption};
 use crate::error::StoreError;
 use crate::state::State;
 
-/// Lowest number of records for each thread.
+/// Minimal number of records that a thread parses at a time.
 const MIN_PER_THREAD: usize = 512;
-/// Number of records for each thread that are read before they are parsed and released, so that objects are
-/// adjacent in memory and not between raw records.
+/// Number of records for each thread that are read before they are parsed. Their bytes are then reused for
+/// the next records, so that the objects are adjacent in memory, without raw records between them.
 const RECORDS_PER_THREAD: usize = 2 * MIN_PER_THREAD;
-/// Limit in bytes of the records that are read at once: see [`RECORDS_PER_THREAD`].
+/// Number of bytes of records after which they are parsed, whatever their number: see [`RECORDS_PER_THREAD`].
 const BATCH_BYTES: usize = 16 << 20;
 
-/// Reason why a record is not an object.
-pub(crate) enum Problem {
+/// Reason why a record has no readable object.
+pub(crate) enum RecordProblem {
     /// The record is damaged.
     Damaged(String),
     /// The record may be undamaged, but it cannot be decrypted with the available keys.
     Sealed(String),
-    /// The record is a copy that only another process could read; with the record's checksum.
+    /// The record is a copy that only another process could decrypt; with the record's checksum.
     Ephemeral(u32),
 }
 
 /// Content of a file.
 pub(crate) struct Contents {
-    /// Totals of the file, including ephemeral records.
+    /// Totals of the file, which include the ephemeral records.
     pub(crate) totals: Totals,
     /// State with the objects.
     pub(crate) state: State,
     /// Total size of all records.
     pub(crate) bytes: u64,
-    /// Keys of records that only another process could read.
+    /// Keys of records that only another process could decrypt.
     pub(crate) ephemeral: Vec<Vec<u8>>,
 }
 
-/// Parsed records.
+/// Objects and ephemeral records of a part of the file.
 #[derive(Default)]
 struct ParsedRecords {
     loaded: Vec<LoadedObject>,
-    /// Key and checksum of encrypted values of another process.
+    /// Key and checksum of each record that only another process could decrypt.
     ephemeral: Vec<(Vec<u8>, u32)>,
 }
 
@@ -60,7 +60,7 @@ impl ParsedRecords {
     }
 }
 
-impl From<String> for Problem {
+impl From<String> for RecordProblem {
     fn from(problem: String) -> Self {
         Self::Damaged(problem)
     }
@@ -132,12 +132,12 @@ fn totals(file: &str, transaction: &ReadTransaction) -> Result<Totals, StoreErro
     totals.map_err(|problem| corrupt(file, "record of totals".to_owned(), problem))
 }
 
-/// Raw records of the file.
+/// Raw records that are parsed at a time.
 #[derive(Default)]
 struct Batch {
     /// Keys and values, concatenated.
     bytes: Vec<u8>,
-    /// Ends of each key and each value.
+    /// End of each record's key, and end of the value, in `bytes`.
     ends: Vec<(usize, usize)>,
 }
 
@@ -154,9 +154,9 @@ impl Batch {
         self.ends.clear();
     }
 
-    /// Returns key and value of the records in a range.
-    fn records(&self, places: Range<usize>) -> impl Iterator<Item = (&[u8], &[u8])> {
-        places.map(|index| {
+    /// Returns key and value of each record in `range`.
+    fn records(&self, range: Range<usize>) -> impl Iterator<Item = (&[u8], &[u8])> {
+        range.map(|index| {
             let start = index.checked_sub(1).map_or(0, |before| self.ends[before].1);
             let (middle, end) = self.ends[index];
             (&self.bytes[start..middle], &self.bytes[middle..end])
@@ -168,7 +168,7 @@ fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Checks and parses records on all processors: this takes most of the time until the server is ready.
+/// Checks and parses the records of `batch` on all processors, since this takes most of the time of a start.
 fn parse_all(file: &str, encryption: &Encryption, batch: &Batch) -> Result<ParsedRecords, StoreError> {
     let total = batch.ends.len();
     let share = total.div_ceil(threads()).max(MIN_PER_THREAD);
@@ -201,9 +201,11 @@ fn parse_part<'a>(
     for (key, value) in records {
         match parse(key, value, encryption, parsed.loaded.last()) {
             Ok(one) => parsed.loaded.push(one),
-            Err(Problem::Ephemeral(crc)) => parsed.ephemeral.push((key.to_vec(), crc)),
-            Err(Problem::Damaged(problem)) => return Err(corrupt(file, record::show_key(key), problem)),
-            Err(Problem::Sealed(problem)) => {
+            Err(RecordProblem::Ephemeral(crc)) => parsed.ephemeral.push((key.to_vec(), crc)),
+            Err(RecordProblem::Damaged(problem)) => {
+                return Err(corrupt(file, record::show_key(key), problem));
+            }
+            Err(RecordProblem::Sealed(problem)) => {
                 return Err(StoreError::Sealed {
                     place: file.to_owned(),
                     key: record::show_key(key),
@@ -215,17 +217,18 @@ fn parse_part<'a>(
     Ok(parsed)
 }
 
-/// Parses one record; its resource and namespace are shared with the `previous` record if they are equal.
+/// Parses one record. The texts of resource and namespace are shared with the `previous` record if they are
+/// equal.
 pub(crate) fn parse(
     key: &[u8],
     value: &[u8],
     encryption: &Encryption,
     previous: Option<&LoadedObject>,
-) -> Result<LoadedObject, Problem> {
+) -> Result<LoadedObject, RecordProblem> {
     let (group, resource, namespace, name) =
-        record::decode_key(key).ok_or_else(|| "its key is not of an object".to_owned())?;
+        record::decode_key(key).ok_or_else(|| "its key is not the key of an object".to_owned())?;
     let record = record::decode(value).ok_or_else(|| "it is too short".to_owned())?;
-    if !record.intact(key) {
+    if !record.is_intact(key) {
         return Err("its checksum does not match".to_owned().into());
     }
     let resource = match previous {
@@ -236,8 +239,8 @@ pub(crate) fn parse(
     };
     let json = encryption.open(resource, key, record.json);
     let json = match json.map_err(|closed| match closed {
-        DecryptionError::Ephemeral => Problem::Ephemeral(record.crc),
-        DecryptionError::Key(problem) => Problem::Sealed(problem),
+        DecryptionError::Ephemeral => RecordProblem::Ephemeral(record.crc),
+        DecryptionError::Key(problem) => RecordProblem::Sealed(problem),
     })? {
         Some(json) => Cow::Owned(json),
         None => Cow::Borrowed(record.json),
@@ -259,9 +262,9 @@ pub(crate) fn parse(
     })
 }
 
-/// Returns the object in a record's JSON, whose checksum is right.
+/// Parses the JSON of an undamaged record.
 fn object(json: &[u8], revision: Revision) -> Result<Object, String> {
-    if let Some(object) = Object::written(json, revision) {
+    if let Some(object) = Object::restore(json, revision) {
         return Ok(object);
     }
     let value = serde_json::from_slice(json).map_err(|error| format!("it is not JSON: {error}"))?;
@@ -278,7 +281,7 @@ fn check_totals(file: &str, totals: &Totals, parsed: &ParsedRecords) -> Result<(
     let ephemeral = parsed.ephemeral.iter().map(|(_, crc)| *crc);
     let crcs = loaded.iter().map(|loaded| loaded.crc).chain(ephemeral);
     if crcs.fold(0, |crcs, crc| crcs ^ crc) != totals.crcs {
-        return problem("the checksum of all records differs from it".to_owned());
+        return problem("the checksum of all records does not match".to_owned());
     }
     if let Some(ahead) = loaded
         .iter()
@@ -286,7 +289,7 @@ fn check_totals(file: &str, totals: &Totals, parsed: &ParsedRecords) -> Result<(
     {
         let (revision, last) = (ahead.object.revision(), totals.revision);
         return problem(format!(
-            "a record is at revision {revision}, after the last one, {last}"
+            "a record has revision {revision}, which is after the store's last revision {last}"
         ));
     }
     Ok(())

@@ -1,8 +1,8 @@
-//! Encoding of objects and totals, with checksums that detect any change.
+//! Encoding of objects and totals, with checksums that detect damage.
 //!
-//! redb checks no pages in normal operation. So every record carries a CRC32 over key, revision and value,
-//! and one record of totals carries the number of records and the XOR of all their CRCs: a damaged record
-//! fails its own check, a lost or duplicate one fails the totals.
+//! redb checks no pages in normal operation. So every record has a CRC32 of key, revision and value, and the
+//! record of totals has the number of records and the XOR of all their CRCs. A damaged record does not match
+//! its own CRC; lost and duplicate records do not match the totals.
 
 use berth_apimachinery::{GroupResource, Key, Revision};
 use bytes::Bytes;
@@ -12,7 +12,7 @@ const HEAD: usize = 12;
 /// Version of the layout; other versions are refused.
 const VERSION: u32 = 1;
 /// Number of bytes of the totals: version, revision, count, XOR of CRCs, own CRC32.
-pub(crate) const TOTALS: usize = 28;
+pub(crate) const TOTALS_LENGTH: usize = 28;
 
 /// Totals of the whole file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +25,8 @@ pub(crate) struct Totals {
     pub(crate) crcs: u32,
 }
 
-/// Key and value of a record in the form of the file.
-pub(crate) type Raw = (Vec<u8>, Bytes);
+/// Encoded key and value of a record.
+pub(crate) type RawRecord = (Vec<u8>, Bytes);
 
 /// A decoded record.
 #[derive(Clone, Copy, Debug)]
@@ -39,8 +39,8 @@ pub(crate) struct Record<'a> {
     pub(crate) json: &'a [u8],
 }
 
-/// Encodes the database key of `key`: group, resource, namespace and name, separated by zero bytes, and so in
-/// the order of lists.
+/// Encodes the database key of `key`: group, resource, namespace and name, separated by zero bytes. So the
+/// order of records is the order of lists.
 pub(crate) fn encode_key(key: &Key) -> Vec<u8> {
     let parts = [
         key.resource.group,
@@ -51,13 +51,13 @@ pub(crate) fn encode_key(key: &Key) -> Vec<u8> {
     parts.map(str::as_bytes).join(&0)
 }
 
-/// Decodes a database key; `None` for other keys.
+/// Decodes a database key into group, resource, namespace and name; `None` if it is not the key of an object.
 pub(crate) fn decode_key(bytes: &[u8]) -> Option<(&str, &str, &str, &str)> {
     let mut parts = std::str::from_utf8(bytes).ok()?.splitn(4, '\0');
     Some((parts.next()?, parts.next()?, parts.next()?, parts.next()?))
 }
 
-/// Formats a database key, with any content, for messages.
+/// Formats a database key for messages, also a damaged one.
 pub(crate) fn show_key(bytes: &[u8]) -> String {
     match decode_key(bytes) {
         Some((group, resource, namespace, name)) => {
@@ -80,7 +80,7 @@ fn checksum(key: &[u8], revision: Revision, json: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// Writes the record of `json` at `key` into `buffer`, which is cleared before; returns its CRC.
+/// Replaces the content of `buffer` by the record of `json` at `key`; returns the CRC.
 pub(crate) fn encode(buffer: &mut Vec<u8>, key: &[u8], revision: Revision, json: &[u8]) -> u32 {
     let crc = checksum(key, revision, json);
     buffer.clear();
@@ -104,15 +104,15 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Record<'_>> {
 
 impl Record<'_> {
     /// Whether the record at `key` is undamaged.
-    pub(crate) fn intact(&self, key: &[u8]) -> bool {
+    pub(crate) fn is_intact(&self, key: &[u8]) -> bool {
         checksum(key, self.revision, self.json) == self.crc
     }
 }
 
 impl Totals {
     /// Encodes the totals.
-    pub(crate) fn encode(self) -> [u8; TOTALS] {
-        let mut bytes = [0; TOTALS];
+    pub(crate) fn encode(self) -> [u8; TOTALS_LENGTH] {
+        let mut bytes = [0; TOTALS_LENGTH];
         bytes[..4].copy_from_slice(&VERSION.to_le_bytes());
         bytes[4..12].copy_from_slice(&self.revision.0.to_le_bytes());
         bytes[12..20].copy_from_slice(&self.count.to_le_bytes());
@@ -127,9 +127,9 @@ impl Totals {
     /// # Errors
     /// The problem of the bytes.
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, String> {
-        let fixed: &[u8; TOTALS] = bytes
+        let fixed: &[u8; TOTALS_LENGTH] = bytes
             .try_into()
-            .map_err(|_| format!("is {} bytes long, not {TOTALS}", bytes.len()))?;
+            .map_err(|_| format!("is {} bytes long, not {TOTALS_LENGTH}", bytes.len()))?;
         let word = |at: usize| u32::from_le_bytes([fixed[at], fixed[at + 1], fixed[at + 2], fixed[at + 3]]);
         let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
         if crc32fast::hash(&fixed[..24]) != word(24) {
@@ -137,7 +137,7 @@ impl Totals {
         }
         if word(0) != VERSION {
             return Err(format!(
-                "is of layout {}, this program reads layout {VERSION}",
+                "has layout {}, and this program reads only layout {VERSION}",
                 word(0)
             ));
         }
@@ -160,15 +160,15 @@ mod tests {
         let key = encode_key(&Key::new(SEEDS, "", "eu-1"));
         let mut bytes = Vec::new();
         encode(&mut bytes, &key, Revision(7), b"{\"a\":1}");
-        assert!(decode(&bytes).unwrap().intact(&key));
+        assert!(decode(&bytes).unwrap().is_intact(&key));
         for bit in 0..bytes.len() * 8 {
             let mut flipped = bytes.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
-            assert!(!decode(&flipped).unwrap().intact(&key), "bit {bit}");
+            assert!(!decode(&flipped).unwrap().is_intact(&key), "bit {bit}");
         }
         let mut other = key.clone();
         other[3] ^= 1;
-        assert!(!decode(&bytes).unwrap().intact(&other));
+        assert!(!decode(&bytes).unwrap().is_intact(&other));
         assert!(decode(&bytes[..11]).is_none());
     }
 

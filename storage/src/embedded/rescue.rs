@@ -1,8 +1,7 @@
-//! Removal of single records from a database file, and recovery of the readable ones from a damaged
-//! file.
+//! Removal of single records from a database file, and recovery of the readable records of a damaged file.
 //!
-//! The file itself stays unchanged until a new one is complete. A damaged file is read from a copy,
-//! forwards and then backwards, so that only the records on unreadable pages are lost.
+//! The file stays unchanged until a new one is complete. A damaged file is read from a copy, forwards and
+//! then backwards, so that only the records on unreadable pages are lost.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -14,15 +13,15 @@ use berth_apimachinery::Revision;
 use bytes::Bytes;
 use redb::{Builder, ConcurrencyMode, ReadOnlyDatabase, ReadableTable};
 
-use crate::embedded::disk::guarded;
-use crate::embedded::load::{self, Problem};
-use crate::embedded::record::{self, Raw, Totals};
+use crate::embedded::disk::catch_panic;
+use crate::embedded::load::{self, RecordProblem};
+use crate::embedded::record::{self, RawRecord, Totals};
 use crate::embedded::tables::{self, RECORDS, TOTALS, TOTALS_KEY, broken};
 use crate::embedded::{disk, header, import};
 use crate::encryption::Encryption;
 use crate::error::StoreError;
 
-/// Increase of the revision when the last assigned one cannot be read.
+/// Increase above the newest readable revision, when the last assigned revision cannot be read.
 const RAISE: u64 = 1000;
 
 /// A damaged record.
@@ -30,17 +29,19 @@ const RAISE: u64 = 1000;
 pub struct Damage {
     /// Name of the record, `<resource>.<group>/<namespace>/<name>`, as in the errors of a start.
     pub record: String,
-    /// Description of the error.
+    /// Description of the damage.
     pub problem: String,
 }
 
-/// Contents of a database file that no server uses; it is locked, so that no server starts with it.
+/// Contents of a database file that no server uses. The file is locked, so that no server starts with it.
 pub struct Rescue {
     file: PathBuf,
-    intact: Vec<Raw>,
+    intact: Vec<RawRecord>,
     damaged: Vec<Damage>,
     problems: Vec<String>,
-    complete: bool,
+    /// Whether every stored record is intact or damaged, and none is lost.
+    is_complete: bool,
+    /// The last assigned revision, or an upper limit if it cannot be read.
     revision: Revision,
     _lock: File,
 }
@@ -53,32 +54,21 @@ impl Rescue {
     /// database.
     pub fn open(file: &Path, encryption: &Encryption) -> Result<Self, StoreError> {
         let name = file.display().to_string();
-        let lock = hold(file)?;
+        let lock = lock_file(file)?;
         let copy = suffixed(file, ".reading");
         let read = copy_as_closed(file, &copy)
-            .map_err(|error| import::failed(&copy, &error))
+            .map_err(|error| import::file_error(&copy, &error))
             .and_then(|()| RescuedRecords::read(&name, &copy));
         // This check comes last, since it may write to the copy.
-        let pages = guarded(&name, || disk::verify(&name, &copy));
-        // The copy only wastes space; the next run overwrites it.
+        let pages = catch_panic(&name, || disk::verify(&name, &copy));
+        // A copy that cannot be removed only takes space; the next run overwrites it.
         drop(fs::remove_file(&copy));
         let found = read?;
         let mut problems = found.problems;
         if let (Err(error), true) = (pages, problems.is_empty()) {
             problems.push(error.to_string());
         }
-        let (mut intact, mut damaged) = (Vec::new(), Vec::new());
-        for raw in found.records {
-            match load::parse(&raw.0, &raw.1, encryption, None) {
-                // A record that cannot be decrypted now is not damaged. Copies that only an ended process
-                // could read are dropped at the next start.
-                Ok(_) | Err(Problem::Sealed(_) | Problem::Ephemeral(_)) => intact.push(raw),
-                Err(Problem::Damaged(problem)) => damaged.push(Damage {
-                    record: record_name(&raw.0),
-                    problem,
-                }),
-            }
-        }
+        let (intact, damaged) = check_records(found.records, encryption);
         let readable = (intact.len() + damaged.len()) as u64;
         let newest = intact.iter().filter_map(|(_, value)| record::decode(value));
         let newest = newest.map(|record| record.revision).max().unwrap_or(Revision(1));
@@ -93,7 +83,8 @@ impl Rescue {
             Ok(totals) => {
                 let crcs = intact.iter().filter_map(|(_, value)| record::decode(value));
                 if damaged.is_empty() && crcs.fold(0, |crcs, record| crcs ^ record.crc) != totals.crcs {
-                    problems.push("the records are not those that were written last".to_owned());
+                    problems
+                        .push("the checksum of all records differs: some are not the newest ones".to_owned());
                 }
                 totals.revision.max(newest)
             }
@@ -104,7 +95,7 @@ impl Rescue {
         };
         Ok(Self {
             file: file.to_owned(),
-            complete: matches!(found.totals, Ok(totals) if totals.count == readable),
+            is_complete: matches!(found.totals, Ok(totals) if totals.count == readable),
             intact,
             damaged,
             problems,
@@ -113,7 +104,7 @@ impl Rescue {
         })
     }
 
-    /// Number of undamaged records.
+    /// Returns the number of undamaged records.
     #[must_use]
     pub fn objects(&self) -> usize {
         self.intact.len()
@@ -125,7 +116,8 @@ impl Rescue {
         &self.damaged
     }
 
-    /// Returns further errors of the file: lost records with unknown names, unreadable pages.
+    /// Returns further problems of the file, such as unreadable pages, or lost records, whose names are
+    /// unknown.
     #[must_use]
     pub fn problems(&self) -> &[String] {
         &self.problems
@@ -134,10 +126,10 @@ impl Rescue {
     /// Whether every stored record is either undamaged or among the damaged ones.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.complete
+        self.is_complete
     }
 
-    /// Returns the `names` that have no record.
+    /// Returns the `names` without a readable record.
     #[must_use]
     pub fn unknown<'a>(&self, names: &'a BTreeSet<String>) -> Vec<&'a str> {
         let intact = self.intact.iter().map(|(key, _)| record_name(key));
@@ -150,36 +142,37 @@ impl Rescue {
             .collect()
     }
 
-    /// Replaces the file by one with the undamaged records except `without`. The old file is kept next to it,
-    /// under the returned name. The function blocks.
+    /// Replaces the file by a new one with the undamaged records, except the records `without`. The old file
+    /// stays in the folder, under the returned name. The function blocks.
     ///
     /// # Errors
-    /// When the new file cannot be written; the old file then stays in its place.
+    /// `Unavailable` when the new file cannot be written; the old file then stays in place.
     pub fn write(&self, without: &BTreeSet<String>) -> Result<PathBuf, StoreError> {
-        let intact: Vec<&Raw> = self
+        let intact: Vec<&RawRecord> = self
             .intact
             .iter()
             .filter(|(key, _)| !without.contains(&record_name(key)))
             .collect();
-        // The revision increases, so that clients that know the last revision list again.
+        // The revision increases, so that clients that know the last revision have to list again.
         let revision = Revision(self.revision.0.saturating_add(1));
-        let before = keep(&self.file)?;
-        import::whole(&self.file, |partial| {
+        let old_file = keep(&self.file)?;
+        import::create_atomically(&self.file, |partial| {
             let mut target = disk::open(partial, &Arc::default())?.disk;
             for batch in intact.chunks(1000) {
-                let batch: Vec<Raw> = batch.iter().map(|raw| (*raw).clone()).collect();
+                let batch: Vec<RawRecord> = batch.iter().map(|raw| (*raw).clone()).collect();
                 target.write_raw(&batch, revision)?;
             }
             target.write_raw(&[], revision)
         })?;
-        Ok(before)
+        Ok(old_file)
     }
 }
 
-/// Gives `file` a second, unused name, so that the file remains when another file gets the first name.
+/// Keeps `file` under a second, unused name, which remains when another file replaces `file`. Returns the
+/// second name.
 ///
 /// # Errors
-/// When the name cannot be created in the folder, or ten thousand such names are used.
+/// `Unavailable` when the folder cannot be written, or already has ten thousand such names.
 pub fn keep(file: &Path) -> Result<PathBuf, StoreError> {
     for number in 1..=10_000 {
         let name = suffixed(file, &format!(".before-{number}"));
@@ -192,31 +185,48 @@ pub fn keep(file: &Path) -> Result<PathBuf, StoreError> {
         };
         match link {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(import::failed(&name, &error)),
+            Err(error) => return Err(import::file_error(&name, &error)),
             Ok(()) => return Ok(name),
         }
     }
     Err(StoreError::Unavailable(format!(
-        "{}: too many files of earlier repairs beside it: move them away",
+        "{}: its folder has too many files of earlier repairs: move them to another folder",
         file.display()
     )))
 }
 
-/// Locks `file` as redb does while it is open.
+/// Locks `file` as redb locks an open database.
 ///
 /// # Errors
 /// `Unavailable` when the file does not exist, or another process has it open.
-pub fn hold(file: &Path) -> Result<File, StoreError> {
+pub fn lock_file(file: &Path) -> Result<File, StoreError> {
     let opened = OpenOptions::new().read(true).write(true).open(file);
-    let opened = opened.map_err(|error| import::failed(file, &error))?;
+    let opened = opened.map_err(|error| import::file_error(file, &error))?;
     match opened.try_lock() {
         Ok(()) => Ok(opened),
         Err(TryLockError::WouldBlock) => Err(StoreError::Unavailable(format!(
             "{} is in use: stop the server first",
             file.display()
         ))),
-        Err(TryLockError::Error(error)) => Err(import::failed(file, &error)),
+        Err(TryLockError::Error(error)) => Err(import::file_error(file, &error)),
     }
+}
+
+/// Separates `records` into undamaged and damaged ones.
+fn check_records(records: Vec<RawRecord>, encryption: &Encryption) -> (Vec<RawRecord>, Vec<Damage>) {
+    let (mut intact, mut damaged) = (Vec::new(), Vec::new());
+    for raw in records {
+        match load::parse(&raw.0, &raw.1, encryption, None) {
+            // A record that cannot be decrypted now is not damaged. Copies that only an earlier process could
+            // decrypt are dropped at the next start.
+            Ok(_) | Err(RecordProblem::Sealed(_) | RecordProblem::Ephemeral(_)) => intact.push(raw),
+            Err(RecordProblem::Damaged(problem)) => damaged.push(Damage {
+                record: record_name(&raw.0),
+                problem,
+            }),
+        }
+    }
+    (intact, damaged)
 }
 
 fn record_name(key: &[u8]) -> String {
@@ -230,13 +240,14 @@ fn suffixed(file: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// Copies the file, marked as closed cleanly: redb would repair any other file, and fail on a damaged one.
+/// Copies `file` to `copy`, and marks the copy as closed cleanly: redb would first repair any other file,
+/// which fails if the file is damaged.
 fn copy_as_closed(file: &Path, copy: &Path) -> std::io::Result<()> {
     fs::copy(file, copy)?;
     let mut opened = OpenOptions::new().read(true).write(true).open(copy)?;
     let mut head = [0; header::LENGTH];
     match opened.read_exact(&mut head) {
-        // The file is too short for a database, which redb reports.
+        // The file is too short to be a database, which redb reports.
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(()),
         other => other?,
     }
@@ -245,32 +256,35 @@ fn copy_as_closed(file: &Path, copy: &Path) -> std::io::Result<()> {
     opened.write_all(&head)
 }
 
-/// Readable records, valid or not.
+/// Records that can be read from a damaged file.
 struct RescuedRecords {
-    records: Vec<Raw>,
+    /// The records, intact or damaged, in the order of the keys.
+    records: Vec<RawRecord>,
+    /// The totals, or the reason why they cannot be read.
     totals: Result<Totals, String>,
     problems: Vec<String>,
 }
 
 impl RescuedRecords {
     fn read(name: &str, copy: &Path) -> Result<Self, StoreError> {
-        let database = guarded(name, || {
-            // In this mode another process may write to the file, so that redb does not read its lists of
-            // free pages. These lists exist only after a clean end.
+        let database = catch_panic(name, || {
+            // In this mode another process might write to the file, so redb does not read the lists of free
+            // pages, which only a cleanly closed file has.
             let mut builder = Builder::new();
             builder.set_concurrency_mode(ConcurrencyMode::SingleWriter);
             let opened = builder.open_read_only(copy);
             opened.map_err(|error| broken(name, error))
         })?;
-        let totals = guarded(name, || totals(name, &database)).unwrap_or_else(|error| Err(error.to_string()));
+        let totals =
+            catch_panic(name, || totals(name, &database)).unwrap_or_else(|error| Err(error.to_string()));
         let mut problems = Vec::new();
         let mut forwards = Vec::new();
-        if let Err(error) = guarded(name, || walk(name, &database, Direction::Forwards, &mut forwards)) {
+        if let Err(error) = catch_panic(name, || walk(name, &database, Direction::Forwards, &mut forwards)) {
             problems.push(error.to_string());
-            let after = forwards.last().map(|(key, _): &Raw| key.clone());
+            let after = forwards.last().map(|(key, _): &RawRecord| key.clone());
             let mut backwards = Vec::new();
             let direction = Direction::BackwardsUntil(after.as_deref());
-            if let Err(error) = guarded(name, || walk(name, &database, direction, &mut backwards)) {
+            if let Err(error) = catch_panic(name, || walk(name, &database, direction, &mut backwards)) {
                 problems.push(error.to_string());
             }
             forwards.extend(backwards.into_iter().rev());
@@ -295,20 +309,24 @@ fn totals(name: &str, database: &ReadOnlyDatabase) -> Result<Result<Totals, Stri
         .and_then(|bytes| Totals::decode(bytes.value())))
 }
 
+/// Direction in which records are read.
 #[derive(Clone, Copy)]
 enum Direction<'a> {
+    /// From the first key on.
     Forwards,
-    /// Backwards to this key, which was reached from the other side.
+    /// From the last key back to this key, which was read forwards.
     BackwardsUntil(Option<&'a [u8]>),
 }
 
-/// Reads records in one direction into `found`, as far as possible. Keys out of order indicate pages that
-/// lead in circles.
+/// Adds the records in `direction` to `found`, up to the first unreadable page.
+///
+/// # Errors
+/// The problem of a page. Keys out of order show that damaged pages refer to each other in a circle.
 fn walk(
     name: &str,
     database: &ReadOnlyDatabase,
     direction: Direction<'_>,
-    found: &mut Vec<Raw>,
+    found: &mut Vec<RawRecord>,
 ) -> Result<(), StoreError> {
     use redb::ReadableDatabase as _;
     let transaction = database.begin_read().map_err(|error| broken(name, error))?;

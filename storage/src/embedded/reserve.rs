@@ -19,8 +19,8 @@ use redb::{BackendError, StorageBackend};
 pub(crate) const BYTES: u64 = 16 << 20;
 
 /// Advice about a full disk.
-const REMEDY: &str = "free space on the volume, make it larger, or delete objects: all writes are accepted again once as much can be held \
-                      back, without a restart";
+const REMEDY: &str = "free space on the volume, make it larger, or delete objects: once the reserve fits on the disk again, all writes \
+                      are accepted, without a restart";
 
 /// State of the reserve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,7 +110,7 @@ impl Reserve {
             return Ok(());
         }
         Err(format!(
-            "the disk is full: the {} MiB held back in {} are used, and only deletions, and updates that take no more space, are \
+            "the disk is full: the {} MiB reserved in {} are used up, and only deletions, and updates that take no more space, are \
              accepted (others get 503); {REMEDY}",
             self.bytes >> 20,
             self.path.display()

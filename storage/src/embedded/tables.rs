@@ -1,4 +1,4 @@
-//! Tables of the file, and the conversion of redb's errors.
+//! Tables of the database file, and conversion of redb's errors.
 
 use std::io::ErrorKind;
 
@@ -12,10 +12,10 @@ pub(crate) const RECORDS: TableDefinition<'static, &[u8], &[u8]> = TableDefiniti
 pub(crate) const TOTALS: TableDefinition<'static, &str, &[u8]> = TableDefinition::new("totals");
 /// The only key of [`TOTALS`].
 pub(crate) const TOTALS_KEY: &str = "totals";
-/// Key in errors about damaged pages, which concern no single record.
+/// Part of the file in errors about damaged pages, which concern no single record.
 pub(super) const PAGES: &str = "pages";
 
-/// Creates the error of a damaged record or part of `file`.
+/// Returns the error of a damaged part of `file`; `key` is the record or the part.
 pub(crate) fn corrupt(file: &str, key: String, problem: impl Into<String>) -> StoreError {
     StoreError::Corrupt {
         file: file.to_owned(),
@@ -24,15 +24,17 @@ pub(crate) fn corrupt(file: &str, key: String, problem: impl Into<String>) -> St
     }
 }
 
-/// Converts redb's error.
+/// Converts an error of redb.
 pub(crate) fn broken(file: &str, error: impl Into<redb::Error>) -> StoreError {
     match error.into() {
         redb::Error::DatabaseAlreadyOpen => StoreError::Unavailable(format!(
             "{file} is in use: stop the other process, or name another data directory"
         )),
-        redb::Error::Io(error) if damaged(&error) => corrupt(file, PAGES.to_owned(), error.to_string()),
-        redb::Error::Io(error) => unreadable(file, &error),
-        redb::Error::PreviousIo => StoreError::Unavailable(format!("{file}: an earlier write failed")),
+        redb::Error::Io(error) if is_damage(&error) => corrupt(file, PAGES.to_owned(), error.to_string()),
+        redb::Error::Io(error) => inaccessible(file, &error),
+        redb::Error::PreviousIo => {
+            StoreError::Unavailable(format!("{file}: an earlier write failed: restart the server"))
+        }
         error @ (redb::Error::Corrupted(_)
         | redb::Error::UpgradeRequired(_)
         | redb::Error::RepairAborted
@@ -44,14 +46,15 @@ pub(crate) fn broken(file: &str, error: impl Into<redb::Error>) -> StoreError {
     }
 }
 
-/// Whether `error` is from a read outside of the file: a damaged page number causes such reads.
-fn damaged(error: &std::io::Error) -> bool {
+/// Whether `error` is from a read outside of the file, which a damaged page number causes.
+fn is_damage(error: &std::io::Error) -> bool {
     matches!(
         error.kind(),
         ErrorKind::UnexpectedEof | ErrorKind::InvalidData | ErrorKind::InvalidInput
     )
 }
 
-pub(super) fn unreadable(file: &str, error: &std::io::Error) -> StoreError {
+/// Returns the error of a file that cannot be read or written.
+pub(super) fn inaccessible(file: &str, error: &std::io::Error) -> StoreError {
     StoreError::Unavailable(format!("{file}: {error}"))
 }

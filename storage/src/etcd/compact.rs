@@ -1,4 +1,4 @@
-//! Compaction: etcd keeps every old state until it is compacted. Every replica tries once per interval. A key
+//! Compaction of etcd, which otherwise keeps every revision. Every replica tries once per interval. A key
 //! elects one replica, so that history is kept for one to two intervals, for any number of replicas.
 
 use std::sync::Arc;
@@ -9,18 +9,18 @@ use etcd_client::{Compare, CompareOp, Txn, TxnOp, TxnOpResponse};
 use tokio::time::sleep;
 
 use crate::etcd::layout::Layout;
-use crate::etcd::link::{Failure, Link, at, number};
+use crate::etcd::link::{Failure, Link, header_revision, number};
 
 /// State at the last interval.
 #[derive(Clone, Copy, Default)]
 struct IntervalState {
-    /// Version of the key.
+    /// Version of the key `compacted`.
     version: i64,
-    /// Newest revision at the last interval: older ones may be compacted now.
+    /// Newest revision at the last interval: older revisions may be compacted now.
     revision: Revision,
 }
 
-/// Compacts repeatedly, every `interval`.
+/// Tries to compact etcd once per `interval`, until the future is dropped.
 pub(crate) async fn run(link: Arc<Link>, layout: Layout, interval: Duration) {
     let mut state = IntervalState::default();
     loop {
@@ -35,6 +35,8 @@ pub(crate) async fn run(link: Arc<Link>, layout: Layout, interval: Duration) {
     }
 }
 
+/// Claims the compaction of this interval and, if no other replica did, compacts etcd up to the revision in
+/// `state`. Returns the state for the next interval.
 async fn compact(link: &Link, layout: &Layout, state: IntervalState) -> Result<IntervalState, Failure> {
     let key = layout.compacted();
     let claim = Txn::new()
@@ -42,7 +44,7 @@ async fn compact(link: &Link, layout: &Layout, state: IntervalState) -> Result<I
         .and_then([TxnOp::put(key, state.revision.to_string(), None)])
         .or_else([TxnOp::get(key, None)]);
     let answer = link.write(claim).await?;
-    let revision = at(answer.header());
+    let revision = header_revision(answer.header());
     if !answer.succeeded() {
         let version = answer
             .op_responses()

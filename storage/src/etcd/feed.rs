@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 
 use crate::cache::{Cache, FUTURE_WAIT};
 use crate::error::{NotReady, StoreError};
-use crate::etcd::load::Unreadable;
+use crate::etcd::load::ValueError;
 use crate::history::Limits;
 use crate::stage::StagedChange;
 use crate::state::State;
@@ -23,14 +23,14 @@ use crate::state::State;
 /// behind.
 const PROGRESS_INTERVAL: std::time::Duration = std::time::Duration::from_millis(100);
 
-/// New state of an object at a revision; `None` when it was deleted.
+/// State of an object after a change.
 #[derive(Clone, Debug)]
 pub(crate) struct ObjectState {
     /// Revision of the change.
     pub(crate) revision: Revision,
     /// Key of the object.
     pub(crate) key: Key,
-    /// Present object.
+    /// The object; `None` when it was deleted.
     pub(crate) new: Option<Arc<Object>>,
 }
 
@@ -39,13 +39,13 @@ pub(crate) struct ObjectState {
 pub(crate) struct CorruptValue {
     /// Revision at which the value was written.
     pub(crate) revision: Revision,
-    /// Key of the object that the value should be.
+    /// Key of the expected object.
     pub(crate) key: Key,
     /// Reason why the value is invalid.
-    pub(crate) problem: Unreadable,
+    pub(crate) problem: ValueError,
 }
 
-/// The cache and its sources.
+/// The watch cache, and changes that wait for publication.
 pub(crate) struct Feed {
     cache: Cache,
     limits: Limits,
@@ -54,14 +54,15 @@ pub(crate) struct Feed {
     progress_wanted: Notify,
 }
 
+/// State of the watch of etcd.
 #[derive(Default)]
 struct WatchState {
     /// Writes of this process that wait for earlier changes.
     own: BTreeMap<Revision, ObjectState>,
-    /// Problem of the connection, which makes the store unready.
+    /// Problem of the watch, which makes the store unready.
     down: Option<String>,
-    /// Keys whose values are invalid.
-    unreadable: BTreeMap<Key, Unreadable>,
+    /// Keys whose values are invalid, with the problem of each.
+    unreadable: BTreeMap<Key, ValueError>,
 }
 
 impl Feed {
@@ -92,9 +93,9 @@ impl Feed {
         self.advance(watch_state, (*state).clone(), Vec::new(), None);
     }
 
-    /// Returns `Some` if the change of `revision` needs no decoding: it is already published (`None` inside),
-    /// or it is a write of this process.
-    pub(crate) fn known(&self, revision: Revision) -> Option<Option<ObjectState>> {
+    /// Returns the change of `revision` if it needs no decoding: `Some(None)` for a published change, the
+    /// change itself for a write of this process that waits for publication, and `None` for any other change.
+    pub(crate) fn known_change(&self, revision: Revision) -> Option<Option<ObjectState>> {
         let watch_state = self.watch_state.lock();
         if revision <= self.cache.revision() {
             return Some(None);
@@ -102,8 +103,9 @@ impl Feed {
         watch_state.own.get(&revision).cloned().map(Some)
     }
 
-    /// Applies the changes of the watch, in order. No change up to `reached` is missing. Objects in `invalid`
-    /// keep their last valid state, and the store is not ready until they are repaired.
+    /// Applies the changes of the watch, in order. No change up to `reached` is missing. An object in
+    /// `invalid` keeps the last valid state, and the store is not ready until its value is valid again, or
+    /// deleted.
     pub(crate) fn apply_changes(
         &self,
         changes: Vec<ObjectState>,
@@ -130,9 +132,8 @@ impl Feed {
         self.advance(watch_state, state, changes, reached);
     }
 
-    /// Replaces the published state by `state`: the changes between the two are lost, and `state` starts with
-    /// an empty history.
-    pub(crate) fn replace(&self, state: State, unreadable: Vec<(Key, Unreadable)>) {
+    /// Replaces the published state by `state`, whose history is empty: the changes in between are lost.
+    pub(crate) fn replace(&self, state: State, unreadable: Vec<(Key, ValueError)>) {
         let mut watch_state = self.watch_state.lock();
         let revision = state.revision();
         watch_state.own.retain(|own, _| *own > revision);
@@ -147,8 +148,8 @@ impl Feed {
         self.cache.wake(resources);
     }
 
-    /// Records whether the watch of etcd works.
-    pub(crate) fn follows(&self, result: Result<(), String>) {
+    /// Records whether the watch of etcd works, or the reason why not.
+    pub(crate) fn set_watch_result(&self, result: Result<(), String>) {
         let mut watch_state = self.watch_state.lock();
         match result {
             Ok(()) if watch_state.down.is_some() => tracing::warn!("etcd is reachable again"),
@@ -176,8 +177,8 @@ impl Feed {
         }
     }
 
-    /// Returns a key whose value is invalid, and the reason.
-    pub(crate) fn unreadable(&self) -> Option<(Key, Unreadable)> {
+    /// Returns the first key whose value is invalid, and the reason.
+    pub(crate) fn unreadable(&self) -> Option<(Key, ValueError)> {
         let watch_state = self.watch_state.lock();
         let (key, problem) = watch_state.unreadable.first_key_value()?;
         Some((key.clone(), problem.clone()))
@@ -191,7 +192,7 @@ impl Feed {
         if self.cache.revision() >= revision {
             return Ok(());
         }
-        let asking = async {
+        let request_progress = async {
             loop {
                 self.progress_wanted.notify_one();
                 tokio::time::sleep(PROGRESS_INTERVAL).await;
@@ -199,11 +200,11 @@ impl Feed {
         };
         tokio::select! {
             result = self.cache.wait_for(revision) => result,
-            () = asking => Ok(()),
+            () = request_progress => Ok(()),
         }
     }
 
-    /// Ends when a reader waits for progress.
+    /// Waits until a reader waits for a revision.
     pub(crate) async fn progress_wanted(&self) {
         self.progress_wanted.notified().await;
     }
@@ -211,8 +212,8 @@ impl Feed {
     /// Longest wait of [`Feed::wait_for`].
     pub(crate) const WAIT: std::time::Duration = FUTURE_WAIT;
 
-    /// Publishes `state` with `changes`, and with the writes of this process that no longer miss an earlier
-    /// change, up to `reached`.
+    /// Publishes `state` with `changes`, and with the writes of this process before which no change is
+    /// missing any more. No change up to `reached` is missing.
     fn advance(
         &self,
         mut watch_state: parking_lot::MutexGuard<'_, WatchState>,
@@ -251,8 +252,8 @@ impl Feed {
     }
 }
 
-/// Applies one change to `state`; returns the change for its history. Deleting an unpublished object is no
-/// change.
+/// Applies one change to `state`; returns the change for the history, or `None` for the deletion of an object
+/// that was never published.
 fn set(state: &mut State, observed: ObjectState) -> Option<StagedChange> {
     let ObjectState { revision, key, new } = observed;
     let before = state.set(&key, new.clone());

@@ -1,4 +1,5 @@
-//! The only watch of a store: every object below the prefix, in one order, from the revision of the cache on.
+//! The only watch of etcd: it covers every object below the prefix, in one order, from the revision of the
+//! cache on.
 //!
 //! A broken watch is opened again on the next member, from the revision after the last published one, so no
 //! change is missed or repeated. When etcd has compacted the missed changes, everything is read again, and
@@ -13,7 +14,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 
 use crate::etcd::feed::{CorruptValue, Feed, ObjectState};
 use crate::etcd::layout::Layout;
-use crate::etcd::link::{Failure, Link, at, logged_out, number};
+use crate::etcd::link::{Failure, Link, header_revision, logged_out, number};
 use crate::etcd::load::{self, load};
 use crate::state::State;
 
@@ -26,7 +27,7 @@ const OPEN_TIMEOUT: Duration = Duration::from_secs(3);
 /// Pause before a watch is opened again.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Reflector that watches etcd.
+/// Reflector: the task that watches etcd and feeds the cache.
 pub(crate) struct Reflector {
     /// Connection to etcd.
     pub(crate) link: Arc<Link>,
@@ -50,16 +51,16 @@ impl Reflector {
             }
             let place = self.link.place();
             self.feed
-                .follows(Err(format!("{place} cannot be watched: {}", failure.text())));
+                .set_watch_result(Err(format!("{place} cannot be watched: {}", failure.text())));
             match failure {
-                Failure::LoggedOut(_) => self.link.forget(member).await,
-                _ => self.link.leave(member),
+                Failure::LoggedOut(_) => self.link.disconnect(member).await,
+                _ => self.link.switch_from(member),
             }
             sleep(PAUSE).await;
         }
     }
 
-    /// Watches from the cache's revision on, until the watch fails.
+    /// Watches `member` from the cache's revision on; returns the reason why the watch ended.
     async fn follow(&self, member: usize) -> Failure {
         let mut stream = match self.open(member).await {
             Ok(stream) => stream,
@@ -69,17 +70,17 @@ impl Reflector {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut last_message = Instant::now();
         loop {
-            let ask = tokio::select! {
+            let requests_progress = tokio::select! {
                 biased;
                 message = stream.message() => {
                     last_message = Instant::now();
                     match message {
-                        Ok(Some(response)) => match self.take(&response) {
+                        Ok(Some(response)) => match self.apply(&response) {
                             Ok(()) => false,
                             Err(failure) => return failure,
                         },
                         Ok(None) => return Failure::Unknown("the watch was ended".to_owned()),
-                        Err(error) => return Failure::of_read(&error),
+                        Err(error) => return Failure::of(&error),
                     }
                 }
                 () = self.feed.progress_wanted() => true,
@@ -92,7 +93,7 @@ impl Reflector {
             };
             // The channel of requests has a capacity of a hundred; it is full only when the stream no longer
             // progresses.
-            if ask
+            if requests_progress
                 && !matches!(
                     timeout(PROGRESS_INTERVAL, stream.request_progress()).await,
                     Ok(Ok(()))
@@ -114,11 +115,11 @@ impl Reflector {
         timeout(OPEN_TIMEOUT, opening)
             .await
             .map_err(|_elapsed| Failure::Unknown("the watch does not open".to_owned()))?
-            .map_err(|error| Failure::of_read(&error))
+            .map_err(|error| Failure::of(&error))
     }
 
     /// Applies one message of the watch.
-    fn take(&self, response: &WatchResponse) -> Result<(), Failure> {
+    fn apply(&self, response: &WatchResponse) -> Result<(), Failure> {
         if response.compact_revision() > 0 {
             return Err(Failure::Compacted);
         }
@@ -132,14 +133,14 @@ impl Reflector {
             });
         }
         if response.created() {
-            self.feed.follows(Ok(()));
+            self.feed.set_watch_result(Ok(()));
             return Ok(());
         }
-        self.feed.follows(Ok(()));
+        self.feed.set_watch_result(Ok(()));
         let Some(last) = response.events().last() else {
             // A message without events means that no change is missing up to its revision.
             self.feed
-                .apply_changes(Vec::new(), Vec::new(), Some(at(response.header())));
+                .apply_changes(Vec::new(), Vec::new(), Some(header_revision(response.header())));
             return Ok(());
         };
         let reached = last.kv().map(|kv| revision(kv.mod_revision()));
@@ -155,11 +156,11 @@ impl Reflector {
         Ok(())
     }
 
-    /// Returns the change of an event, unless it is already published or is not about an object.
+    /// Returns the change of `event`; `None` if it is already published or is not about an object.
     fn change(&self, event: &etcd_client::Event) -> Option<Result<ObjectState, CorruptValue>> {
         let kv = event.kv()?;
         let revision = revision(kv.mod_revision());
-        if let Some(known) = self.feed.known(revision) {
+        if let Some(known) = self.feed.known_change(revision) {
             return known.map(Ok);
         }
         let key = self.layout.parse(kv.key())?;
@@ -179,13 +180,13 @@ impl Reflector {
         Some(Ok(ObjectState { revision, key, new }))
     }
 
-    /// Reads everything again, since the missed changes are compacted.
+    /// Reads all objects again, since etcd has compacted the missed changes.
     async fn read_again(&self) -> Result<(), Failure> {
         let revision = newest(&self.link, &self.layout).await?;
         let loaded = load(&self.link, &self.layout, self.layout.objects(), revision).await?;
         tracing::warn!(%revision, "missed changes that etcd has compacted; all objects were listed again");
         let mut state = State::new(revision);
-        for (resource, items) in loaded.shelves {
+        for (resource, items) in loaded.objects {
             state.load(resource, items);
         }
         self.feed.replace(state, loaded.unreadable);
@@ -200,7 +201,9 @@ pub(crate) async fn newest(link: &Link, layout: &Layout) -> Result<Revision, Fai
         let options = etcd_client::GetOptions::new().with_count_only();
         async move { kv.get(layout.store(), Some(options)).await }
     };
-    link.read(call).await.map(|answer| at(answer.header()))
+    link.read(call)
+        .await
+        .map(|answer| header_revision(answer.header()))
 }
 
 fn revision(number: i64) -> Revision {

@@ -1,8 +1,9 @@
-//! Copies of a whole store into etcd, and from it.
+//! Copies of a whole store into etcd and from etcd.
 //!
-//! During a copy, the store is marked, and no server opens it. etcd numbers writes itself, so objects get new
-//! revisions, which have to be above all revisions that clients know. So the copy begins with small writes,
-//! each of which raises etcd's revision by one, up to the revision of the source.
+//! During a copy, the marker of the store says that the copy is incomplete, so no server opens the store.
+//! etcd assigns the revisions of writes itself, so objects get new revisions, which have to be above all
+//! revisions that clients know. So the copy begins with small writes, each of which raises etcd's revision by
+//! one, up to the revision of the source.
 
 use std::sync::Arc;
 
@@ -15,16 +16,16 @@ use crate::etcd::EtcdStore;
 use crate::etcd::config::EtcdConfig;
 use crate::etcd::follow::newest;
 use crate::etcd::layout::{Layout, Marker, end_of};
-use crate::etcd::link::{Failure, Link, at, number};
+use crate::etcd::link::{Failure, Link, header_revision, number};
 use crate::etcd::load::{load, unreadable};
-use crate::etcd::open::marker;
+use crate::etcd::open::store_marker;
 use crate::snapshot::Snapshot;
 use crate::state::State;
 
-/// Highest number of revisions by which an import raises etcd's revision; a larger difference requires an
-/// offline change.
+/// Maximal number of revisions by which an import raises etcd's revision. For a larger difference, a user has
+/// to restore a snapshot of etcd with a higher revision.
 pub const RAISE_LIMIT: u64 = 1_000_000;
-/// Highest number of concurrent writes.
+/// Maximal number of concurrent writes.
 const MAX_CONCURRENT: usize = 64;
 /// Number of writes between two progress reports.
 const REPORT_INTERVAL: u64 = 1_000;
@@ -37,14 +38,14 @@ pub enum CopyProgress {
         /// Number of revisions so far.
         done: u64,
         /// Number of revisions in total.
-        of: u64,
+        total: u64,
     },
     /// Objects are being written.
     Writing {
         /// Number of keys so far.
         done: u64,
         /// Number of keys in total.
-        of: u64,
+        total: u64,
     },
 }
 
@@ -67,14 +68,17 @@ impl EtcdStore {
             let key = layout.store().to_owned();
             async move { kv.get(key, None).await }
         };
-        let found = link.read(get).await.map_err(|failure| link.unread(&failure))?;
+        let found = link
+            .read(get)
+            .await
+            .map_err(|failure| link.read_error(&failure))?;
         let no_store = |problem: &str| {
             StoreError::Unavailable(format!("{}: {problem} below {}", link.place(), config.prefix))
         };
         let Some(kv) = found.kvs().first() else {
             return Err(no_store("no store found"));
         };
-        match Marker::read(kv.value()) {
+        match Marker::decode(kv.value()) {
             Ok(marker) if !marker.copying => {}
             Ok(_) => return Err(no_store("a copy was begun and not finished")),
             Err(problem) => return Err(no_store(&problem)),
@@ -104,12 +108,13 @@ impl EtcdStore {
         import.write(source, report).await?;
         let copy = snapshot(&import.link, &import.layout).await?;
         if let Some(key) = source.difference(&copy) {
-            return Err(import.refusal(&format!(
-                "{key} is not as it was written: another program writes below {}",
+            return Err(import.error(&format!(
+                "{key} differs from the written object: another program writes below {}; stop it, then run this \
+                 again",
                 config.prefix
             )));
         }
-        import.put(import.layout.store(), Marker::written(false)).await
+        import.put(import.layout.store(), Marker::encode(false)).await
     }
 
     /// Marks the copy into the store of `config` as incomplete: no server opens the store, and the next
@@ -122,8 +127,8 @@ impl EtcdStore {
             link: Arc::new(Link::new(config)?),
             layout: Layout::new(&config.prefix, &config.encryption),
         };
-        let mark = import.put(import.layout.store(), Marker::written(true));
-        mark.await.map(drop)
+        let marked = import.put(import.layout.store(), Marker::encode(true));
+        marked.await.map(drop)
     }
 
     /// Whether anything changed in the store of `config` since its `snapshot`.
@@ -141,7 +146,7 @@ impl EtcdStore {
                     let options = options.clone().with_range(end_of(layout.objects()));
                     async move { kv.get(layout.objects(), Some(options)).await }
                 };
-                link.read(call).await.map_err(|failure| link.unread(&failure))
+                link.read(call).await.map_err(|failure| link.read_error(&failure))
             }
         };
         let all = respond(GetOptions::new().with_count_only()).await?;
@@ -152,25 +157,25 @@ impl EtcdStore {
     }
 }
 
-/// Returns all objects.
+/// Returns all objects at the newest revision.
 async fn snapshot(link: &Link, layout: &Layout) -> Result<Snapshot, StoreError> {
-    let unread = |failure: Failure| link.unread(&failure);
-    let revision = newest(link, layout).await.map_err(unread)?;
+    let read_error = |failure: Failure| link.read_error(&failure);
+    let revision = newest(link, layout).await.map_err(read_error)?;
     let loaded = load(link, layout, layout.objects(), revision)
         .await
-        .map_err(unread)?;
+        .map_err(read_error)?;
     if let Some((key, problem)) = loaded.unreadable.into_iter().next() {
         return Err(unreadable(link, layout, &key, problem));
     }
     let mut state = State::new(revision);
-    for (resource, items) in loaded.shelves {
+    for (resource, items) in loaded.objects {
         state.load(resource, items);
     }
     Ok(state.snapshot())
 }
 
 impl Import {
-    fn refusal(&self, problem: &str) -> StoreError {
+    fn error(&self, problem: &str) -> StoreError {
         StoreError::Unavailable(format!("{}: {problem}", self.link.place()))
     }
 
@@ -180,13 +185,13 @@ impl Import {
             async move { kv.put(key, value, None).await }
         };
         let answer = self.link.read(put).await;
-        let answer = answer.map_err(|failure| self.link.unread(&failure))?;
-        Ok(at(answer.header()))
+        let answer = answer.map_err(|failure| self.link.read_error(&failure))?;
+        Ok(header_revision(answer.header()))
     }
 
     async fn revision(&self) -> Result<Revision, StoreError> {
         let newest = newest(&self.link, &self.layout).await;
-        newest.map_err(|failure| self.link.unread(&failure))
+        newest.map_err(|failure| self.link.read_error(&failure))
     }
 
     /// Checks, before any write, that etcd's revision can be raised above the source's.
@@ -196,7 +201,7 @@ impl Import {
         if gap <= RAISE_LIMIT {
             return Ok(());
         }
-        Err(self.refusal(&format!(
+        Err(self.error(&format!(
             "its revision is {now} and the source's is {source}, so resourceVersions would go back; {gap} is too far \
              to raise it by writing. Save a snapshot of etcd and restore it with `etcdutl snapshot restore \
              --bump-revision {gap} --mark-compacted`, then run this again"
@@ -205,15 +210,15 @@ impl Import {
 
     /// Marks the store as incomplete. Deletes the objects of an interrupted copy, and refuses other objects.
     async fn begin(&self) -> Result<(), StoreError> {
-        let (mark, _) = marker(&self.link, &self.layout, true).await?;
+        let (marker, _) = store_marker(&self.link, &self.layout, true).await?;
         let objects = self.layout.objects();
-        if mark.copying {
+        if marker.copying {
             let delete = |mut kv: KvClient| {
                 let options = DeleteOptions::new().with_range(end_of(objects));
                 async move { kv.delete(objects, Some(options)).await }
             };
             let deleted = self.link.read(delete).await;
-            deleted.map_err(|failure| self.link.unread(&failure))?;
+            deleted.map_err(|failure| self.link.read_error(&failure))?;
             return Ok(());
         }
         let count = |mut kv: KvClient| {
@@ -221,13 +226,13 @@ impl Import {
             async move { kv.get(objects, Some(options)).await }
         };
         let found = self.link.read(count).await;
-        let found = found.map_err(|failure| self.link.unread(&failure))?.count();
+        let found = found.map_err(|failure| self.link.read_error(&failure))?.count();
         if found > 0 {
-            return Err(self.refusal(&format!(
+            return Err(self.error(&format!(
                 "{found} objects are below {objects} already: choose another prefix, or delete them"
             )));
         }
-        self.put(self.layout.store(), Marker::written(true))
+        self.put(self.layout.store(), Marker::encode(true))
             .await
             .map(drop)
     }
@@ -239,15 +244,15 @@ impl Import {
         report: &mut (dyn FnMut(CopyProgress) + Send),
     ) -> Result<(), StoreError> {
         let first = self.revision().await?;
-        let of = target.0.saturating_sub(first.0);
+        let total = target.0.saturating_sub(first.0);
         let mut now = first;
         while now < target {
             let done = now.0 - first.0;
-            report(CopyProgress::Raising { done, of });
+            report(CopyProgress::Raising { done, total });
             let round = (target.0 - now.0).min(REPORT_INTERVAL);
             let key = self.layout.compacted().to_owned();
             let writes = (0..round).map(|_| {
-                // Any key would do. The first compaction overwrites this key.
+                // Any write raises the revision. The first compaction overwrites this key.
                 Txn::new().and_then([TxnOp::put(key.clone(), "0", None)])
             });
             self.write_all(writes).await?;
@@ -261,25 +266,25 @@ impl Import {
         source: &Snapshot,
         report: &mut (dyn FnMut(CopyProgress) + Send),
     ) -> Result<(), StoreError> {
-        let of = source.objects.len() as u64;
+        let total = source.objects.len() as u64;
         let mut done = 0;
         for batch in source
             .objects
             .chunks(usize::try_from(REPORT_INTERVAL).unwrap_or(1))
         {
-            report(CopyProgress::Writing { done, of });
+            report(CopyProgress::Writing { done, total });
             let writes: Result<Vec<_>, _> = batch
                 .iter()
-                .map(|(key, object)| self.creation(key, object))
+                .map(|(key, object)| self.create(key, object))
                 .collect();
             self.write_all(writes?).await?;
             done += batch.len() as u64;
         }
-        report(CopyProgress::Writing { done, of });
+        report(CopyProgress::Writing { done, total });
         Ok(())
     }
 
-    fn creation(&self, key: &Key, object: &Object) -> Result<Txn, StoreError> {
+    fn create(&self, key: &Key, object: &Object) -> Result<Txn, StoreError> {
         let stored = self.layout.object(key)?;
         let value = self.layout.seal(key.resource, &stored, &object.draft().bytes())?;
         Ok(Txn::new()
@@ -310,8 +315,8 @@ impl Import {
                 // A failed creation means that the object exists: from an earlier attempt, or from another
                 // process. The comparison at the end finds differences.
                 Some(Ok(Ok(_))) => {}
-                Some(Ok(Err(failure))) => return Err(self.link.unread(&failure)),
-                Some(Err(panicked)) => return Err(self.refusal(&panicked.to_string())),
+                Some(Ok(Err(failure))) => return Err(self.link.read_error(&failure)),
+                Some(Err(panicked)) => return Err(self.error(&panicked.to_string())),
             }
         }
     }

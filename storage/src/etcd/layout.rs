@@ -3,7 +3,8 @@
 //! - `objects/<group>/<resource>/<namespace>/<name>`: an object's canonical JSON, with an empty
 //!   `resourceVersion`. The revision is the key's own; the group of core kinds and the namespace of
 //!   cluster-scoped objects are empty.
-//! - `fences/<name>`: passed at the key's revision; the value is the key of the object that passed it.
+//! - `fences/<name>`: a fence, which was last passed at the key's revision. The value is the key of the
+//!   object whose write passed the fence.
 //! - `store`: the version of the layout, and whether a copy into the store is incomplete. Revisions before
 //!   this key's revision are never served.
 //! - `compacted`: the revision up to which history is compacted. The key's version elects the replica that
@@ -42,8 +43,8 @@ pub(crate) struct Marker {
 }
 
 impl Marker {
-    /// Encodes the mark of a store with this layout.
-    pub(crate) fn written(copying: bool) -> Vec<u8> {
+    /// Encodes the marker of a store with this layout.
+    pub(crate) fn encode(copying: bool) -> Vec<u8> {
         let marker = Self {
             format: FORMAT,
             copying,
@@ -51,16 +52,16 @@ impl Marker {
         serde_json::to_vec(&marker).unwrap_or_default()
     }
 
-    /// Decodes a mark.
+    /// Decodes a marker.
     ///
     /// # Errors
     /// Description of the problem, such as another layout.
-    pub(crate) fn read(value: &[u8]) -> Result<Self, String> {
+    pub(crate) fn decode(value: &[u8]) -> Result<Self, String> {
         let marker: Self = serde_json::from_slice(value)
             .map_err(|error| format!("it is not the marker of a store: {error}"))?;
         if marker.format != FORMAT {
             return Err(format!(
-                "it says layout {}, and this program knows layout {FORMAT} only",
+                "it has layout {}, and this program reads only layout {FORMAT}",
                 marker.format
             ));
         }
@@ -93,7 +94,7 @@ impl Layout {
     /// Returns the key of an object.
     ///
     /// # Errors
-    /// `Misuse` when a part has a slash: no resource and no namespace has one.
+    /// `Misuse` when the group, the resource or the namespace has a slash, which no valid one has.
     pub(crate) fn object(&self, key: &Key) -> Result<String, StoreError> {
         let parts = [key.resource.group, key.resource.resource, &key.namespace];
         if parts.iter().any(|part| part.contains('/')) {
@@ -128,7 +129,7 @@ impl Layout {
     /// Decodes the value from the stored form: the reverse of [`Layout::seal`].
     ///
     /// # Errors
-    /// The missing or wrong encryption key.
+    /// The encryption key is missing or wrong.
     pub(crate) fn open(
         &self,
         resource: GroupResource,
@@ -152,12 +153,12 @@ impl Layout {
         format!("{}{name}", self.fences)
     }
 
-    /// Key of the mark with the layout.
+    /// Key of the [`Marker`].
     pub(crate) fn store(&self) -> &str {
         &self.store
     }
 
-    /// Key of compaction.
+    /// Key that elects the replica that compacts.
     pub(crate) fn compacted(&self) -> &str {
         &self.compacted
     }
@@ -198,9 +199,13 @@ mod tests {
 
     #[test]
     fn another_layout_is_refused() {
-        assert!(!Marker::read(&Marker::written(false)).unwrap().copying);
-        assert!(Marker::read(&Marker::written(true)).unwrap().copying);
-        assert!(Marker::read(br#"{"format":2}"#).unwrap_err().contains("layout 2"));
-        assert!(Marker::read(b"hello").is_err());
+        assert!(!Marker::decode(&Marker::encode(false)).unwrap().copying);
+        assert!(Marker::decode(&Marker::encode(true)).unwrap().copying);
+        assert!(
+            Marker::decode(br#"{"format":2}"#)
+                .unwrap_err()
+                .contains("layout 2")
+        );
+        assert!(Marker::decode(b"hello").is_err());
     }
 }

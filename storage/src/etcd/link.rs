@@ -1,7 +1,7 @@
 //! Calls to etcd: choice of the member, timeout, and retries.
 //!
 //! One member gets all calls until it fails; then the next member gets them. A read is retried until its time
-//! limit. A write is retried only when etcd has certainly not committed it. Otherwise the error states that
+//! limit. A write is retried only when etcd has certainly not executed it. Otherwise the error states that
 //! the outcome is unknown.
 
 use std::future::Future;
@@ -20,9 +20,9 @@ use crate::etcd::config::EtcdConfig;
 const CALL_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time limit of a call with its retries.
 const RETRY_TIMEOUT: Duration = Duration::from_secs(10);
-/// Pause before a retry, which doubles up to the second value.
+/// Pause before the first retry, and its maximum: the pause doubles with each retry.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(800));
-/// Largest accepted message: a page of large objects.
+/// Maximal number of bytes of a message, such as a page of large objects.
 const MAX_MESSAGE: usize = 1 << 30;
 
 // gRPC status codes.
@@ -34,7 +34,7 @@ const FAILED_PRECONDITION: i32 = 9;
 const OUT_OF_RANGE: i32 = 11;
 const UNAUTHENTICATED: i32 = 16;
 
-/// Members of etcd and the connections to them.
+/// Members of an etcd cluster, and the connections to the members.
 pub(crate) struct Link {
     place: String,
     members: Vec<Member>,
@@ -52,9 +52,9 @@ struct Member {
 pub(crate) enum Failure {
     /// The outcome of the call is unknown, for example because no answer came in time.
     Unknown(String),
-    /// The call certainly had no effect, and may be retried.
-    NotTaken(String),
-    /// The call certainly had no effect, since the token is no longer valid.
+    /// The call was certainly not executed, and may be retried.
+    NotExecuted(String),
+    /// The call was certainly not executed, since the token is no longer valid.
     LoggedOut(String),
     /// The requested revision is compacted.
     Compacted,
@@ -68,7 +68,7 @@ impl Failure {
     /// Returns the message of the failure.
     pub(crate) fn text(&self) -> String {
         match self {
-            Self::Unknown(text) | Self::NotTaken(text) | Self::LoggedOut(text) | Self::Final(text) => {
+            Self::Unknown(text) | Self::NotExecuted(text) | Self::LoggedOut(text) | Self::Final(text) => {
                 text.clone()
             }
             Self::Compacted => "the revision is compacted".to_owned(),
@@ -76,28 +76,26 @@ impl Failure {
         }
     }
 
-    /// Whether the call certainly had no effect, so that even a write may be retried.
-    fn had_no_effect(&self) -> bool {
-        matches!(self, Self::NotTaken(_) | Self::LoggedOut(_))
+    /// Whether the call was certainly not executed, so that even a write may be retried.
+    fn was_not_executed(&self) -> bool {
+        matches!(self, Self::NotExecuted(_) | Self::LoggedOut(_))
     }
 
-    /// Converts the error of a read.
-    pub(crate) fn of_read(error: &Error) -> Self {
-        Self::of(error)
-    }
-
-    fn of(error: &Error) -> Self {
+    /// Converts the error of a call.
+    pub(crate) fn of(error: &Error) -> Self {
         let Error::GRpcStatus(status) = error else {
             // All other errors occur before anything is sent: in URLs, certificates, connections,
             // credentials.
-            return Self::NotTaken(with_causes(&error.to_string(), error));
+            return Self::NotExecuted(with_causes(&error.to_string(), error));
         };
         let message = status.message();
         match i32::from(status.code()) {
             OUT_OF_RANGE if message.contains("compacted") => Self::Compacted,
             INVALID_ARGUMENT if message.contains("request is too large") => Self::TooLarge,
             RESOURCE_EXHAUSTED if message.contains("message larger than max") => Self::TooLarge,
-            RESOURCE_EXHAUSTED if message.contains("too many requests") => Self::NotTaken(message.to_owned()),
+            RESOURCE_EXHAUSTED if message.contains("too many requests") => {
+                Self::NotExecuted(message.to_owned())
+            }
             INVALID_ARGUMENT | UNAUTHENTICATED if logged_out(message) => Self::LoggedOut(message.to_owned()),
             INVALID_ARGUMENT | PERMISSION_DENIED | FAILED_PRECONDITION | UNAUTHENTICATED => {
                 Self::Final(message.to_owned())
@@ -105,8 +103,8 @@ impl Failure {
             RESOURCE_EXHAUSTED if message.contains("space exceeded") => Self::Final(format!(
                 "{message}: etcd's database is full; compact, defragment and disarm its alarm, or give it a larger quota"
             )),
-            _ if message == "etcdserver: no leader" => Self::NotTaken(message.to_owned()),
-            _ if never_sent(status) => Self::NotTaken(with_causes(message, status)),
+            _ if message == "etcdserver: no leader" => Self::NotExecuted(message.to_owned()),
+            _ if never_sent(status) => Self::NotExecuted(with_causes(message, status)),
             DEADLINE_EXCEEDED => Self::Unknown(message.to_owned()),
             _ => Self::Unknown(with_causes(message, status)),
         }
@@ -170,13 +168,13 @@ impl Link {
         &self.place
     }
 
-    /// Index of the member that gets the calls at present.
+    /// Index of the member that gets all calls now.
     pub(crate) fn current(&self) -> usize {
         self.current.load(Ordering::Relaxed)
     }
 
-    /// Switches to the next member, unless `failed` is no longer the present one.
-    pub(crate) fn leave(&self, failed: usize) {
+    /// Switches from the member `failed` to the next one, unless another call has already switched.
+    pub(crate) fn switch_from(&self, failed: usize) {
         let next = (failed + 1) % self.members.len();
         let switched = self
             .current
@@ -197,12 +195,12 @@ impl Link {
     }
 
     /// Returns a client of all services of the current member.
-    pub(crate) async fn whole_client(&self) -> Result<Client, Failure> {
+    pub(crate) async fn current_client(&self) -> Result<Client, Failure> {
         self.client(self.current()).await
     }
 
     /// Drops the connection to `member`, so that the next call connects and authenticates again.
-    pub(crate) async fn forget(&self, member: usize) {
+    pub(crate) async fn disconnect(&self, member: usize) {
         drop(self.members[member].client.lock().await.take());
     }
 
@@ -221,9 +219,9 @@ impl Link {
         // wait for it in the meantime.
         timeout(CALL_TIMEOUT, connecting)
             .await
-            .map_err(|_elapsed| Failure::NotTaken(format!("{endpoint} does not answer")))?
+            .map_err(|_elapsed| Failure::NotExecuted(format!("{endpoint} does not answer")))?
             .map_err(|error| match Failure::of(&error) {
-                Failure::Unknown(text) => Failure::NotTaken(text),
+                Failure::Unknown(text) => Failure::NotExecuted(text),
                 failure => failure,
             })
     }
@@ -250,30 +248,31 @@ impl Link {
             Err(failure) => Err(failure),
         };
         match &result {
-            Err(Failure::LoggedOut(_)) => self.forget(member).await,
-            Err(Failure::Unknown(_) | Failure::NotTaken(_)) => self.leave(member),
+            Err(Failure::LoggedOut(_)) => self.disconnect(member).await,
+            Err(Failure::Unknown(_) | Failure::NotExecuted(_)) => self.switch_from(member),
             _ => {}
         }
         result
     }
 
-    /// Makes a read: it is retried, on the next member, until it is answered or the time limit is reached.
+    /// Makes a call that may be repeated, such as a read: it is retried, on the next member, until it is
+    /// answered or the time limit is reached.
     pub(crate) async fn read<T, F>(&self, call: impl Fn(KvClient) -> F) -> Result<T, Failure>
     where
         F: Future<Output = Result<T, Error>>,
     {
         let is_retriable =
-            |failure: &Failure| matches!(failure, Failure::Unknown(_)) || failure.had_no_effect();
+            |failure: &Failure| matches!(failure, Failure::Unknown(_)) || failure.was_not_executed();
         self.call_with_retries(call, is_retriable).await
     }
 
-    /// Makes a transaction that writes: it is retried only when it was certainly not accepted.
+    /// Makes a transaction that writes. It is retried only when it was certainly not executed.
     pub(crate) async fn write(&self, txn: Txn) -> Result<TxnResponse, Failure> {
         let call = |mut kv: KvClient| {
             let txn = txn.clone();
             async move { kv.txn(txn).await }
         };
-        self.call_with_retries(call, Failure::had_no_effect).await
+        self.call_with_retries(call, Failure::was_not_executed).await
     }
 
     async fn call_with_retries<T, F>(
@@ -289,7 +288,7 @@ impl Link {
         loop {
             match self.call_once(&call).await {
                 Err(failure) if is_retriable(&failure) && Instant::now() + pause < end => {
-                    tracing::debug!(problem = failure.text(), "etcd is asked again");
+                    tracing::debug!(problem = failure.text(), "retrying a call of etcd");
                     sleep(pause).await;
                     pause = (pause * 2).min(PAUSE.1);
                 }
@@ -298,8 +297,8 @@ impl Link {
         }
     }
 
-    /// Returns the error of a write, which may have an unknown outcome.
-    pub(crate) fn unavailable(&self, failure: &Failure) -> StoreError {
+    /// Returns the error of a write; the text says when the outcome is unknown.
+    pub(crate) fn write_error(&self, failure: &Failure) -> StoreError {
         let unknown = match failure {
             Failure::Unknown(_) => "; the write may or may not have been made",
             _ => "",
@@ -308,13 +307,13 @@ impl Link {
     }
 
     /// Returns the error of a read.
-    pub(crate) fn unread(&self, failure: &Failure) -> StoreError {
+    pub(crate) fn read_error(&self, failure: &Failure) -> StoreError {
         StoreError::Unavailable(format!("{}: {}", self.place, failure.text()))
     }
 }
 
-/// Returns the revision of an answer.
-pub(crate) fn at(header: Option<&etcd_client::ResponseHeader>) -> Revision {
+/// Returns the revision in the header of an answer.
+pub(crate) fn header_revision(header: Option<&etcd_client::ResponseHeader>) -> Revision {
     Revision(header.map_or(0, |header| u64::try_from(header.revision()).unwrap_or_default()))
 }
 

@@ -17,21 +17,21 @@ use crate::state::name_of;
 /// Number of keys in a page.
 const PAGE: i64 = 500;
 
-/// Objects by resource.
-pub(crate) type Shelves = BTreeMap<GroupResource, OrdMap<Name, Arc<Object>>>;
+/// Objects by resource, then by namespace and name.
+pub(crate) type ObjectsByResource = BTreeMap<GroupResource, OrdMap<Name, Arc<Object>>>;
 
-/// Loaded objects, and objects that could not be decoded.
+/// Objects that were decoded, and values that could not be decoded.
 #[derive(Default)]
 pub(crate) struct LoadedObjects {
-    /// Loaded objects, by resource.
-    pub(crate) shelves: Shelves,
-    /// Objects with invalid values: key and problem.
-    pub(crate) unreadable: Vec<(Key, Unreadable)>,
+    /// Decoded objects.
+    pub(crate) objects: ObjectsByResource,
+    /// Keys of values that are not objects, with the problem of each.
+    pub(crate) unreadable: Vec<(Key, ValueError)>,
 }
 
 /// Reason why a value is not the object of its key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Unreadable {
+pub(crate) enum ValueError {
     /// The value may be undamaged, but it is encrypted with other keys.
     #[error("{0}")]
     Sealed(String),
@@ -40,7 +40,7 @@ pub(crate) enum Unreadable {
     Malformed(String),
 }
 
-impl From<DecryptionError> for Unreadable {
+impl From<DecryptionError> for ValueError {
     fn from(error: DecryptionError) -> Self {
         match error {
             DecryptionError::Key(problem) => Self::Sealed(problem),
@@ -62,7 +62,7 @@ pub(crate) async fn load(
     loop {
         let page = page(link, &start, &end_of(prefix), revision).await?;
         for kv in page.kvs() {
-            take(&mut loaded, layout, kv);
+            decode(&mut loaded, layout, kv);
         }
         match page.kvs().last() {
             Some(last) if page.more() => {
@@ -85,18 +85,19 @@ async fn page(link: &Link, start: &[u8], end: &[u8], revision: Revision) -> Resu
     link.read(call).await
 }
 
-fn take(loaded: &mut LoadedObjects, layout: &Layout, kv: &KeyValue) {
+/// Decodes the value of `kv` and adds the object, or the problem, to `loaded`.
+fn decode(loaded: &mut LoadedObjects, layout: &Layout, kv: &KeyValue) {
     let Some(key) = layout.parse(kv.key()) else {
         tracing::warn!(
             key = kv.key_str().unwrap_or("?"),
-            "ignoring a key in etcd that is not of an object"
+            "ignoring a key in etcd that is not the key of an object"
         );
         return;
     };
     match object(layout, &key, kv) {
         Ok(object) => {
-            let shelf = loaded.shelves.entry(key.resource).or_default();
-            shelf.insert(name_of(&key), Arc::new(object));
+            let items = loaded.objects.entry(key.resource).or_default();
+            items.insert(name_of(&key), Arc::new(object));
         }
         Err(problem) => loaded.unreadable.push((key, problem)),
     }
@@ -106,14 +107,14 @@ fn take(loaded: &mut LoadedObjects, layout: &Layout, kv: &KeyValue) {
 ///
 /// # Errors
 /// Reason why the value is not an object.
-pub(crate) fn object(layout: &Layout, key: &Key, kv: &KeyValue) -> Result<Object, Unreadable> {
+pub(crate) fn object(layout: &Layout, key: &Key, kv: &KeyValue) -> Result<Object, ValueError> {
     let revision = Revision(u64::try_from(kv.mod_revision()).unwrap_or_default());
     let json = layout.open(key.resource, kv.key(), kv.value())?;
-    let object = match Object::written(&json, revision) {
+    let object = match Object::restore(&json, revision) {
         Some(object) => object,
-        // The value was written by another program.
+        // Another program wrote the value, in another form than the canonical one.
         None => {
-            let malformed = Unreadable::Malformed;
+            let malformed = ValueError::Malformed;
             let value = serde_json::from_slice(&json)
                 .map_err(|error| malformed(format!("it is not JSON: {error}")))?;
             Object::new(&value, revision)
@@ -122,7 +123,7 @@ pub(crate) fn object(layout: &Layout, key: &Key, kv: &KeyValue) -> Result<Object
     };
     let meta = object.meta();
     if *meta.name() != *key.name || *meta.namespace() != *key.namespace {
-        return Err(Unreadable::Malformed(format!(
+        return Err(ValueError::Malformed(format!(
             "it is the object {:?} in namespace {:?}",
             meta.name(),
             meta.namespace()
@@ -132,11 +133,11 @@ pub(crate) fn object(layout: &Layout, key: &Key, kv: &KeyValue) -> Result<Object
 }
 
 /// Returns the error of a value that is not an object.
-pub(crate) fn unreadable(link: &Link, layout: &Layout, key: &Key, why: Unreadable) -> StoreError {
+pub(crate) fn unreadable(link: &Link, layout: &Layout, key: &Key, error: ValueError) -> StoreError {
     let place = link.place().to_owned();
     let key = layout.object(key).unwrap_or_else(|_| key.to_string());
-    match why {
-        Unreadable::Sealed(problem) => StoreError::Sealed { place, key, problem },
-        Unreadable::Malformed(problem) => StoreError::Unreadable { place, key, problem },
+    match error {
+        ValueError::Sealed(problem) => StoreError::Sealed { place, key, problem },
+        ValueError::Malformed(problem) => StoreError::Unreadable { place, key, problem },
     }
 }

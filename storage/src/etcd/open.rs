@@ -9,16 +9,16 @@ use crate::error::StoreError;
 use crate::etcd::config::EtcdConfig;
 use crate::etcd::feed::Feed;
 use crate::etcd::follow::{Reflector, newest};
-use crate::etcd::fresh::Fresh;
 use crate::etcd::layout::{Layout, Marker};
-use crate::etcd::link::{Failure, Link, at};
+use crate::etcd::link::{Failure, Link, header_revision};
 use crate::etcd::load::{LoadedObjects, load, unreadable};
+use crate::etcd::newest::NewestRevision;
 use crate::etcd::{EtcdStore, compact};
 use crate::history::Limits;
 use crate::state::State;
 
-/// Oldest releases with reliable progress reports: such a report arrives after all earlier changes of the
-/// watch.
+/// Oldest releases of 3.4 and 3.5 with reliable progress reports: a report arrives after all earlier changes
+/// of the watch.
 const OLDEST: [(u64, u64, u64); 2] = [(3, 4, 25), (3, 5, 8)];
 
 /// Opens a store: see [`EtcdStore::open`].
@@ -26,7 +26,7 @@ pub(crate) async fn open(config: &EtcdConfig, limits: Limits) -> Result<EtcdStor
     let link = Arc::new(Link::new(config)?);
     let layout = Layout::new(&config.prefix, &config.encryption);
     check_version(&link).await?;
-    let (marker, since) = marker(&link, &layout, false).await?;
+    let (marker, since) = store_marker(&link, &layout, false).await?;
     if marker.copying {
         return Err(StoreError::Unavailable(format!(
             "{}: a copy into {} was begun and not finished: run the migration again",
@@ -34,20 +34,20 @@ pub(crate) async fn open(config: &EtcdConfig, limits: Limits) -> Result<EtcdStor
             config.prefix
         )));
     }
-    let unread = |failure: Failure| link.unread(&failure);
-    let now = newest(&link, &layout).await.map_err(unread)?;
-    let (start, loaded) = read(&link, &layout, now, since, config.replay)
+    let read_error = |failure: Failure| link.read_error(&failure);
+    let now = newest(&link, &layout).await.map_err(read_error)?;
+    let (start_revision, loaded) = read(&link, &layout, now, since, config.replay)
         .await
-        .map_err(unread)?;
-    let mut state = State::new(start);
+        .map_err(read_error)?;
+    let mut state = State::new(start_revision);
     if let Some((key, problem)) = loaded.unreadable.into_iter().next() {
         return Err(unreadable(&link, &layout, &key, problem));
     }
-    for (resource, items) in loaded.shelves {
+    for (resource, items) in loaded.objects {
         state.load(resource, items);
     }
     let feed = Arc::new(Feed::new(state, limits));
-    let store = begin(config, link, layout, feed, since);
+    let store = start(config, link, layout, feed, since);
     catch_up(&store, now).await?;
     match store.feed.unreadable() {
         Some((key, problem)) => Err(unreadable(&store.link, &store.layout, &key, problem)),
@@ -55,7 +55,10 @@ pub(crate) async fn open(config: &EtcdConfig, limits: Limits) -> Result<EtcdStor
     }
 }
 
-/// Waits until the watch has brought the history up to `now`, as long as it makes progress.
+/// Waits until the cache has reached `now`.
+///
+/// # Errors
+/// `Unavailable` when the watch makes no progress.
 async fn catch_up(store: &EtcdStore, now: Revision) -> Result<(), StoreError> {
     loop {
         let before = store.feed.cache().revision();
@@ -71,14 +74,15 @@ async fn catch_up(store: &EtcdStore, now: Revision) -> Result<(), StoreError> {
     }
 }
 
-fn begin(
+/// Creates the store and starts its tasks: the watch, the requests of the newest revision, and compaction.
+fn start(
     config: &EtcdConfig,
     link: Arc<Link>,
     layout: Layout,
     feed: Arc<Feed>,
     since: Revision,
 ) -> EtcdStore {
-    let (fresh, answering) = Fresh::new(Arc::clone(&link), layout.clone());
+    let (newest_revision, answering) = NewestRevision::new(Arc::clone(&link), layout.clone());
     let reflector = Reflector {
         link: Arc::clone(&link),
         layout: layout.clone(),
@@ -93,14 +97,14 @@ fn begin(
         link,
         layout,
         feed,
-        fresh,
+        newest_revision,
         since,
         tasks,
     }
 }
 
-/// Reads the objects of an earlier revision, so that the watch adds the history since then; or the current
-/// objects when etcd no longer has that history.
+/// Reads the objects at a revision up to `replay` before `now`, so that the watch adds the history since
+/// then; or the objects at `now` when etcd no longer has that history. Returns the revision and the objects.
 async fn read(
     link: &Link,
     layout: &Layout,
@@ -121,8 +125,8 @@ async fn read(
     }
 }
 
-/// Returns the mark of the store and its revision; a missing mark is created.
-pub(crate) async fn marker(
+/// Returns the marker of the store, and the marker's revision. A missing marker is created, with `copying`.
+pub(crate) async fn store_marker(
     link: &Link,
     layout: &Layout,
     copying: bool,
@@ -130,19 +134,19 @@ pub(crate) async fn marker(
     let key = layout.store();
     let make = Txn::new()
         .when([Compare::mod_revision(key, CompareOp::Equal, 0)])
-        .and_then([TxnOp::put(key, Marker::written(copying), None)]);
-    // The transaction is retried if no answer arrives: an existing mark is equivalent.
+        .and_then([TxnOp::put(key, Marker::encode(copying), None)]);
+    // The transaction is retried if no answer arrives: an existing marker is equivalent.
     let create_marker = |mut kv: KvClient| {
         let make = make.clone();
         async move { kv.txn(make).await }
     };
-    let unread = |failure: Failure| link.unread(&failure);
+    let read_error = |failure: Failure| link.read_error(&failure);
     let get = |mut kv: KvClient| async move { kv.get(key, None).await };
-    let mut found = link.read(get).await.map_err(unread)?;
+    let mut found = link.read(get).await.map_err(read_error)?;
     if found.kvs().is_empty() {
-        let answer = link.read(create_marker).await.map_err(unread)?;
-        tracing::info!(key, revision = %at(answer.header()), "initialized an empty store in etcd");
-        found = link.read(get).await.map_err(unread)?;
+        let answer = link.read(create_marker).await.map_err(read_error)?;
+        tracing::info!(key, revision = %header_revision(answer.header()), "initialized an empty store in etcd");
+        found = link.read(get).await.map_err(read_error)?;
     }
     let problem = |problem: String| StoreError::Unreadable {
         place: link.place().to_owned(),
@@ -151,31 +155,31 @@ pub(crate) async fn marker(
     };
     let kv = found.kvs().first();
     let kv = kv.ok_or_else(|| problem("it was deleted right after it was created".to_owned()))?;
-    let marker = Marker::read(kv.value()).map_err(problem)?;
+    let marker = Marker::decode(kv.value()).map_err(problem)?;
     let since = Revision(u64::try_from(kv.mod_revision()).unwrap_or_default());
     Ok((marker, since))
 }
 
 async fn check_version(link: &Link) -> Result<(), StoreError> {
     let read_version = async |link: &Link| -> Result<String, Failure> {
-        let mut client = link.whole_client().await?;
+        let mut client = link.current_client().await?;
         let status = client.status().await;
         status
             .map(|status| status.version().to_owned())
-            .map_err(|error| Failure::of_read(&error))
+            .map_err(|error| Failure::of(&error))
     };
     let version = match read_version(link).await {
         Ok(version) => version,
-        // The later reads report problems, and wait for a member that answers.
+        // The following reads wait for a member that answers, and report the problem.
         Err(failure) => {
-            tracing::debug!(problem = failure.text(), "etcd does not tell its version");
+            tracing::debug!(problem = failure.text(), "etcd has not returned its version");
             return Ok(());
         }
     };
     if too_old(&version) {
         return Err(StoreError::Unavailable(format!(
-            "{}: version {version} tells the progress of a watch before all its changes, so reads would miss writes; \
-             3.4.25, 3.5.8 or newer is needed",
+            "{}: version {version} reports the progress of a watch before it has sent all changes, so reads would miss \
+             writes: upgrade etcd to 3.4.25, 3.5.8 or newer",
             link.place()
         )));
     }
@@ -200,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn releases_with_wrong_progress_are_told_from_good_ones() {
+    fn releases_with_unreliable_progress_reports_are_too_old() {
         for old in ["3.3.27", "3.4.23", "3.5.0", "3.5.7", "2.3.8"] {
             assert!(too_old(old), "{old}");
         }

@@ -1,8 +1,8 @@
 //! Steps as etcd transactions: one step is one transaction, and one transaction is one revision.
 //!
-//! A step is judged on the state of the cache and sent with everything that it depends on as conditions. When
-//! a condition fails, etcd answers with the present objects, and the step is judged again on these objects. A
-//! refusal is never based on the cache alone, since the cache may be behind.
+//! A step is judged on the state of the cache. The transaction has a condition for everything that the step
+//! depends on. When a condition fails, etcd answers with the present objects, and the step is judged again on
+//! these objects. A refusal is never based on the cache alone, since the cache may be behind.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use etcd_client::{Compare, CompareOp, GetOptions, KeyValue, Txn, TxnOp, TxnOpRes
 use crate::error::StoreError;
 use crate::etcd::feed::{Feed, ObjectState};
 use crate::etcd::layout::Layout;
-use crate::etcd::link::{Failure, Link, at, number};
+use crate::etcd::link::{Failure, Link, header_revision, number};
 use crate::etcd::load;
 use crate::fences;
 use crate::stage::{checked_current, checked_draft};
 use crate::step::{Step, StepResult};
 
-/// Highest number of judgements of a step while other writers change the same object.
+/// Maximal number of attempts of a step while other writers change its object.
 const MAX_ROUNDS: usize = 100;
 
 /// Revisions at which the present list of steps passed fences.
@@ -37,35 +37,38 @@ pub(crate) struct StepWriter<'a> {
 }
 
 /// State on which a step is judged.
-struct View {
+struct StepState {
+    /// The step's object; `None` if it does not exist.
     object: Option<Arc<Object>>,
     /// Revisions of the objects in the guards; missing objects are absent.
     guard_revisions: HashMap<Key, Revision>,
     /// Revisions at which fences were last passed.
     fences: HashMap<Arc<str>, Revision>,
-    /// Whether the state was just read from etcd, not from the cache.
-    fresh: bool,
+    /// Whether the state is from etcd itself, not from the cache.
+    is_fresh: bool,
 }
 
 /// Verdict about a step.
 enum StepVerdict {
-    /// The step changes nothing: the present object.
-    Same(Arc<Object>),
-    /// The step is written over this object; `None` for a new object.
+    /// The step changes nothing; with the present object.
+    Unchanged(Arc<Object>),
+    /// The step has to be written; with the object before it, `None` for a new object.
     Write(Option<Arc<Object>>),
 }
 
 /// Outcome of a transaction.
 enum TransactionOutcome {
-    Made(Revision),
-    Refused(View),
+    /// The transaction was committed, at this revision.
+    Committed(Revision),
+    /// A condition failed; with the present state.
+    Refused(StepState),
 }
 
 impl StepWriter<'_> {
     /// Applies one step; the fences that it passes are added to `passed`.
     ///
     /// # Errors
-    /// When the step's condition does not hold, or etcd does not answer.
+    /// When a condition of the step does not hold, or etcd does not answer.
     pub(crate) async fn apply(
         &self,
         step: &Step,
@@ -73,31 +76,31 @@ impl StepWriter<'_> {
     ) -> Result<StepResult, StoreError> {
         let draft = checked_draft(step)?;
         self.layout.object(&step.key)?;
-        let mut view = self.cached(step);
+        let mut state = self.cached_state(step);
         for _ in 0..MAX_ROUNDS {
-            let before = match judge(step, &view, passed) {
+            let before = match judge(step, &state, passed) {
                 Ok(StepVerdict::Write(before)) => before,
-                Ok(StepVerdict::Same(object)) if view.fresh => {
+                Ok(StepVerdict::Unchanged(object)) if state.is_fresh => {
                     return Ok(StepResult {
                         object,
                         changed: false,
                     });
                 }
-                Err(error) if view.fresh => return Err(error),
-                Ok(StepVerdict::Same(_)) | Err(_) => {
-                    view = self.read_view(step).await?;
+                Err(error) if state.is_fresh => return Err(error),
+                Ok(StepVerdict::Unchanged(_)) | Err(_) => {
+                    state = self.read_state(step).await?;
                     continue;
                 }
             };
             match self.send(step, draft, before.as_deref(), passed).await? {
-                TransactionOutcome::Made(revision) => {
+                TransactionOutcome::Committed(revision) => {
                     return self.complete(step, draft, before, revision, passed);
                 }
-                TransactionOutcome::Refused(actual) => view = actual,
+                TransactionOutcome::Refused(actual) => state = actual,
             }
         }
         Err(StoreError::Unavailable(format!(
-            "too many conflicts on {}",
+            "other writers changed {} too often: try again",
             step.key
         )))
     }
@@ -135,31 +138,32 @@ impl StepWriter<'_> {
         })
     }
 
-    fn cached(&self, step: &Step) -> View {
+    fn cached_state(&self, step: &Step) -> StepState {
         let state = self.feed.cache().state();
         let guard_revisions = guarded_keys(step)
             .filter_map(|key| Some((key.clone(), state.get(key)?.revision())))
             .collect();
-        View {
+        StepState {
             object: state.get(&step.key).cloned(),
             guard_revisions,
             fences: HashMap::new(),
-            fresh: false,
+            is_fresh: false,
         }
     }
 
-    /// Reads everything that the step depends on from etcd, at one revision.
-    async fn read_view(&self, step: &Step) -> Result<View, StoreError> {
+    /// Reads everything that determines the step from etcd, at one revision.
+    async fn read_state(&self, step: &Step) -> Result<StepState, StoreError> {
         let txn = Txn::new().and_then(self.reads(step)?);
         let call = |mut kv: etcd_client::KvClient| {
             let txn = txn.clone();
             async move { kv.txn(txn).await }
         };
         let answer = self.link.read(call).await;
-        let answer = answer.map_err(|failure| self.link.unread(&failure))?;
-        self.view(step, &answer)
+        let answer = answer.map_err(|failure| self.link.read_error(&failure))?;
+        self.state_from(step, &answer)
     }
 
+    /// Sends the step as a transaction that replaces `before`.
     async fn send(
         &self,
         step: &Step,
@@ -170,7 +174,7 @@ impl StepWriter<'_> {
         let key = self.layout.object(&step.key)?;
         let mut conditions = vec![unchanged(key.clone(), before.map(Object::revision))];
         let write = match draft {
-            // The stored JSON has no revision: the revision is the revision of the key.
+            // The stored JSON has no revision, since etcd assigns the revision when it commits.
             Some(draft) => {
                 let value = self.layout.seal(step.key.resource, &key, &draft.bytes())?;
                 TxnOp::put(key, value, None)
@@ -204,15 +208,16 @@ impl StepWriter<'_> {
                 key: step.key.clone(),
                 bytes: draft.map_or(0, Draft::len),
             },
-            failure => self.link.unavailable(&failure),
+            failure => self.link.write_error(&failure),
         })?;
         if answer.succeeded() {
-            return Ok(TransactionOutcome::Made(at(answer.header())));
+            return Ok(TransactionOutcome::Committed(header_revision(answer.header())));
         }
-        self.view(step, &answer).map(TransactionOutcome::Refused)
+        self.state_from(step, &answer).map(TransactionOutcome::Refused)
     }
 
-    /// Returns the reads of everything that the step depends on, in the order of [`StepWriter::view`].
+    /// Returns the reads of everything that the step depends on, in the order that [`StepWriter::state_from`]
+    /// expects.
     fn reads(&self, step: &Step) -> Result<Vec<TxnOp>, StoreError> {
         let bare = || Some(GetOptions::new().with_keys_only());
         let mut reads = vec![TxnOp::get(self.layout.object(&step.key)?, None)];
@@ -225,7 +230,8 @@ impl StepWriter<'_> {
         Ok(reads)
     }
 
-    fn view(&self, step: &Step, answer: &TxnResponse) -> Result<View, StoreError> {
+    /// Returns the state in `answer`, whose responses are those of [`StepWriter::reads`].
+    fn state_from(&self, step: &Step, answer: &TxnResponse) -> Result<StepState, StoreError> {
         let mut found = answer.op_responses().into_iter().map(|response| match response {
             TxnOpResponse::Get(got) => got.kvs().first().cloned(),
             _ => None,
@@ -242,14 +248,15 @@ impl StepWriter<'_> {
             .into_keys()
             .filter_map(|name| Some((name, revision_of_next()?)))
             .collect();
-        Ok(View {
+        Ok(StepState {
             object,
             guard_revisions,
             fences,
-            fresh: true,
+            is_fresh: true,
         })
     }
 
+    /// Returns the object in `kv`, without decoding it if the cache has it at the same revision.
     fn object(&self, key: &Key, kv: &KeyValue) -> Result<Arc<Object>, StoreError> {
         let state = self.feed.cache().state();
         match state.get(key) {
@@ -261,14 +268,13 @@ impl StepWriter<'_> {
     }
 }
 
-/// Judges whether the step can be committed on the state of `view`. The order of checks is the same as in
-/// other stores.
-fn judge(step: &Step, view: &View, passed: &FencePasses) -> Result<StepVerdict, StoreError> {
-    let current = checked_current(step, view.object.clone())?;
+/// Judges whether the step can be committed on `state`. The checks have the same order as in other stores.
+fn judge(step: &Step, state: &StepState, passed: &FencePasses) -> Result<StepVerdict, StoreError> {
+    let current = checked_current(step, state.object.clone())?;
     for guard in &step.guards {
         match guard {
             Guard::Unchanged { key, revision } => {
-                let have = view.guard_revisions.get(key).copied();
+                let have = state.guard_revisions.get(key).copied();
                 if have != Some(*revision) {
                     return Err(StoreError::Conflict {
                         key: key.clone(),
@@ -278,7 +284,7 @@ fn judge(step: &Step, view: &View, passed: &FencePasses) -> Result<StepVerdict, 
                 }
             }
             Guard::Fence { name, not_after } => {
-                let at = view.fences.get(name).copied().unwrap_or_default();
+                let at = state.fences.get(name).copied().unwrap_or_default();
                 if passed.get(name) != Some(&at) {
                     fences::check(name, at, *not_after)?;
                 }
@@ -287,13 +293,13 @@ fn judge(step: &Step, view: &View, passed: &FencePasses) -> Result<StepVerdict, 
     }
     match (&step.object, &current) {
         (Some(draft), Some(current)) if step.verb != Verb::Delete && draft.same_as(current) => {
-            Ok(StepVerdict::Same(Arc::clone(current)))
+            Ok(StepVerdict::Unchanged(Arc::clone(current)))
         }
         _ => Ok(StepVerdict::Write(current)),
     }
 }
 
-/// Returns the objects in the guards, in order.
+/// Returns the keys of the objects in the guards, in order.
 fn guarded_keys(step: &Step) -> impl Iterator<Item = &Key> {
     step.guards.iter().filter_map(|guard| match guard {
         Guard::Unchanged { key, .. } => Some(key),
@@ -301,7 +307,7 @@ fn guarded_keys(step: &Step) -> impl Iterator<Item = &Key> {
     })
 }
 
-/// Returns each fence once, in order, with the oldest revision after which it must not have been passed.
+/// Returns each fence of the step once, by name, with the lowest `not_after` of its guards.
 fn fences_of(step: &Step) -> BTreeMap<Arc<str>, Revision> {
     let mut fences = BTreeMap::new();
     for guard in &step.guards {

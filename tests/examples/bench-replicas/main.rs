@@ -111,7 +111,8 @@ async fn rest(replicas: &Replicas, column: &mut Column) {
     column.push(("at rest: CPU of etcd, ms a minute", cost.etcd * per_minute));
 }
 
-/// Names of an operation's rows: the rate, and the processor time of the first server, of each other server and of etcd.
+/// Names of an operation's rows: the rate, and the processor time of the first server, of each other server and
+/// of etcd.
 type Rows = [&'static str; 4];
 
 const GETS: Rows = [

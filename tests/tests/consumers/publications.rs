@@ -385,7 +385,11 @@ fn what_berth_computes_is_not_changed_by_others_and_no_write_of_theirs_makes_an_
             r#"{"spec": {"displayName": "mine"}, "metadata": {"labels": {"x-k8s.io/cluster-manager": "me"}}}"#,
         ])
         .run();
-    assert!(warned.err.contains("they stay as they are"), "{}", warned.err);
+    assert!(
+        warned.err.contains("changes to them are ignored"),
+        "{}",
+        warned.err
+    );
     // A replacement of the whole status by another controller.
     patched(
         &server,
@@ -419,7 +423,10 @@ fn what_berth_computes_is_not_changed_by_others_and_no_write_of_theirs_makes_an_
         ])
         .input(&config)
         .fails();
-    assert!(refused.contains("only berth:scheduler writes"), "{refused}");
+    assert!(
+        refused.contains("only the user berth:scheduler may use the field manager"),
+        "{refused}"
+    );
     for write in [
         format!("delete {PROFILES} cluster1.ocm -n argocd"),
         format!("delete {DECISIONS} --all -n argocd"),

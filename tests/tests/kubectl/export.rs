@@ -103,7 +103,7 @@ fn what_is_exported_of_all_six_systems_is_decided_as_the_server_does() {
         assert!(output.status.success(), "{}", text(&output.stderr));
         assert!(
             output.stderr.is_empty(),
-            "nothing is left out of account: {}",
+            "nothing is ignored: {}",
             text(&output.stderr)
         );
         (live(&server) == before).then_some((before, output.stdout))

@@ -326,14 +326,14 @@ fn every_field_of_a_configuration_is_explained_and_no_other_is_taken() {
     let openmcp = explain("openmcp");
     assert!(
         openmcp.contains("scheduler\t<Object> -required-")
-            && openmcp.contains("Settings by which requests find clusters."),
+            && openmcp.contains("Settings of the scheduler, by which requests get"),
         "{openmcp}"
     );
     let shoot = explain("gardener.schedulers.shoot");
     for part in [
         "candidateDeterminationStrategy\t<string>",
         "enum: SameRegion, MinimalDistance",
-        "Default: 15s.",
+        "Default: SameRegion.",
         "concurrentSyncs\t<integer>",
     ] {
         assert!(shoot.contains(part), "{part}: {shoot}");

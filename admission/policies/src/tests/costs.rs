@@ -17,7 +17,7 @@ const DEAR: &str = "lists.range(200).all(x, lists.range(200).all(y, true))";
 const MOST: u64 = 3_000_000;
 
 fn enforcer(world: Toys) -> Arc<Enforcer> {
-    Enforcer::costing(Arc::new(world), MOST)
+    Enforcer::with_limit(Arc::new(world), MOST)
 }
 
 /// `count` policies with `spec`, each with one binding.
@@ -89,7 +89,7 @@ fn what_costs_much_is_evaluated_aside() {
         let spec = json!({"validations": [{"expression": expression}]});
         let world = Arc::new(validating(&spec, &json!({})));
         let enforcer = Enforcer::new(world.clone());
-        enforcer.look();
+        enforcer.compile_stored();
         let before = world.asides.load(Ordering::Relaxed);
         assert_eq!(judged(&enforcer), "");
         assert_eq!(
@@ -107,7 +107,7 @@ fn what_a_write_will_cost_is_what_others_did_of_late() {
     let spec = json!({"validations": [{"expression": "true"}]});
     let enforcer = Enforcer::new(Arc::new(validating(&spec, &json!({}))));
     assert_eq!(effort(&enforcer), usize::MAX, "it is compiled first");
-    enforcer.look();
+    enforcer.compile_stored();
     assert!(effort(&enforcer) > 1_000_000, "nobody knows");
     judged(&enforcer);
     assert!(effort(&enforcer) < 1_000);
@@ -128,10 +128,10 @@ fn what_no_policy_is_about_costs_nothing() {
     let spec = json!({"validations": [{"expression": DEAR}]});
     let elsewhere = json!({"matchResources": {"namespaceSelector": {"matchLabels": {"tier": "tin"}}}});
     let enforcer = Enforcer::new(Arc::new(validating(&spec, &elsewhere)));
-    enforcer.look();
+    enforcer.compile_stored();
     assert_eq!(effort(&enforcer), 0, "the namespace has another tier");
     let enforcer = Enforcer::new(Arc::new(validating(&spec, &json!({}))));
-    enforcer.look();
+    enforcer.compile_stored();
     let other = Write::default().with(|subject| {
         let mut request = subject.request.clone();
         request.resource = GroupResource::new("g.example", "bars");
@@ -156,7 +156,7 @@ fn a_policy_that_selects_no_object_makes_no_write_heavy_after_the_first() {
         (of_binding, json!({"matchResources": selector})),
     ] {
         let enforcer = Enforcer::new(Arc::new(validating(&spec, &bound)));
-        enforcer.look();
+        enforcer.compile_stored();
         assert!(effort(&enforcer) > 1_000_000, "nobody knows");
         assert_eq!(judged(&enforcer), "");
         assert_eq!(effort(&enforcer), 0, "{spec} {bound}");
@@ -170,18 +170,18 @@ fn where_the_budget_ends_exactly_with_an_evaluation_the_rest_is_not_admitted_uns
     let enough = |budget: u64| {
         let mut one = world();
         one.params.insert("Limit".to_owned(), params(1));
-        judged(&Enforcer::costing(Arc::new(one), budget)).is_empty()
+        judged(&Enforcer::with_limit(Arc::new(one), budget)).is_empty()
     };
     let exactly = (1..1_000).find(|budget| enough(*budget)).unwrap();
-    let refused = judged(&Enforcer::costing(Arc::new(world()), exactly));
+    let refused = judged(&Enforcer::with_limit(Arc::new(world()), exactly));
     assert!(refused.contains("running out of cost budget"), "{refused}");
 }
 
 #[test]
 fn policies_end_with_the_request_that_meets_them() {
     let enforcer = Enforcer::new(Arc::new(over_all(DEAR, 100)));
-    let ended = berth_apimachinery::budget::AbandonedFlag::default();
-    ended.end();
-    let (result, _) = ended.during(|| Write::default().judged(&enforcer, Some(&foo(&json!({})))));
+    let abandoned = berth_apimachinery::budget::AbandonedFlag::default();
+    abandoned.set();
+    let (result, _) = abandoned.scope(|| Write::default().judged(&enforcer, Some(&foo(&json!({})))));
     assert_eq!(result.unwrap_err().code, 504);
 }

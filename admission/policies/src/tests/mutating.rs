@@ -109,7 +109,7 @@ fn what_cannot_be_carried_out_refuses_the_write_unless_it_is_to_be_ignored() {
         ),
         (
             apply("Object{metadata: Object.metadata{name: 'other'}}"),
-            "it changes /metadata/name",
+            "must not change /metadata/name",
         ),
         (
             apply("Object{spec: Object.spec{replicas: object.spec.nothing}}"),

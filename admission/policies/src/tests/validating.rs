@@ -520,18 +520,19 @@ fn a_policy_without_a_binding_does_nothing_and_one_that_did_not_change_stays_com
         validating: vec![policy("p", &validation("false"))],
         ..StoredSet::default()
     };
-    let before = crate::set::InForce::new(Arc::new(stored.clone()), &crate::set::InForce::default());
+    let before =
+        crate::set::PoliciesInForce::new(Arc::new(stored.clone()), &crate::set::PoliciesInForce::default());
     assert!(before.validating.is_empty());
     stored.validating_bindings.push(binding("p", &json!({})));
-    let first = crate::set::InForce::new(Arc::new(stored.clone()), &before);
+    let first = crate::set::PoliciesInForce::new(Arc::new(stored.clone()), &before);
     stored.validating_bindings.push(binding("other", &json!({})));
-    let second = crate::set::InForce::new(Arc::new(stored.clone()), &first);
+    let second = crate::set::PoliciesInForce::new(Arc::new(stored.clone()), &first);
     assert!(Arc::ptr_eq(
         &first.validating[0].policy,
         &second.validating[0].policy
     ));
     stored.validating[0] = policy("p", &validation("true"));
-    let third = crate::set::InForce::new(Arc::new(stored), &second);
+    let third = crate::set::PoliciesInForce::new(Arc::new(stored), &second);
     assert!(!Arc::ptr_eq(
         &first.validating[0].policy,
         &third.validating[0].policy

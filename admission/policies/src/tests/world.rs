@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use schemars::JsonSchema;
 use serde_json::{Value, json};
 
-use crate::surroundings::{Catalog, Check, Decider, Params, PendingReview, Surroundings};
+use crate::surroundings::{AccessReviewer, Catalog, Check, Params, PendingReview, Surroundings};
 use crate::{Enforcer, ParamError, ParamKind, StoredSet};
 
 static INFO: KindInfo = KindInfo {
@@ -74,7 +74,7 @@ pub(super) struct Toys {
     pub(super) asides: AtomicUsize,
 }
 
-impl Decider for Toys {
+impl AccessReviewer for Toys {
     fn decide<'a>(&'a self, _: &'a UserInfo, review: &'a Review) -> PendingReview<'a> {
         self.reviews.lock().push(review.clone());
         let allowed = self.allowed.contains(&*review.verb);
@@ -94,12 +94,12 @@ impl Catalog for Toys {
         self.params
             .get(&kind.kind)
             .map(|_| ())
-            .ok_or_else(|| kind.unknown())
+            .ok_or_else(|| kind.unknown_error())
     }
 
     fn params(&self, kind: &ParamKind, namespace: &str, name: Option<&str>) -> Result<Params, ParamError> {
         let known = self.params.get(&kind.kind);
-        let known = known.ok_or_else(|| kind.unknown())?;
+        let known = known.ok_or_else(|| kind.unknown_error())?;
         let wanted = |object: &&Arc<Value>| {
             let metadata = &object["metadata"];
             (!known.namespaced || metadata["namespace"] == namespace)
@@ -123,7 +123,7 @@ impl Surroundings for Toys {
         (name == "team").then(|| Arc::new(found))
     }
 
-    fn aside(&self, work: &mut dyn FnMut()) {
+    fn run_blocking(&self, work: &mut dyn FnMut()) {
         self.asides.fetch_add(1, Ordering::Relaxed);
         work();
     }
@@ -229,7 +229,7 @@ impl Write {
             versions: INFO.versions,
             form: Form::Own {
                 kind: &Foo,
-                held: "v1",
+                object_version: "v1",
             },
         })
     }
@@ -257,10 +257,10 @@ impl Write {
         self.with(|subject| {
             let (mut rounds, mut recorded) = (Rounds::default(), PolicyNotes::default());
             let result = now(enforcer.mutate(subject, &mut object, &mut rounds, &mut recorded));
-            rounds.ended(&object);
+            rounds.end_round(&object);
             between(&mut object);
             let result = result.and_then(|()| {
-                if rounds.again(&object) {
+                if rounds.begin_second_round(&object) {
                     now(enforcer.mutate(subject, &mut object, &mut rounds, &mut recorded))
                 } else {
                     Ok(())

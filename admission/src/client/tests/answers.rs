@@ -136,7 +136,7 @@ fn a_refusal_reads_as_kube_apiserver_says_it_and_is_always_an_error() {
         failed.message,
         "Internal error occurred: failed calling webhook \"h.example\": connection refused"
     );
-    let dry = no_dry_run("h.example");
+    let dry = dry_run_unsupported("h.example");
     assert_eq!((dry.code, dry.reason.as_str()), (400, "BadRequest"));
     assert_eq!(
         dry.message,

@@ -20,12 +20,12 @@ fn id(index: usize) -> HookId {
 #[test]
 fn who_is_willing_is_called_again_when_somebody_later_changed_the_object() {
     let mut rounds = Rounds::default();
-    rounds.called(id(0), true, true);
-    rounds.called(id(1), false, false);
-    rounds.called(id(2), true, true);
+    rounds.record_call(id(0), true, true);
+    rounds.record_call(id(1), false, false);
+    rounds.record_call(id(2), true, true);
     let object = json!({"a": 1});
-    rounds.ended(&object);
-    assert!(rounds.again(&object));
+    rounds.end_round(&object);
+    assert!(rounds.begin_second_round(&object));
     assert_eq!(rounds.number(), 1);
     let called: Vec<usize> = (0..3).filter(|index| rounds.includes(&id(*index))).collect();
     assert_eq!(called, [0], "not who is unwilling, and not who changed it last");
@@ -34,21 +34,21 @@ fn who_is_willing_is_called_again_when_somebody_later_changed_the_object() {
 #[test]
 fn our_own_later_changes_concern_everyone_who_is_willing() {
     let mut rounds = Rounds::default();
-    rounds.called(id(0), true, true);
-    rounds.called(id(1), false, false);
-    rounds.ended(&json!({"a": 1}));
-    assert!(rounds.again(&json!({"a": 2})));
+    rounds.record_call(id(0), true, true);
+    rounds.record_call(id(1), false, false);
+    rounds.end_round(&json!({"a": 1}));
+    assert!(rounds.begin_second_round(&json!({"a": 2})));
     assert!(rounds.includes(&id(0)) && !rounds.includes(&id(1)));
 }
 
 #[test]
 fn nobody_is_called_again_when_nobody_has_to() {
     let mut rounds = Rounds::default();
-    rounds.called(id(0), true, true);
-    rounds.called(id(1), true, false);
+    rounds.record_call(id(0), true, true);
+    rounds.record_call(id(1), true, false);
     let object = json!({});
-    rounds.ended(&object);
-    assert!(rounds.changed() && !rounds.again(&object));
+    rounds.end_round(&object);
+    assert!(rounds.changed() && !rounds.begin_second_round(&object));
 }
 
 /// Records who reads an object.
@@ -100,8 +100,8 @@ impl Policies for Theirs {
             if let Some(fields) = object.as_object_mut() {
                 fields.remove("ours");
             }
-            rounds.called(id(0), true, changed);
-            rounds.ended(object);
+            rounds.record_call(id(0), true, changed);
+            rounds.end_round(object);
             Ok(())
         })
     }

@@ -51,7 +51,7 @@ fn rules_name_groups_versions_resources_and_operations() {
             ..create(&user)
         };
         let asked = hook(&json!({"rules": rules}));
-        let version = asked.concerns(&about(&request, &foo, "v1"), None, labels);
+        let version = asked.matching_version(&about(&request, &foo, "v1"), None, labels);
         assert_eq!(
             version.unwrap().is_some(),
             wanted,
@@ -78,7 +78,7 @@ fn a_scope_is_namespaced_cluster_or_any() {
                 ..create(&user)
             };
             asked
-                .concerns(&about(&request, &foo, "v1"), None, labels)
+                .matching_version(&about(&request, &foo, "v1"), None, labels)
                 .unwrap()
                 .is_some()
         };
@@ -98,7 +98,7 @@ fn equivalent_versions_are_shown_in_the_one_a_rule_names_exact_ones_are_not() {
         let rules = rule(&["*"], named, &["*"], &["*"]);
         let hook = hook(&json!({"rules": rules, "matchPolicy": policy}));
         let version = hook
-            .concerns(&about(&request, &foo, asked), None, labels)
+            .matching_version(&about(&request, &foo, asked), None, labels)
             .unwrap();
         version.map(str::to_owned)
     };
@@ -123,7 +123,7 @@ fn namespaces_are_selected_by_their_labels_and_what_is_in_none_always() {
             namespace,
             ..create(&user)
         };
-        let version = hook.concerns(&about(&request, &foo, "v1"), None, labels);
+        let version = hook.matching_version(&about(&request, &foo, "v1"), None, labels);
         version.map(|version| version.is_some())
     };
     assert_eq!(asked("gold", "team"), Ok(true));
@@ -144,7 +144,7 @@ fn objects_are_selected_by_their_new_labels_or_their_old_ones() {
     let asked = hook(&json!({"objectSelector": {"matchLabels": {"policy": "on"}}}));
     let selected = |new: Option<&Value>, old: Option<&Value>| {
         let request = Request { old, ..create(&user) };
-        let version = asked.concerns(&about(&request, &foo, "v1"), new, labels);
+        let version = asked.matching_version(&about(&request, &foo, "v1"), new, labels);
         version.unwrap().is_some()
     };
     assert!(selected(Some(&labelled), None));
@@ -157,7 +157,7 @@ fn objects_are_selected_by_their_new_labels_or_their_old_ones() {
 #[test]
 fn what_a_configuration_leaves_out_has_kubernetes_defaults() {
     let plain = hook(&json!({}));
-    assert!(!plain.fails_open && !plain.again && plain.dry_runs);
+    assert!(!plain.fails_open && !plain.reinvoked && plain.supports_dry_run);
     assert_eq!(plain.timeout.as_secs(), 10);
     assert_eq!(plain.problem, None);
     let service =
@@ -176,7 +176,7 @@ fn what_a_configuration_leaves_out_has_kubernetes_defaults() {
         &json!({"failurePolicy": "Ignore", "reinvocationPolicy": "IfNeeded", "timeoutSeconds": 3,
         "sideEffects": "Some", "clientConfig": {"service": {"namespace": "n", "name": "s", "path": "p", "port": 8443}}}),
     );
-    assert!(said.fails_open && said.again && !said.dry_runs);
+    assert!(said.fails_open && said.reinvoked && !said.supports_dry_run);
     assert_eq!(said.timeout.as_secs(), 3);
     assert!(matches!(said.endpoint, Endpoint::Service { path, port: 8443, .. } if path == "/p"));
 }
@@ -229,7 +229,7 @@ fn a_written_namespace_is_selected_by_its_own_labels() {
             old,
             ..create(&user)
         };
-        let version = asked.concerns(&about(&request, &foo, "v1"), new, labels);
+        let version = asked.matching_version(&about(&request, &foo, "v1"), new, labels);
         assert_eq!(
             version.unwrap().is_some(),
             wanted,

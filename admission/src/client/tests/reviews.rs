@@ -9,7 +9,7 @@ fn read_back(request: &Value) -> webhook::Review {
     let body = serde_json::to_vec(&review(request)).unwrap();
     match webhook::read(body.as_slice()).unwrap() {
         Body::V1(review) => *review,
-        Body::Other { api_version, .. } => panic!("{api_version}"),
+        Body::OtherVersion { api_version, .. } => panic!("{api_version}"),
     }
 }
 
@@ -65,7 +65,7 @@ fn objects_are_shown_in_the_version_of_the_rule_and_taken_back() {
         (&json!("g.example/v1beta1"), &json!({"a": 1}))
     );
     assert_eq!(shown["spec"], Value::Null);
-    assert_eq!(subject.as_held("v1beta1", shown), held);
+    assert_eq!(subject.in_object_version("v1beta1", shown), held);
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_body_of_another_kind_keeps_its_own_version() {
         request: &asked,
         version: "v1",
         versions: &["v1", "v1beta1"],
-        form: Form::Other {
+        form: Form::Unconverted {
             group: "other.example",
             version: "v3",
             kind: "Binding",

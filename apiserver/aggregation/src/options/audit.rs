@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use berth_apimachinery::Clock;
 use berth_apimachinery::duration::parse_unsigned;
 use berth_apiserver::audit::{
-    Audit, AuditConfig, AuditError, AuditLog, BatchLimits, Deliver, NotDelivered, Policy, Rotation,
+    Audit, AuditConfig, AuditError, AuditLog, BatchDestination, BatchLimits, DeliveryError, Policy, Rotation,
 };
 use berth_apiserver::metrics::Metrics;
 use bytes::Bytes;
@@ -17,21 +17,21 @@ use http::{Request, Uri};
 use kube::client::Body;
 
 /// Timeout of sending a batch to the webhook.
-const PATIENCE: Duration = Duration::from_secs(30);
+const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Reason why the audit log cannot be opened as the flags configure it.
+/// Reason why auditing cannot start with the flags.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuditArgsError {
     /// A policy is given, but no backend for the events.
     #[error("--audit-policy-file needs a backend: set --audit-log-path or --audit-webhook-config-file")]
     NoBackend,
-    /// The policy cannot be read, or has errors: each with its path.
+    /// The policy cannot be read, or has errors.
     #[error("--audit-policy-file: {}: {cause}", file.display())]
     Policy {
         /// Path of the file.
         file: PathBuf,
-        /// Problems of the policy.
+        /// Problems of the policy, each with the path of the field.
         cause: String,
     },
     /// The webhook's kubeconfig cannot be used.
@@ -42,7 +42,7 @@ pub enum AuditArgsError {
         /// Problem of the kubeconfig.
         cause: String,
     },
-    /// The log cannot be opened.
+    /// The file of the audit log cannot be opened.
     #[error(transparent)]
     Log(#[from] AuditError),
 }
@@ -65,10 +65,10 @@ pub struct AuditArgs {
     /// Number of old log files to keep; 0 keeps all.
     #[arg(long, value_name = "FILES", default_value_t = 0)]
     pub audit_log_maxbackup: usize,
-    /// Size in megabytes at which the log file is rotated; 0 never rotates it.
+    /// Size in megabytes at which the log file is rotated; 0 never rotates the file.
     #[arg(long, value_name = "MEGABYTES", default_value_t = 100)]
     pub audit_log_maxsize: u64,
-    /// A kubeconfig of the server that receives events, in batches; the `server` of its cluster is the whole
+    /// Kubeconfig of the server that receives events in batches. The `server` of the cluster is the complete
     /// URL.
     #[arg(long, value_name = "FILE")]
     pub audit_webhook_config_file: Option<PathBuf>,
@@ -79,7 +79,7 @@ pub struct AuditArgs {
     /// Maximum number of events in a batch.
     #[arg(long, value_name = "EVENTS", default_value_t = BatchLimits::default().max_size)]
     pub audit_webhook_batch_max_size: usize,
-    /// Time for which an event waits for further events of its batch.
+    /// Maximum time for which an event waits for further events of the same batch.
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_unsigned)]
     pub audit_webhook_batch_max_wait: Duration,
     /// Time to wait before a failed batch is sent again.
@@ -106,12 +106,12 @@ impl Default for AuditArgs {
 }
 
 impl AuditArgs {
-    /// Opens the audit log, if the flags configure one; must be called on a runtime. Names of annotations
-    /// that only this library adds begin with `domain`.
+    /// Opens the backends for audit events; `None` if the flags configure none. Must be called in a Tokio
+    /// runtime. `domain` is the prefix of the annotations that only this library adds.
     ///
     /// # Errors
-    /// When a file cannot be read or opened, when the policy has errors (each with its path), or when there
-    /// is a policy but no backend.
+    /// When a file cannot be read or opened, when the policy has errors, or when there is a policy but no
+    /// backend.
     pub async fn open(
         &self,
         domain: &str,
@@ -119,7 +119,8 @@ impl AuditArgs {
         clock: &Arc<dyn Clock>,
     ) -> Result<Option<Audit>, AuditArgsError> {
         let policy = self.policy()?;
-        let webhook: Option<(Arc<dyn Deliver>, BatchLimits)> = match &self.audit_webhook_config_file {
+        let webhook: Option<(Arc<dyn BatchDestination>, BatchLimits)> = match &self.audit_webhook_config_file
+        {
             Some(file) => Some((Arc::new(Webhook::of(file).await?), self.batching())),
             None => None,
         };
@@ -169,14 +170,14 @@ impl AuditArgs {
     }
 }
 
-/// Server that receives audit events.
+/// Client of the server that receives audit events.
 struct Webhook {
     client: kube::Client,
     path: String,
 }
 
 impl Webhook {
-    /// Reads the server of a kubeconfig's current context.
+    /// Creates a client for the server in the current context of the kubeconfig `file`.
     async fn of(file: &Path) -> Result<Self, AuditArgsError> {
         let unusable = |cause: String| AuditArgsError::Webhook {
             file: file.to_owned(),
@@ -190,28 +191,28 @@ impl Webhook {
         let path = path.map_or_else(|| "/".to_owned(), |path| path.as_str().to_owned());
         parts.path_and_query = Some(http::uri::PathAndQuery::from_static("/"));
         config.cluster_url = Uri::from_parts(parts).map_err(|problem| unusable(problem.to_string()))?;
-        config.read_timeout = Some(PATIENCE);
-        // The buffer sends a failed batch again, so the client does not.
+        config.read_timeout = Some(WEBHOOK_TIMEOUT);
+        // The audit buffer sends a failed batch again, so the client must not.
         let client = berth_client::connect(config).map_err(|problem| unusable(problem.to_string()))?;
         Ok(Self { client, path })
     }
 }
 
 #[async_trait]
-impl Deliver for Webhook {
-    async fn deliver(&self, events: Bytes) -> Result<(), NotDelivered> {
+impl BatchDestination for Webhook {
+    async fn deliver(&self, events: Bytes) -> Result<(), DeliveryError> {
         let request = Request::post(&self.path)
             .header("content-type", "application/json")
             .body(Body::from(events.to_vec()))
-            .map_err(|problem| NotDelivered(problem.to_string()))?;
+            .map_err(|problem| DeliveryError(problem.to_string()))?;
         let answer = self
             .client
             .send(request)
             .await
-            .map_err(|problem| NotDelivered(problem.to_string()))?;
+            .map_err(|problem| DeliveryError(problem.to_string()))?;
         match answer.status() {
             code if code.is_success() => Ok(()),
-            code => Err(NotDelivered(format!("it answered {code}"))),
+            code => Err(DeliveryError(format!("the server answered {code}"))),
         }
     }
 }

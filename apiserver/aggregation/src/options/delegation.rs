@@ -1,4 +1,4 @@
-//! Flags about the hub, its users and their rights, with the names of k8s.io/apiserver's flags.
+//! Flags about authentication and authorization by the hub, with the names of k8s.io/apiserver's flags.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,28 +13,30 @@ use crate::{CacheTimes, Kubeconfigs};
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Behind a kube-apiserver")]
 pub struct DelegationArgs {
-    /// The kubeconfig for the hub.
+    /// Kubeconfig for requests to the hub.
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
-    /// Another kubeconfig, for TokenReviews and for reading extension-apiserver-authentication.
+    /// Kubeconfig for TokenReviews and for reading extension-apiserver-authentication [default:
+    /// --kubeconfig].
     #[arg(long, value_name = "FILE")]
     pub authentication_kubeconfig: Option<PathBuf>,
-    /// Another kubeconfig, for SubjectAccessReviews.
+    /// Kubeconfig for SubjectAccessReviews [default: --kubeconfig].
     #[arg(long, value_name = "FILE")]
     pub authorization_kubeconfig: Option<PathBuf>,
-    /// Do not read the ConfigMap kube-system/extension-apiserver-authentication; use only the flags.
+    /// Do not read the ConfigMap kube-system/extension-apiserver-authentication; trust only the CAs of flags.
     #[arg(long)]
     pub authentication_skip_lookup: bool,
-    /// Start even if that ConfigMap cannot be read; requests through the aggregator get 401 until it can.
+    /// Start even if the ConfigMap kube-system/extension-apiserver-authentication cannot be read. Until it
+    /// can be read, requests through the aggregator get 401.
     #[arg(long)]
     pub authentication_tolerate_lookup_failure: bool,
     /// Time for which results of TokenReviews are cached (such as 10s).
     #[arg(long, default_value = "10s", value_parser = parse_unsigned, value_name = "DURATION")]
     pub authentication_token_webhook_cache_ttl: Duration,
-    /// Time for which permissions are cached (such as 10s).
+    /// Time for which SubjectAccessReviews that allow a request are cached (such as 10s).
     #[arg(long, default_value = "10s", value_parser = parse_unsigned, value_name = "DURATION")]
     pub authorization_webhook_cache_authorized_ttl: Duration,
-    /// Time for which refusals are cached (such as 10s).
+    /// Time for which SubjectAccessReviews that do not allow a request are cached (such as 10s).
     #[arg(long, default_value = "10s", value_parser = parse_unsigned, value_name = "DURATION")]
     pub authorization_webhook_cache_unauthorized_ttl: Duration,
     /// Paths that need no authorization; a trailing * matches any suffix.
@@ -48,7 +50,7 @@ pub struct DelegationArgs {
 }
 
 impl DelegationArgs {
-    /// Returns the kubeconfig files.
+    /// Returns the kubeconfig files of the flags.
     #[must_use]
     pub fn kubeconfigs(&self) -> Kubeconfigs {
         Kubeconfigs {
@@ -58,9 +60,9 @@ impl DelegationArgs {
         }
     }
 
-    /// Whether a kubeconfig is given.
+    /// Whether a flag names a kubeconfig file.
     #[must_use]
-    pub fn names_a_hub(&self) -> bool {
+    pub fn has_kubeconfig(&self) -> bool {
         let files = [
             &self.kubeconfig,
             &self.authentication_kubeconfig,
@@ -69,7 +71,7 @@ impl DelegationArgs {
         files.into_iter().any(Option::is_some)
     }
 
-    /// Handling of the ConfigMap extension-apiserver-authentication.
+    /// Returns whether the ConfigMap extension-apiserver-authentication is read, and must exist.
     #[must_use]
     pub fn lookup(&self) -> Lookup {
         if self.authentication_skip_lookup {
@@ -81,7 +83,7 @@ impl DelegationArgs {
         }
     }
 
-    /// Durations of caching the hub's answers about users.
+    /// Returns the times for which answers of the hub are cached.
     #[must_use]
     pub fn cache_times(&self) -> CacheTimes {
         CacheTimes {

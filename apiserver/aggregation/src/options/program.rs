@@ -1,4 +1,5 @@
-//! Description of a program: its name and version, its groups, and its rules about writes.
+//! Description of a program, for [`Options::run`](super::Options::run): name, version, API groups, and
+//! admission plugins.
 
 use std::collections::BTreeSet;
 
@@ -8,12 +9,12 @@ use serde_json::{Value, json};
 
 use crate::registration::Service;
 
-/// Priority of the groups among those of other servers, as in k8s.io/sample-apiserver.
+/// `groupPriorityMinimum` of the APIServices, as in k8s.io/sample-apiserver.
 const GROUP_PRIORITY: i32 = 1000;
-/// Priority of a group's first version; each further version has one less, but at least 1.
+/// `versionPriority` of the first version of a group; each further version has one less, but at least 1.
 const VERSION_PRIORITY: usize = 20;
 
-/// A program: its name and version, its groups, and its rules about writes.
+/// A program that serves API groups: name, version, groups, and admission plugins.
 pub struct Program {
     pub(super) name: String,
     pub(super) groups: Vec<Group>,
@@ -22,8 +23,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// Creates a program that serves `groups`. `name` is also the field manager of its writes and, unless
-    /// flags set another, the name of the Service.
+    /// Creates a program that serves `groups`. `name` is also the field manager of the program's writes, and
+    /// the default name of its Service.
     #[must_use]
     pub fn new(name: impl Into<String>, groups: Vec<Group>) -> Self {
         Self {
@@ -34,21 +35,21 @@ impl Program {
         }
     }
 
-    /// Sets the answer of `/version`.
+    /// Sets the version that `/version` returns.
     #[must_use]
     pub fn version(mut self, version: VersionInfo) -> Self {
         self.version = version;
         self
     }
 
-    /// Sets the admission plugins for writes.
+    /// Sets the admission plugins.
     #[must_use]
     pub fn plugins(mut self, plugins: Chain) -> Self {
         self.plugins = plugins;
         self
     }
 
-    /// Returns the APIServices of all groups and versions, at `service`.
+    /// Returns the APIServices of all groups and versions, with `service` as the Service.
     #[must_use]
     pub fn api_services(&self, service: &Service) -> Vec<Value> {
         let mut known = BTreeSet::new();

@@ -1,34 +1,34 @@
-//! Flags about the server's Service for a hub, and about its APIServices.
+//! Flags about the registration on the hub: the server's Service, and its APIServices.
 
 use clap::Args;
 
 use crate::registration::Service;
 
-/// Name of the file with a Pod's namespace.
+/// Path of the file with the namespace of the Pod.
 const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
 /// Arguments about the registration on the hub.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Registration on the hub")]
 pub struct RegistrationArgs {
-    /// The namespace of the Service through which the hub reaches the server [default: the Pod's own, or
-    /// `default`].
+    /// Namespace of the Service through which the hub reaches the server [default: the namespace of the Pod,
+    /// or `default`].
     #[arg(long)]
     pub service_namespace: Option<String>,
-    /// The name of that Service [default: the name of the program].
+    /// Name of the Service through which the hub reaches the server [default: the name of the program].
     #[arg(long)]
     pub service_name: Option<String>,
-    /// The port of that Service.
+    /// Port of the Service through which the hub reaches the server.
     #[arg(long, default_value_t = 443)]
     pub service_port: u16,
-    /// Create missing APIServices. Their caBundles are always kept up to date, except with --tls-cert-file,
-    /// whose issuer sets them.
+    /// Create missing APIServices. The caBundles of APIServices are kept up to date in any case, except with
+    /// --tls-cert-file: the issuer of that certificate must set them.
     #[arg(long, default_value_t = true, action = clap::ArgAction::Set)]
     pub self_register: bool,
 }
 
 impl RegistrationArgs {
-    /// Returns the Service of the program called `name`.
+    /// Returns the Service of the program `name`.
     #[must_use]
     pub fn service(&self, name: &str) -> Service {
         let pod_namespace = || std::fs::read_to_string(NAMESPACE_FILE).map(|text| text.trim().to_owned());

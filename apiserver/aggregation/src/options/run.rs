@@ -1,4 +1,4 @@
-//! Running a server with its flags, from its start until a termination signal.
+//! Runs a program with its flags until a termination signal.
 
 use std::io;
 use std::net::SocketAddr;
@@ -14,37 +14,37 @@ use berth_certs::{CertsError, Folder, ServingCertificate};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::{JoinError, JoinHandle};
 
-use super::{AuditArgsError, GivenError, Options, Program, standalone};
+use super::{AuditArgsError, Options, Program, TrustArgsError, standalone};
 use crate::registration::{self, Issuer, Registration, Sources};
 use crate::{Clients, Delegation, HubError};
 
-/// Domain of the audit annotations that the library itself adds.
+/// Prefix of the audit annotations that only this library adds.
 const DOMAIN: &str = "berth.dev";
 
-/// Reason why a server could not start, or failed.
+/// Reason why a server could not start, or ended with an error.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The hub cannot be reached, or its trusted CAs cannot be used.
+    /// The hub cannot be reached, or the CAs that it trusts cannot be used.
     #[error(transparent)]
     Hub(#[from] HubError),
-    /// Flags about trust cannot be used.
+    /// Flags about trusted CAs and headers cannot be used.
     #[error(transparent)]
-    Given(#[from] GivenError),
-    /// The audit log cannot be opened as the flags configure it.
+    Trust(#[from] TrustArgsError),
+    /// Auditing cannot start with the flags.
     #[error(transparent)]
     Audit(#[from] AuditArgsError),
     /// The folder of certificates, or the serving certificate, cannot be used.
     #[error(transparent)]
     Certificates(#[from] CertsError),
-    /// Two groups of the program conflict.
+    /// Two API groups of the program conflict.
     #[error(transparent)]
     Install(#[from] InstallError),
     /// The port cannot be bound.
     #[error(transparent)]
     Bind(#[from] BindError),
-    /// The system does not let the process handle signals.
-    #[error("listening to signals: {0}")]
+    /// Handlers of termination signals cannot be installed.
+    #[error("cannot handle SIGTERM and SIGINT: {0}")]
     Signals(io::Error),
     /// The server's task failed.
     #[error("the server's task failed: {0}")]
@@ -61,7 +61,7 @@ pub struct RunningServer {
     tasks: Vec<JoinHandle<()>>,
 }
 
-/// Authentication and authorization, with the hub that provides both; a standalone server has no hub.
+/// Authentication and authorization of users, and the hub that does both; a standalone server has no hub.
 struct Access {
     authentication: Authentication,
     authorizer: Arc<dyn Authorizer>,
@@ -70,8 +70,8 @@ struct Access {
 }
 
 impl Options {
-    /// Serves `program` until SIGTERM or SIGINT, then shuts down in order. A second signal ends the server at
-    /// once.
+    /// Serves `program` until SIGTERM or SIGINT, then shuts down gracefully. A second signal ends the server
+    /// immediately.
     ///
     /// # Errors
     /// When the server cannot start, or its shutdown fails.
@@ -88,10 +88,10 @@ impl Options {
         }
     }
 
-    /// Starts to serve `program`: when this returns, the server answers requests.
+    /// Starts to serve `program`. When this function returns, the server answers requests.
     ///
     /// # Errors
-    /// When the hub, a file or the port cannot be used, or two groups of the program conflict.
+    /// When the hub, a file or the port cannot be used, or two API groups of the program conflict.
     pub async fn start(self, program: Program) -> Result<RunningServer, RunError> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let folder = Arc::new(Folder::open(&self.serving.cert_dir, clock.now())?);
@@ -135,15 +135,15 @@ impl Options {
         })
     }
 
-    /// Connects to the hub; a standalone server trusts the CAs in `folder` and those of the flags, and only
-    /// administrators are authorized.
+    /// Connects to the hub. A standalone server instead trusts the CAs of `folder` and of the flags, and
+    /// authorizes only members of `system:masters`.
     async fn access(&self, folder: &Folder, clock: &Arc<dyn Clock>) -> Result<Access, RunError> {
         let anonymous = self.trust.anonymous_auth;
         let always_allowed = self.delegation.authorization_always_allow_paths.clone();
         if self.standalone {
             return Ok(Access {
                 authentication: Authentication {
-                    trust: Arc::new(self.trust.beside_own(folder)?),
+                    trust: Arc::new(self.trust.standalone_trust(folder)?),
                     tokens: None,
                     anonymous,
                 },
@@ -154,7 +154,7 @@ impl Options {
         }
         let clients = Clients::connect(&self.delegation.kubeconfigs()).await?;
         let (lookup, times) = (self.delegation.lookup(), self.delegation.cache_times());
-        let hub = Delegation::new(clients, self.trust.given()?, lookup, times).await?;
+        let hub = Delegation::new(clients, self.trust.static_trust()?, lookup, times).await?;
         Ok(Access {
             authentication: hub.authentication(anonymous, clock),
             authorizer: hub.authorizer(clock),
@@ -181,8 +181,7 @@ impl Options {
         chain.always_allowed.clone_from(&access.always_allowed);
         chain.audit = self.audit.open(DOMAIN, &chain.metrics, clock).await?;
         if let Some(registration) = registration.cloned() {
-            // The registration does not count for readiness: a hub sends no requests to servers that are not
-            // ready.
+            // The registration does not affect readiness: the hub sends no requests to an unready server.
             let state = move || registration.state();
             chain
                 .health
@@ -216,8 +215,8 @@ impl RunningServer {
         self.kubeconfig.as_deref()
     }
 
-    /// Shuts down in order: unready, no new connections, watches ended, requests completed, background tasks
-    /// ended.
+    /// Shuts down gracefully: the server becomes unready, accepts no new connections, ends watches, completes
+    /// requests, and then ends the background tasks.
     ///
     /// # Errors
     /// When the server's task failed.
@@ -230,7 +229,7 @@ impl RunningServer {
     }
 }
 
-/// Handlers of SIGTERM and SIGINT. While they exist, the signals do not end the process by themselves.
+/// Handlers of SIGTERM and SIGINT. As long as the value exists, these signals do not kill the process.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,

@@ -1,4 +1,4 @@
-//! Flags about the port, its certificate, and bounds on requests.
+//! Flags about the port, the serving certificate, and limits on requests.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -15,19 +15,20 @@ use clap::Args;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Serving")]
 pub struct ServingArgs {
-    /// The address to listen on.
+    /// Address to listen on.
     #[arg(long, default_value = "0.0.0.0")]
     pub bind_address: IpAddr,
-    /// The port to listen on; 0 chooses a free one.
+    /// Port to listen on; 0 chooses a free port.
     #[arg(long, default_value_t = 6443)]
     pub secure_port: u16,
-    /// The folder of the server's own CA and certificates; created when missing.
+    /// Folder of the server's own CA and certificates; created when missing.
     #[arg(long, value_name = "FOLDER", default_value = "certificates")]
     pub cert_dir: PathBuf,
-    /// The serving certificate (PEM), in place of one of the built-in CA; reloaded when it changes.
+    /// Serving certificate (PEM) to use instead of a certificate of the server's own CA; reloaded when the
+    /// file changes.
     #[arg(long, value_name = "FILE", requires = "tls_private_key_file")]
     pub tls_cert_file: Option<PathBuf>,
-    /// The private key (PEM) of --tls-cert-file.
+    /// Private key (PEM) of --tls-cert-file.
     #[arg(long, value_name = "FILE", requires = "tls_cert_file")]
     pub tls_private_key_file: Option<PathBuf>,
     /// Time for which the server keeps serving, unready, after a termination signal.
@@ -42,20 +43,20 @@ pub struct ServingArgs {
 }
 
 impl ServingArgs {
-    /// Returns the address.
+    /// Returns the address and port to listen on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         SocketAddr::new(self.bind_address, self.secure_port)
     }
 
-    /// Returns the certificate and key files of the flags.
+    /// Returns the paths of the certificate and of its key, if the flags are set.
     #[must_use]
     pub fn files(&self) -> Option<(&Path, &Path)> {
         let (certificate, key) = (&self.tls_cert_file, &self.tls_private_key_file);
         certificate.as_deref().zip(key.as_deref())
     }
 
-    /// Returns the bounds on requests.
+    /// Returns the limits on requests in flight.
     #[must_use]
     pub fn limits(&self) -> Limits {
         let mut limits = Limits::default();

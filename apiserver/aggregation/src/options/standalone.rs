@@ -13,7 +13,7 @@ use serde_json::json;
 
 /// File name of the administrator's kubeconfig.
 const KUBECONFIG: &str = "admin.kubeconfig";
-/// Group whose members are authorized for everything.
+/// Group whose members are allowed everything.
 const MASTERS: &str = "system:masters";
 
 /// Writes an administrator's kubeconfig for the server at `address`, and returns its path. The file is JSON,

@@ -12,24 +12,24 @@ use crate::StaticTrust;
 /// Arguments about client certificates and front proxies.
 #[derive(Args, Clone, Debug)]
 pub struct TrustArgs {
-    /// A CA (PEM) for client certificates of users. It replaces a hub's CA; without a hub, it is used beside
-    /// the server's own.
+    /// CAs (PEM) for client certificates of users. They replace the client CAs of the hub; without a hub,
+    /// they are trusted in addition to the server's own CA.
     #[arg(long)]
     pub client_ca_file: Option<PathBuf>,
-    /// The CA (PEM) of front proxies that may name users in request headers. It replaces a hub's CA; without a
-    /// hub, it is used beside the server's own.
+    /// CAs (PEM) of front proxies, which name users in request headers. They replace the front proxy CAs of
+    /// the hub; without a hub, they are trusted in addition to the server's own front proxy CA.
     #[arg(long)]
     pub requestheader_client_ca_file: Option<PathBuf>,
-    /// The common names that those front proxies may have; any name if omitted.
+    /// Common names that the certificates of front proxies may have; any name if omitted.
     #[arg(long, value_delimiter = ',')]
     pub requestheader_allowed_names: Vec<String>,
-    /// Headers with the user name, in the order of precedence.
+    /// Request headers with the user name, in the order of precedence.
     #[arg(long, value_delimiter = ',', default_value = "X-Remote-User")]
     pub requestheader_username_headers: Vec<String>,
-    /// Headers with groups.
+    /// Request headers with groups of the user.
     #[arg(long, value_delimiter = ',', default_value = "X-Remote-Group")]
     pub requestheader_group_headers: Vec<String>,
-    /// Prefixes of headers with extra attributes.
+    /// Prefixes of request headers with extra attributes of the user.
     #[arg(long, value_delimiter = ',', default_value = "X-Remote-Extra-")]
     pub requestheader_extra_headers_prefix: Vec<String>,
     /// Accept requests without credentials as system:anonymous.
@@ -37,11 +37,11 @@ pub struct TrustArgs {
     pub anonymous_auth: bool,
 }
 
-/// Reason why the flags are unusable.
+/// Reason why flags about trust cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum GivenError {
-    /// A file that cannot be read.
+pub enum TrustArgsError {
+    /// A CA file cannot be read.
     #[error("reading {}: {problem}", .file.display())]
     Unreadable {
         /// Path of the file.
@@ -49,7 +49,7 @@ pub enum GivenError {
         /// Error of the system.
         problem: io::Error,
     },
-    /// A file without CA certificates.
+    /// A CA file has no valid CA certificates.
     #[error("reading the certificates of {}: {problem}", .file.display())]
     NoCa {
         /// Path of the file.
@@ -57,20 +57,20 @@ pub enum GivenError {
         /// Problem of the file.
         problem: TrustError,
     },
-    /// A header name or a pair of CAs that cannot be used.
+    /// A header name is invalid, or one CA is both for users and for front proxies of any name.
     #[error(transparent)]
     Trust(#[from] TrustError),
 }
 
 impl TrustArgs {
-    /// Returns the CAs and headers of the flags, which take precedence over those of a hub.
+    /// Returns the CAs and headers of the flags, which take precedence over the trust of the hub.
     ///
     /// # Errors
     /// When a CA file cannot be read, or a header name is invalid.
-    pub fn given(&self) -> Result<StaticTrust, GivenError> {
-        let client = self.client_ca_file.as_deref().map(ca).transpose()?;
+    pub fn static_trust(&self) -> Result<StaticTrust, TrustArgsError> {
+        let client = self.client_ca_file.as_deref().map(ca_pool).transpose()?;
         let request_header = match &self.requestheader_client_ca_file {
-            Some(file) => Some(self.request_header(ca(file)?)?),
+            Some(file) => Some(self.request_header(ca_pool(file)?)?),
             None => None,
         };
         Ok(StaticTrust {
@@ -80,20 +80,21 @@ impl TrustArgs {
         })
     }
 
-    /// Returns the trust of a server without a hub: in the CAs of `folder` and in those of the flags.
+    /// Returns the trust of a server without a hub: the CAs of `folder` and of the flags.
     ///
     /// # Errors
     /// When a CA file cannot be read, a header name is invalid, or one CA is both for users and for front
     /// proxies of any name.
-    pub fn beside_own(&self, folder: &Folder) -> Result<Trust, GivenError> {
-        let client = pool(folder.ca(), self.client_ca_file.as_deref())?;
-        let front_proxy = pool(folder.front_proxy(), self.requestheader_client_ca_file.as_deref())?;
+    pub fn standalone_trust(&self, folder: &Folder) -> Result<Trust, TrustArgsError> {
+        let client = extended_pool(folder.ca(), self.client_ca_file.as_deref())?;
+        let front_proxy = extended_pool(folder.front_proxy(), self.requestheader_client_ca_file.as_deref())?;
         let request_header = self.request_header(front_proxy)?;
-        request_header.check_beside(&client)?;
+        request_header.check_separate_from(&client)?;
         Ok(Trust::new(client, Some(request_header)))
     }
 
-    /// Returns the headers of the flags, which are trusted from front proxies of `front_proxy`.
+    /// Returns the trust in front proxies with certificates of `front_proxy`, and in the headers of the
+    /// flags.
     ///
     /// # Errors
     /// When a header name is invalid.
@@ -111,29 +112,30 @@ impl TrustArgs {
     }
 }
 
-fn ca(file: &Path) -> Result<CaPool, GivenError> {
-    CaPool::from_pem(&read(file)?).map_err(|problem| GivenError::NoCa {
+/// Reads the CA certificates in `file`.
+fn ca_pool(file: &Path) -> Result<CaPool, TrustArgsError> {
+    CaPool::from_pem(&read(file)?).map_err(|problem| TrustArgsError::NoCa {
         file: file.to_owned(),
         problem,
     })
 }
 
-/// The CAs of `own` and of `file`.
-fn pool(own: &Authority, file: Option<&Path>) -> Result<CaPool, GivenError> {
+/// Returns the CA `own` together with the CAs in `file`.
+fn extended_pool(own: &Authority, file: Option<&Path>) -> Result<CaPool, TrustArgsError> {
     let Some(file) = file else {
         return Ok(CaPool::from_pem(own.certificate_pem().as_bytes())?);
     };
     let mut pem = own.certificate_pem().as_bytes().to_vec();
     pem.push(b'\n');
     pem.extend(read(file)?);
-    CaPool::from_pem(&pem).map_err(|problem| GivenError::NoCa {
+    CaPool::from_pem(&pem).map_err(|problem| TrustArgsError::NoCa {
         file: file.to_owned(),
         problem,
     })
 }
 
-fn read(file: &Path) -> Result<Vec<u8>, GivenError> {
-    std::fs::read(file).map_err(|problem| GivenError::Unreadable {
+fn read(file: &Path) -> Result<Vec<u8>, TrustArgsError> {
+    std::fs::read(file).map_err(|problem| TrustArgsError::Unreadable {
         file: file.to_owned(),
         problem,
     })

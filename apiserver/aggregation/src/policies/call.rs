@@ -1,5 +1,5 @@
-//! One call of a webhook: HTTPS with the CAs of the webhook's configuration, over connections that are kept
-//! open, without following redirects.
+//! Calls of one webhook: HTTPS requests that trust the CAs of the webhook configuration, reuse connections,
+//! and follow no redirects.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,22 +19,22 @@ use rustls::{ClientConfig, RootCertStore};
 
 use super::resolve::Resolver;
 
-/// Highest number of bytes of an answer.
-const MOST_BYTES: usize = berth_admission::webhook::MOST_BYTES;
-/// Time for keeping an unused connection.
-const IDLE: Duration = Duration::from_secs(90);
+/// Highest number of bytes of a response.
+const MAX_ANSWER_BYTES: usize = berth_admission::webhook::MAX_REVIEW_BYTES;
+/// Time after which an unused connection is closed.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// HTTPS client of one webhook.
-pub(super) struct Caller {
+pub(super) struct WebhookClient {
     client: Client<HttpsConnector<HttpConnector<Resolver>>, Full<Bytes>>,
     uri: Uri,
 }
 
-impl Caller {
-    /// Prepares calls of `hook`. Nothing is sent yet.
+impl WebhookClient {
+    /// Creates the client of `hook` without sending a request. `services` reads the Service of the webhook.
     ///
     /// # Errors
-    /// The problem of the webhook's `clientConfig`, or of the system's CAs.
+    /// When the webhook's `clientConfig` is invalid, or the CAs of the system cannot be read.
     pub(super) fn new(hook: &Hook, services: &kube::Client) -> Result<Self, String> {
         let (uri, resolver) = match &hook.endpoint {
             Endpoint::Url(url) => (url.clone(), Resolver::Dns),
@@ -59,27 +59,27 @@ impl Caller {
         http.set_nodelay(true);
         http.set_connect_timeout(Some(hook.timeout));
         let https = HttpsConnectorBuilder::new()
-            .with_tls_config(trust(&hook.ca_bundle)?)
+            .with_tls_config(tls_config(&hook.ca_bundle)?)
             .https_only()
-            // A connection of HTTP/2 would send all calls to one replica of the webhook.
+            // HTTP/2 would send all calls over one connection, and so to one replica of the webhook.
             .enable_http1()
             .wrap_connector(http);
         let client = Client::builder(TokioExecutor::new())
-            .pool_idle_timeout(IDLE)
+            .pool_idle_timeout(IDLE_TIMEOUT)
             .pool_timer(TokioTimer::new())
             .build(https);
         Ok(Self { client, uri })
     }
 
-    /// Sends `body` and returns the body of the response.
+    /// Sends `body`, and returns the body of the response.
     ///
     /// # Errors
-    /// Reason of the failure, as the text after `failed calling webhook "x": `.
+    /// Reason of the failure, as kube-apiserver words it after `failed calling webhook "x": `.
     pub(super) async fn call(&self, body: Bytes, timeout: Duration) -> Result<Bytes, String> {
         let call_error =
             |problem: String| format!("failed to call webhook: Post \"{}\": {problem}", self.uri);
         match tokio::time::timeout(timeout, self.exchange(body)).await {
-            Ok(answered) => answered.map_err(call_error),
+            Ok(response) => response.map_err(call_error),
             Err(_) => Err(call_error(format!(
                 "context deadline exceeded: no answer within {timeout:?}"
             ))),
@@ -101,7 +101,9 @@ impl Caller {
             .await
             .map_err(|problem| root_cause(&problem))?;
         let code = response.status();
-        let body = Limited::new(response.into_body(), MOST_BYTES).collect().await;
+        let body = Limited::new(response.into_body(), MAX_ANSWER_BYTES)
+            .collect()
+            .await;
         let body = body.map_err(|problem| root_cause(&*problem))?.to_bytes();
         match code {
             StatusCode::OK => Ok(body),
@@ -110,22 +112,22 @@ impl Caller {
     }
 }
 
-/// The URL with the timeout as a query parameter, as in kube-apiserver.
+/// Returns `url` with the timeout as a query parameter, as in kube-apiserver.
 fn with_timeout(url: &str, timeout: Duration) -> Result<Uri, String> {
-    let mark = if url.contains('?') { '&' } else { '?' };
-    let uri: Uri = format!("{url}{mark}timeout={}s", timeout.as_secs())
+    let separator = if url.contains('?') { '&' } else { '?' };
+    let uri: Uri = format!("{url}{separator}timeout={}s", timeout.as_secs())
         .parse()
-        .map_err(|problem| format!("clientConfig has no valid address ({url:?}): {problem}"))?;
+        .map_err(|problem| format!("the address {url:?} of clientConfig is not valid: {problem}"))?;
     if uri.scheme_str() != Some("https") {
         return Err(format!(
-            "clientConfig.url must begin with https://, {url:?} does not"
+            "clientConfig.url must begin with https://, but is {url:?}"
         ));
     }
     Ok(uri)
 }
 
-/// TLS configuration that trusts the CAs of the bundle, or the CAs of the system where there is no bundle.
-fn trust(bundle: &[u8]) -> Result<ClientConfig, String> {
+/// Returns a TLS configuration that trusts the CAs in `bundle`; if `bundle` is empty, the CAs of the system.
+fn tls_config(bundle: &[u8]) -> Result<ClientConfig, String> {
     let config = ClientConfig::builder_with_provider(Arc::new(Folder::provider()))
         .with_safe_default_protocol_versions()
         .map_err(|problem| problem.to_string())?;
@@ -146,12 +148,12 @@ fn trust(bundle: &[u8]) -> Result<ClientConfig, String> {
     Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 
-/// The beginning of a body, for messages.
+/// Returns the beginning of `body`, for messages.
 fn excerpt(body: &Bytes) -> String {
-    const MOST: usize = 200;
+    const MAX_CHARS: usize = 200;
     let text = String::from_utf8_lossy(body);
-    let mut excerpt: String = text.trim().chars().take(MOST).collect();
-    if text.trim().chars().count() > MOST {
+    let mut excerpt: String = text.trim().chars().take(MAX_CHARS).collect();
+    if text.trim().chars().count() > MAX_CHARS {
         excerpt.push('…');
     }
     excerpt

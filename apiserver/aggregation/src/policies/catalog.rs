@@ -1,8 +1,8 @@
-//! Watches of the hub's admission policies, their bindings and parameters. Parameters of kinds that
-//! this server stores are read from the store.
+//! The hub's admission policies, their bindings and parameters, from watches. Parameters of kinds that this
+//! server stores are read from the store.
 //!
-//! Known policies stay in force while a watch is lost. A new policy comes into force once its parameters are
-//! listed, or after five seconds at the latest.
+//! While a watch is interrupted, the last known policies stay in force. A new policy comes into force when
+//! its parameters are listed, or after five seconds at the latest.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,18 +21,18 @@ use tokio::task::JoinHandle;
 
 use super::follow::{self, Snapshot};
 use super::params::WatchedParameters;
-use super::{GROUP, PATIENCE};
+use super::{GROUP, LIST_TIMEOUT};
 use crate::error::HubError;
 
-/// API versions of policies and bindings, newest first. Before Kubernetes 1.36 mutating policies are
-/// `v1beta1`.
+/// API versions of policies and bindings, newest first. Before Kubernetes 1.36, mutating policies are served
+/// in `v1beta1` only.
 const VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 /// Delay before another attempt to watch a kind that the hub does not serve.
-const AGAIN: Duration = Duration::from_mins(1);
-/// Longest wait for a new policy's parameters; after it, the policy comes into force without them.
-const PARAMS: Duration = Duration::from_secs(5);
+const UNSERVED_DELAY: Duration = Duration::from_mins(1);
+/// Longest wait for the parameters of a new policy. After that, the policy comes into force without them.
+const PARAMS_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Kinds and resources, in the order of the fields of [`StoredSet`].
+/// Kinds and resources of policies and bindings, in the order of the fields of [`StoredSet`].
 pub(super) const KINDS: [(&str, &str); 4] = [
     ("MutatingAdmissionPolicy", "mutatingadmissionpolicies"),
     (
@@ -49,21 +49,21 @@ pub(super) const KINDS: [(&str, &str); 4] = [
 /// Objects by name.
 type ObjectsByName = Arc<BTreeMap<String, Arc<Value>>>;
 
-/// The hub's policies.
+/// The hub's admission policies.
 pub struct HubPolicies {
     client: Client,
     /// Catalog of the parameters that this server stores.
     local: Arc<dyn Catalog>,
-    /// Last list of each kind; locked while a list is put in force.
+    /// Current objects of each kind. The lock is held while new objects come into force.
     latest: Mutex<[ObjectsByName; 4]>,
     stored: RwLock<Arc<StoredSet>>,
     params: RwLock<BTreeMap<ParamKind, Arc<WatchedParameters>>>,
-    /// Sender of a notification whenever other policies are in force.
+    /// Sender of a notification after each change of the policies in force.
     changed: watch::Sender<()>,
 }
 
 impl HubPolicies {
-    /// Creates a catalog without policies. `client` watches the hub's policies, and `local` knows the
+    /// Creates a catalog without policies. `client` watches the hub's policies, and `local` has the
     /// parameters that this server stores.
     #[must_use]
     pub fn new(client: Client, local: Arc<dyn Catalog>) -> Arc<Self> {
@@ -77,36 +77,36 @@ impl HubPolicies {
         })
     }
 
-    /// Returns a receiver that is notified whenever other policies are in force.
+    /// Returns a receiver that is notified after each change of the policies in force.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }
 
-    /// Starts to watch the policies, and waits until all existing ones are in force. A kind that the hub does
-    /// not serve has none.
+    /// Starts to watch policies and bindings, and waits until all existing policies are in force. A kind that
+    /// the hub does not serve counts as empty.
     ///
     /// # Errors
-    /// When the hub does not list the policies or bindings of one kind within a minute.
+    /// When the hub does not list the objects of a kind within a minute.
     pub async fn follow(self: &Arc<Self>) -> Result<Vec<JoinHandle<()>>, HubError> {
         let mut tasks = Vec::new();
         for (index, (_, plural)) in KINDS.into_iter().enumerate() {
             let (report, mut complete) = watch::channel(false);
-            tasks.push(tokio::spawn(Arc::clone(self).keep(index, report)));
-            let listed = tokio::time::timeout(PATIENCE, complete.wait_for(|complete| *complete)).await;
+            tasks.push(tokio::spawn(Arc::clone(self).watch_kind(index, report)));
+            let listed = tokio::time::timeout(LIST_TIMEOUT, complete.wait_for(|complete| *complete)).await;
             if !matches!(listed, Ok(Ok(_))) {
                 tasks.iter().for_each(JoinHandle::abort);
                 return Err(HubError::NotListed {
                     resource: plural.to_owned(),
-                    limit: PATIENCE,
+                    limit: LIST_TIMEOUT,
                 });
             }
         }
         Ok(tasks)
     }
 
-    /// Keeps the policies or bindings of one kind in force.
-    async fn keep(self: Arc<Self>, index: usize, report: watch::Sender<bool>) {
+    /// Watches the policies or bindings of one kind and puts them in force. Reports when they are listed.
+    async fn watch_kind(self: Arc<Self>, index: usize, report: watch::Sender<bool>) {
         let (kind, plural) = KINDS[index];
         loop {
             match find_served(&self.client, kind, plural).await {
@@ -125,17 +125,17 @@ impl HubPolicies {
                         problem,
                         "cannot watch the hub's admission policies; retrying"
                     );
-                    tokio::time::sleep(follow::PAUSE).await;
+                    tokio::time::sleep(follow::RETRY_DELAY).await;
                     continue;
                 }
             }
             self.replace(index, ObjectsByName::default()).await;
             report.send_replace(true);
-            tokio::time::sleep(AGAIN).await;
+            tokio::time::sleep(UNSERVED_DELAY).await;
         }
     }
 
-    /// Puts `objects`, all objects of one kind, in force together with the known objects of the other kinds.
+    /// Replaces the objects of one kind, and puts the policies of all kinds in force.
     pub(super) async fn replace(&self, index: usize, objects: ObjectsByName) {
         let mut latest = self.latest.lock().await;
         if latest[index] == objects {
@@ -143,14 +143,14 @@ impl HubPolicies {
         }
         latest[index] = objects;
         let stored = stored(&latest);
-        self.watch(&kinds_of_params(&stored)).await;
+        self.watch_params(&param_kinds(&stored)).await;
         *self.stored.write() = Arc::new(stored);
         self.changed.send_replace(());
     }
 
-    /// Watches the parameters of exactly these `kinds`, except kinds that this server stores. Waits until the
-    /// new kinds are listed, at most [`PARAMS`].
-    async fn watch(&self, kinds: &BTreeSet<ParamKind>) {
+    /// Watches the parameters of `kinds`, except kinds that this server stores, and ends the watches of other
+    /// kinds. Waits until the objects of new kinds are listed, at most [`PARAMS_TIMEOUT`].
+    async fn watch_params(&self, kinds: &BTreeSet<ParamKind>) {
         let mut new = Vec::new();
         {
             let mut params = self.params.write();
@@ -164,9 +164,9 @@ impl HubPolicies {
             }
         }
         let listed = futures::future::join_all(new.iter().map(|watched| watched.settled()));
-        if tokio::time::timeout(PARAMS, listed).await.is_err() {
+        if tokio::time::timeout(PARAMS_TIMEOUT, listed).await.is_err() {
             tracing::warn!(
-                "parameters of admission policies not listed within {PARAMS:?}; until they are, the policies' failurePolicy applies"
+                "parameters of admission policies were not listed within {PARAMS_TIMEOUT:?}; until they are, the failurePolicy of these policies applies"
             );
         }
     }
@@ -182,7 +182,7 @@ impl Catalog for HubPolicies {
             return Ok(());
         }
         let watched = self.params.read().get(kind).map(Arc::clone);
-        watched.ok_or_else(|| kind.unknown())?.find()
+        watched.ok_or_else(|| kind.unknown_error())?.find()
     }
 
     fn params(&self, kind: &ParamKind, namespace: &str, name: Option<&str>) -> Result<Params, ParamError> {
@@ -190,15 +190,17 @@ impl Catalog for HubPolicies {
             return self.local.params(kind, namespace, name);
         }
         let watched = self.params.read().get(kind).map(Arc::clone);
-        watched.ok_or_else(|| kind.unknown())?.params(namespace, name)
+        watched
+            .ok_or_else(|| kind.unknown_error())?
+            .params(namespace, name)
     }
 
-    fn count(&self, kind: &ParamKind, namespace: &str, most: usize) -> usize {
+    fn count(&self, kind: &ParamKind, namespace: &str, limit: usize) -> usize {
         if self.local.find(kind).is_ok() {
-            return self.local.count(kind, namespace, most);
+            return self.local.count(kind, namespace, limit);
         }
         let watched = self.params.read().get(kind).map(Arc::clone);
-        watched.map_or(0, |watched| watched.count(namespace, most))
+        watched.map_or(0, |watched| watched.count(namespace, limit))
     }
 }
 
@@ -213,13 +215,13 @@ fn stored(latest: &[ObjectsByName; 4]) -> StoredSet {
     }
 }
 
-fn kinds_of_params(stored: &StoredSet) -> BTreeSet<ParamKind> {
+fn param_kinds(stored: &StoredSet) -> BTreeSet<ParamKind> {
     let all = stored.mutating.iter().chain(&stored.validating);
     all.filter_map(|policy| ParamKind::of(&policy["spec"]["paramKind"]))
         .collect()
 }
 
-/// Finds the newest version of `kind` that the hub serves.
+/// Returns `kind` in the newest version that the hub serves; `None` if the hub does not serve the kind.
 async fn find_served(client: &Client, kind: &str, plural: &str) -> Result<Option<ApiResource>, String> {
     for version in VERSIONS {
         let resource = ApiResource {

@@ -1,30 +1,30 @@
-//! `matchConditions`: CEL expressions over the request, its object and the old one. The webhook is called if
-//! all conditions hold.
+//! `matchConditions` of a webhook: CEL expressions about the request, the object and the old object. The
+//! webhook is called if all of them are true.
 //!
-//! A condition that does not compile, cannot be evaluated or exceeds its budget is an evaluation error, and
-//! the failure policy decides. Judging has no side effects: it returns the access reviews that `authorizer`
-//! needs. Once they are answered, everything is judged again with the answers.
+//! If a condition does not compile, cannot be evaluated or exceeds the cost budget, the `failurePolicy` of
+//! the webhook decides. An evaluation has no side effects: it returns the access reviews that expressions
+//! with `authorizer` need. When the reviews are made, all conditions are evaluated again with the results.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
 use berth_admission::client::Condition;
 use berth_cel::{
-    AdmissionVariable, Decisions, Environment, Error, Lazy, MATCH_CONDITIONS_LIMIT, PER_CALL_LIMIT, Program,
-    Review, ReviewSubject, Type, Value,
+    AdmissionVariable, Decisions, Environment, Error, LazyVariables, MATCH_CONDITIONS_LIMIT, PER_CALL_LIMIT,
+    Program, Review, ReviewSubject, Type, Value,
 };
 use serde_json::Value as Json;
 
-/// Variables and functions of expressions.
+/// Variables and functions of match conditions.
 static ENVIRONMENT: LazyLock<Environment> = LazyLock::new(Environment::match_conditions);
 
-/// The variables that can be null.
+/// Variables that may be null, with their names.
 const OBJECTS: [(&str, AdmissionVariable); 2] = [
     ("object", AdmissionVariable::Object),
     ("oldObject", AdmissionVariable::OldObject),
 ];
 
-/// Compiled conditions.
+/// Compiled match conditions of one webhook.
 pub(super) struct Conditions(Vec<CompiledCondition>);
 
 struct CompiledCondition {
@@ -32,17 +32,17 @@ struct CompiledCondition {
     program: Result<Program, String>,
 }
 
-/// Result of the conditions: whether to call the webhook.
+/// Result of evaluating the conditions, which decides whether to call the webhook.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// Every condition holds.
-    Holds,
+pub(super) enum ConditionsResult {
+    /// All conditions are true.
+    Match,
     /// A condition is false.
-    Excluded,
-    /// No condition is false, but some could not be evaluated.
-    Unknown(String),
-    /// The result depends on these access reviews.
-    Unasked(BTreeSet<Review>),
+    NoMatch,
+    /// No condition is false, but some conditions cannot be evaluated, for the given reason.
+    Failed(String),
+    /// The result depends on access reviews that are not made yet.
+    NeedsReviews(BTreeSet<Review>),
 }
 
 impl Conditions {
@@ -50,7 +50,7 @@ impl Conditions {
         Self(conditions.iter().map(CompiledCondition::new).collect())
     }
 
-    /// Problems of the expressions that do not compile.
+    /// Returns the problems of expressions that do not compile.
     pub(super) fn problems(&self) -> impl Iterator<Item = &str> {
         self.0
             .iter()
@@ -61,38 +61,38 @@ impl Conditions {
         self.0.is_empty()
     }
 
-    /// Judges whether all conditions hold for `request`, the `request` of an AdmissionReview, with the
-    /// answers of the access reviews so far.
-    pub(super) fn judge(&self, request: &Json, decisions: &Arc<Decisions>) -> Verdict {
+    /// Evaluates the conditions for `request`, the `request` of an AdmissionReview, with the results of the
+    /// access reviews so far.
+    pub(super) fn evaluate(&self, request: &Json, decisions: &Arc<Decisions>) -> ConditionsResult {
         let plain = without_objects(request);
         let variables = variables(request, &plain);
-        let lazy = Lazy::new(&[], &variables, Arc::clone(decisions), PER_CALL_LIMIT);
+        let lazy = LazyVariables::new(&[], &variables, Arc::clone(decisions), PER_CALL_LIMIT);
         let mut left = MATCH_CONDITIONS_LIMIT;
         let mut problems = Vec::new();
         let mut pending = BTreeSet::new();
         for one in &self.0 {
-            match one.holds(&variables, &lazy, &mut left) {
+            match one.is_true(&variables, &lazy, &mut left) {
                 Ok(true) => {}
-                Ok(false) => return Verdict::Excluded,
-                Err(ConditionError::Unasked(review)) => drop(pending.insert(review)),
+                Ok(false) => return ConditionsResult::NoMatch,
+                Err(ConditionError::NeedsReview(review)) => drop(pending.insert(review)),
                 Err(ConditionError::Problem(problem)) => {
                     problems.push(format!("match condition {:?}: {problem}", one.name));
                 }
             }
         }
         if !pending.is_empty() {
-            Verdict::Unasked(pending)
+            ConditionsResult::NeedsReviews(pending)
         } else if problems.is_empty() {
-            Verdict::Holds
+            ConditionsResult::Match
         } else {
-            Verdict::Unknown(problems.join("; "))
+            ConditionsResult::Failed(problems.join("; "))
         }
     }
 }
 
 /// Reason why a condition could not be evaluated.
 enum ConditionError {
-    Unasked(Review),
+    NeedsReview(Review),
     Problem(String),
 }
 
@@ -110,12 +110,12 @@ impl CompiledCondition {
         Self { name, program }
     }
 
-    /// Whether the condition holds; its cost is subtracted from `left`, the budget of all conditions of the
-    /// webhook.
-    fn holds<'a>(
+    /// Whether the condition is true. Subtracts the cost of the evaluation from `left`, the remaining budget
+    /// of all conditions of the webhook.
+    fn is_true<'a>(
         &'a self,
         variables: &'a [Value<'a>],
-        lazy: &Lazy<'a>,
+        lazy: &LazyVariables<'a>,
         left: &mut u64,
     ) -> Result<bool, ConditionError> {
         let program = self
@@ -125,19 +125,19 @@ impl CompiledCondition {
         let evaluation = program.evaluate_with(variables, PER_CALL_LIMIT.min(*left), lazy);
         *left = left.saturating_sub(evaluation.cost);
         match evaluation.value {
-            Ok(Value::Bool(holds)) => Ok(holds),
+            Ok(Value::Bool(value)) => Ok(value),
             Ok(other) => Err(ConditionError::Problem(format!(
-                "gives {}, not a bool",
+                "must evaluate to bool but got {}",
                 other.type_name()
             ))),
-            Err(Error::Unasked(review)) => Err(ConditionError::Unasked(*review)),
+            Err(Error::PendingReview(review)) => Err(ConditionError::NeedsReview(*review)),
             Err(problem) => {
                 let missing = OBJECTS.iter().find(|(_, variable)| {
                     let index = *variable as usize;
                     program.reads(index) && matches!(variables.get(index), Some(Value::Null))
                 });
                 Err(ConditionError::Problem(match missing {
-                    Some((name, _)) => format!("{problem}; there is no {name} in this operation"),
+                    Some((name, _)) => format!("{problem}; {name} is null for this operation"),
                     None => problem.to_string(),
                 }))
             }
@@ -145,25 +145,25 @@ impl CompiledCondition {
     }
 }
 
-/// The variables of an expression, in the order of [`AdmissionVariable`]. `without_objects` is `request`
-/// without its objects.
+/// Values of the variables, in the order of [`AdmissionVariable`]. `without_objects` is `request` without
+/// objects.
 fn variables<'a>(request: &'a Json, without_objects: &'a Json) -> [Value<'a>; 6] {
     let object = |name: &str| request.get(name).map_or(Value::Null, Value::from);
     [
         object("object"),
         object("oldObject"),
         Value::from(without_objects),
-        Value::Unavailable("there is no namespaceObject in match conditions"),
+        Value::Unavailable("match conditions have no namespaceObject"),
         Value::authorizer(),
-        Value::authorizer_of(resource(request)),
+        Value::authorizer_of(request_resource(request)),
     ]
 }
 
-/// Attributes of `authorizer.requestResource`.
-fn resource(request: &Json) -> ReviewSubject {
+/// Returns the attributes of `authorizer.requestResource`.
+fn request_resource(request: &Json) -> ReviewSubject {
     let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
-    let of = &request["resource"];
-    let mut subject = ReviewSubject::resource(&text(&of["group"]), &text(&of["resource"]));
+    let resource = &request["resource"];
+    let mut subject = ReviewSubject::resource(&text(&resource["group"]), &text(&resource["resource"]));
     if let ReviewSubject::Resource {
         subresource,
         namespace,
@@ -178,8 +178,8 @@ fn resource(request: &Json) -> ReviewSubject {
     subject
 }
 
-/// The request without its objects. As in kube-apiserver, fields that an AdmissionRequest omits when they are
-/// empty are absent in CEL (`subResource`, `userInfo.uid`).
+/// Returns the value of the variable `request`: `request` without objects. As in kube-apiserver, optional
+/// fields that are empty (such as `subResource` and `userInfo.uid`) are absent.
 fn without_objects(request: &Json) -> Json {
     let fields = request.as_object().into_iter().flatten();
     let without = fields.filter(|(name, _)| !OBJECTS.iter().any(|(object, _)| object == name));
@@ -196,11 +196,11 @@ mod tests {
 
     use super::*;
 
-    fn judge(expressions: &[&str]) -> Verdict {
+    fn judge(expressions: &[&str]) -> ConditionsResult {
         judge_with(expressions, &Arc::default())
     }
 
-    fn judge_with(expressions: &[&str], decisions: &Arc<Decisions>) -> Verdict {
+    fn judge_with(expressions: &[&str], decisions: &Arc<Decisions>) -> ConditionsResult {
         let conditions: Vec<Condition> = expressions
             .iter()
             .enumerate()
@@ -209,7 +209,7 @@ mod tests {
                 expression: (*expression).to_owned(),
             })
             .collect();
-        Conditions::compile(&conditions).judge(
+        Conditions::compile(&conditions).evaluate(
             &json!({
                 "uid": "u", "operation": "CREATE", "name": "p", "dryRun": false,
                 "resource": {"group": "g.example", "version": "v1", "resource": "foos"},
@@ -222,12 +222,12 @@ mod tests {
     }
 
     #[test]
-    fn rights_are_asked_for_once_they_decide_and_then_judged_by_their_answers() {
+    fn access_reviews_are_requested_if_they_decide_and_then_used() {
         let allowed =
             "authorizer.group('apps').resource('deployments').namespace('team').check('get').allowed()";
         let own = "authorizer.requestResource.check('delete').allowed()";
-        let Verdict::Unasked(reviews) = judge(&[allowed, own]) else {
-            panic!("both are to be asked");
+        let ConditionsResult::NeedsReviews(reviews) = judge(&[allowed, own]) else {
+            panic!("both reviews are needed");
         };
         assert_eq!(reviews.len(), 2);
         let about_own = reviews.iter().find(|review| &*review.verb == "delete").unwrap();
@@ -236,17 +236,20 @@ mod tests {
             resource,
             name,
             ..
-        } = &about_own.on
+        } = &about_own.subject
         else {
             panic!("{about_own:?}");
         };
         assert_eq!((&**group, &**resource, &**name), ("g.example", "foos", "p"));
         assert_eq!(
             judge(&["false", allowed]),
-            Verdict::Excluded,
+            ConditionsResult::NoMatch,
             "nothing depends on it"
         );
-        for (allowed_to, verdict) in [(true, Verdict::Holds), (false, Verdict::Excluded)] {
+        for (allowed_to, verdict) in [
+            (true, ConditionsResult::Match),
+            (false, ConditionsResult::NoMatch),
+        ] {
             let decision = Arc::new(berth_cel::Decision {
                 allowed: allowed_to,
                 ..berth_cel::Decision::default()
@@ -262,45 +265,63 @@ mod tests {
     }
 
     #[test]
-    fn conditions_that_hold_and_that_do_not() {
+    fn true_and_false_conditions() {
         for (expression, verdict) in [
-            ("true", Verdict::Holds),
-            ("false", Verdict::Excluded),
-            ("has(request.subResource)", Verdict::Excluded),
-            ("request.userInfo.username == 'alice'", Verdict::Holds),
-            ("!('system:nodes' in request.userInfo.groups)", Verdict::Holds),
-            ("'dev' in request.userInfo.groups", Verdict::Holds),
+            ("true", ConditionsResult::Match),
+            ("false", ConditionsResult::NoMatch),
+            ("has(request.subResource)", ConditionsResult::NoMatch),
+            ("request.userInfo.username == 'alice'", ConditionsResult::Match),
+            (
+                "!('system:nodes' in request.userInfo.groups)",
+                ConditionsResult::Match,
+            ),
+            ("'dev' in request.userInfo.groups", ConditionsResult::Match),
             (
                 "request.operation != 'DELETE' && request.resource.resource == 'foos'",
-                Verdict::Holds,
+                ConditionsResult::Match,
             ),
-            ("object.metadata.labels.tier == 'iron'", Verdict::Excluded),
-            ("object.metadata.labels['tier'].startsWith('go')", Verdict::Holds),
+            ("object.metadata.labels.tier == 'iron'", ConditionsResult::NoMatch),
+            (
+                "object.metadata.labels['tier'].startsWith('go')",
+                ConditionsResult::Match,
+            ),
             (
                 "has(object.metadata.annotations) && 'x' in object.metadata.annotations",
-                Verdict::Excluded,
+                ConditionsResult::NoMatch,
             ),
-            ("object.metadata.labels[?'x'].orValue('') == ''", Verdict::Holds),
-            ("object.spec.count == 3 && oldObject == null", Verdict::Holds),
-            ("!has(request.namespace) && !request.dryRun", Verdict::Holds),
-            ("object.metadata.name.matches('^p[a-z]*$')", Verdict::Holds),
+            (
+                "object.metadata.labels[?'x'].orValue('') == ''",
+                ConditionsResult::Match,
+            ),
+            (
+                "object.spec.count == 3 && oldObject == null",
+                ConditionsResult::Match,
+            ),
+            (
+                "!has(request.namespace) && !request.dryRun",
+                ConditionsResult::Match,
+            ),
+            (
+                "object.metadata.name.matches('^p[a-z]*$')",
+                ConditionsResult::Match,
+            ),
             (
                 "oldObject == null || oldObject.metadata.name != 'p'",
-                Verdict::Holds,
+                ConditionsResult::Match,
             ),
             (
                 "object.spec.all(field, field != 'color') && has(object.spec.count)",
-                Verdict::Holds,
+                ConditionsResult::Match,
             ),
-            ("has(oldObject.metadata) || false", Verdict::Excluded),
+            ("has(oldObject.metadata) || false", ConditionsResult::NoMatch),
             (
                 "[1, 2].exists(n, n == object.spec.nothing || n == 2)",
-                Verdict::Holds,
+                ConditionsResult::Match,
             ),
             // The first operand of `&&` decides, so no access review is needed.
             (
                 "request.operation == 'DELETE' && authorizer.group('').resource('pods').check('get').allowed()",
-                Verdict::Excluded,
+                ConditionsResult::NoMatch,
             ),
         ] {
             assert_eq!(judge(&[expression]), verdict, "{expression}");
@@ -308,14 +329,11 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_evaluated_is_said_unless_another_condition_excludes_anyway() {
+    fn a_failed_condition_is_reported_unless_another_condition_is_false() {
         for (expression, part) in [
             ("object.spec.nothing == 1", "nothing"),
-            ("oldObject.metadata.name == 'p'", "there is no oldObject"),
-            (
-                "oldObject['metadata'] == object['metadata']",
-                "there is no oldObject",
-            ),
+            ("oldObject.metadata.name == 'p'", "oldObject is null"),
+            ("oldObject['metadata'] == object['metadata']", "oldObject is null"),
             ("object.metadata.name", "must evaluate to bool but got dyn"),
             ("request.foo == 1", "undefined field 'foo'"),
             (
@@ -330,10 +348,12 @@ mod tests {
             ),
         ] {
             match judge(&[expression, "true"]) {
-                Verdict::Unknown(problem) => assert!(problem.contains(part), "{expression}: {problem}"),
+                ConditionsResult::Failed(problem) => {
+                    assert!(problem.contains(part), "{expression}: {problem}")
+                }
                 other => panic!("{expression}: {other:?}"),
             }
-            assert_eq!(judge(&[expression, "false"]), Verdict::Excluded);
+            assert_eq!(judge(&[expression, "false"]), ConditionsResult::NoMatch);
         }
     }
 
@@ -342,9 +362,9 @@ mod tests {
         // Each costs some 400,000.
         let expensive = "lists.range(400).all(x, lists.range(330).all(y, true)) && true";
         match judge(&[expensive; 8]) {
-            Verdict::Unknown(problem) => assert!(problem.contains("it costs more than"), "{problem}"),
+            ConditionsResult::Failed(problem) => assert!(problem.contains("it costs more than"), "{problem}"),
             other => panic!("{other:?}"),
         }
-        assert_eq!(judge(&[expensive]), Verdict::Holds);
+        assert_eq!(judge(&[expensive]), ConditionsResult::Match);
     }
 }

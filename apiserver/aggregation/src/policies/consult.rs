@@ -1,11 +1,11 @@
-//! Calling webhooks about a write: their selection, their order, and the consequences of the answers.
+//! Consultation of webhooks about a write: selection, calls, and consequences of the answers.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use berth_admission::client::{
     self, Answer, PolicyNotes, PolicyObjections, Rounds, Subject, WebhookType, condition_failed, denied,
-    failed, no_dry_run, unusable,
+    dry_run_unsupported, failed, patch_failed,
 };
 use berth_apimachinery::Status;
 use berth_apiserver::metrics::Rejection;
@@ -14,18 +14,20 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::Policies;
-use super::conditions::Verdict;
+use super::HubWebhooks;
+use super::conditions::ConditionsResult;
 use super::prepared::PreparedWebhook;
 
-/// Highest number of evaluations of a webhook's conditions for one call, with access reviews in between.
-const MOST_ROUNDS: usize = 64;
+/// Highest number of evaluations of a webhook's match conditions for one write. After each evaluation that
+/// needs access reviews, the reviews are made and the conditions are evaluated again.
+const MAX_EVALUATIONS: usize = 64;
 
-/// Domain of kube-apiserver's audit annotations about mutating webhooks.
-const MUTATION: &str = "mutation.webhook.admission.k8s.io";
-const VALIDATION: &str = "validating.webhook.admission.k8s.io";
+/// Prefix of kube-apiserver's audit annotations about mutating webhooks.
+const MUTATION_PREFIX: &str = "mutation.webhook.admission.k8s.io";
+/// Prefix of kube-apiserver's audit annotations about validating webhooks.
+const VALIDATION_PREFIX: &str = "validating.webhook.admission.k8s.io";
 
-impl client::Policies for Policies {
+impl client::Policies for HubWebhooks {
     fn concern(&self, subject: &Subject<'_>) -> bool {
         [WebhookType::Mutating, WebhookType::Validating]
             .into_iter()
@@ -43,7 +45,7 @@ impl client::Policies for Policies {
         rounds: &'a mut Rounds,
         notes: &'a mut PolicyNotes,
     ) -> PolicyObjections<'a> {
-        Box::pin(self.change(subject, object, rounds, notes))
+        Box::pin(self.call_mutating(subject, object, rounds, notes))
     }
 
     fn validate<'a>(
@@ -52,13 +54,14 @@ impl client::Policies for Policies {
         object: Option<&'a Value>,
         notes: &'a mut PolicyNotes,
     ) -> PolicyObjections<'a> {
-        Box::pin(self.judge(subject, object, notes))
+        Box::pin(self.call_validating(subject, object, notes))
     }
 }
 
-impl Policies {
-    /// Runs one round of mutating webhooks, in order: each sees the changes of earlier ones.
-    async fn change(
+impl HubWebhooks {
+    /// Calls the mutating webhooks of the current round, in order: each webhook sees the changes of earlier
+    /// webhooks.
+    async fn call_mutating(
         &self,
         subject: &Subject<'_>,
         object: &mut Value,
@@ -72,81 +75,81 @@ impl Policies {
             }
             let current = Some(&*object).filter(|object| !object.is_null());
             let call = WebhookCall {
-                policies: self,
+                webhooks: self,
                 prepared,
                 webhook_type: WebhookType::Mutating,
                 subject,
-                place: format!("round_{}_index_{index}", rounds.number()),
+                position: format!("round_{}_index_{index}", rounds.number()),
             };
-            let Some(question) = call.question(current).await? else {
+            let Some(request) = call.request(current).await? else {
                 continue;
             };
-            let (new_notes, result) = call.ask(&question).await;
-            take(notes, new_notes);
+            let (new_notes, result) = call.send(&request).await;
+            append_notes(notes, new_notes);
             let Some(answer) = result? else {
-                rounds.called(id, prepared.hook.again, false);
+                rounds.record_call(id, prepared.hook.reinvoked, false);
                 continue;
             };
-            let changed = call.apply(&question, &answer, object)?;
-            call.note(changed, notes);
-            rounds.called(id, prepared.hook.again, changed);
+            let changed = call.apply_patch(&request, &answer, object)?;
+            call.add_mutation_annotation(changed, notes);
+            rounds.record_call(id, prepared.hook.reinvoked, changed);
         }
         Ok(())
     }
 
-    /// Calls all validating webhooks in parallel. Where several refuse a write, the first refusal is
-    /// returned.
-    async fn judge(
+    /// Calls the validating webhooks in parallel. If several refuse the write, returns the refusal of the
+    /// first in order.
+    async fn call_validating(
         &self,
         subject: &Subject<'_>,
         object: Option<&Value>,
         notes: &mut PolicyNotes,
     ) -> Result<(), Status> {
         let hooks = self.hooks(WebhookType::Validating);
-        let mut questions = Vec::new();
+        let mut requests = Vec::new();
         for (index, prepared) in hooks.iter().enumerate() {
             let call = WebhookCall {
-                policies: self,
+                webhooks: self,
                 prepared,
                 webhook_type: WebhookType::Validating,
                 subject,
-                place: format!("round_0_index_{index}"),
+                position: format!("round_0_index_{index}"),
             };
-            if let Some(question) = call.question(object).await? {
-                questions.push((call, question));
+            if let Some(request) = call.request(object).await? {
+                requests.push((call, request));
             }
         }
-        let calls = questions.iter().map(|(call, question)| call.ask(question));
-        let mut verdict = Ok(());
+        let calls = requests.iter().map(|(call, request)| call.send(request));
+        let mut outcome = Ok(());
         for (new_notes, result) in join_all(calls).await {
-            take(notes, new_notes);
+            append_notes(notes, new_notes);
             if let Err(status) = result
-                && verdict.is_ok()
+                && outcome.is_ok()
             {
-                verdict = Err(status);
+                outcome = Err(status);
             }
         }
-        verdict
+        outcome
     }
 }
 
-fn take(notes: &mut PolicyNotes, new_notes: PolicyNotes) {
+fn append_notes(notes: &mut PolicyNotes, new_notes: PolicyNotes) {
     notes.warnings.extend(new_notes.warnings);
     notes.annotations.extend(new_notes.annotations);
 }
 
-/// Call of one webhook about one write.
+/// Call of one webhook for one write.
 struct WebhookCall<'a> {
-    policies: &'a Policies,
+    webhooks: &'a HubWebhooks,
     prepared: &'a PreparedWebhook,
     webhook_type: WebhookType,
     subject: &'a Subject<'a>,
-    /// Position of the call, for the audit log.
-    place: String,
+    /// Round and index of the call, for the audit log.
+    position: String,
 }
 
-/// Question to a webhook about a write.
-struct Question<'a> {
+/// The `request` of an AdmissionReview, in the version that the webhook receives.
+struct ReviewRequest<'a> {
     uid: String,
     version: &'a str,
     request: Value,
@@ -157,61 +160,62 @@ impl<'a> WebhookCall<'a> {
         &self.prepared.hook.name
     }
 
-    /// Returns the question about `object`; `None` when the webhook is not called about it.
-    async fn question(&self, object: Option<&Value>) -> Result<Option<Question<'a>>, Status> {
+    /// Returns the request to send about `object`; `None` when the webhook does not match the write.
+    async fn request(&self, object: Option<&Value>) -> Result<Option<ReviewRequest<'a>>, Status> {
         let hook = &self.prepared.hook;
-        let labels = |namespace: &str| self.policies.labels(namespace);
-        let Some(version) = hook.concerns(self.subject, object, labels)? else {
+        let labels = |namespace: &str| self.webhooks.labels(namespace);
+        let Some(version) = hook.matching_version(self.subject, object, labels)? else {
             return Ok(None);
         };
         let uid = Uuid::new_v4().to_string();
         let request = client::request(&uid, self.subject, version, object);
-        if !self.conditions_hold(&request).await? {
+        if !self.conditions_match(&request).await? {
             return Ok(None);
         }
-        if self.subject.request.dry_run && !hook.dry_runs {
-            return Err(no_dry_run(self.name()));
+        if self.subject.request.dry_run && !hook.supports_dry_run {
+            return Err(dry_run_unsupported(self.name()));
         }
-        Ok(Some(Question {
+        Ok(Some(ReviewRequest {
             uid,
             version,
             request,
         }))
     }
 
-    /// Returns the result of the conditions, once every access review that they need is made.
-    async fn judge_conditions(&self, request: &Value) -> Verdict {
+    /// Evaluates the match conditions, and makes the access reviews that they need.
+    async fn evaluate_conditions(&self, request: &Value) -> ConditionsResult {
         let user = self.subject.request.user;
-        let decider = &self.policies.decider;
+        let access_reviewer = &self.webhooks.access_reviewer;
         let mut decisions = Arc::default();
-        for _ in 0..MOST_ROUNDS {
-            let reviews = match self.prepared.conditions.judge(request, &decisions) {
-                Verdict::Unasked(reviews) => reviews,
-                verdict => return verdict,
+        for _ in 0..MAX_EVALUATIONS {
+            let reviews = match self.prepared.conditions.evaluate(request, &decisions) {
+                ConditionsResult::NeedsReviews(reviews) => reviews,
+                result => return result,
             };
-            let answers = join_all(reviews.iter().map(|review| decider.decide(user, review))).await;
+            let answers = join_all(reviews.iter().map(|review| access_reviewer.decide(user, review))).await;
             let answers = answers.into_iter().map(Arc::new);
             Arc::make_mut(&mut decisions).extend(reviews.into_iter().zip(answers));
         }
-        Verdict::Unknown(format!(
-            "match conditions still ask for access reviews after {MOST_ROUNDS} evaluations"
+        ConditionsResult::Failed(format!(
+            "match conditions still need access reviews after {MAX_EVALUATIONS} evaluations"
         ))
     }
 
-    async fn conditions_hold(&self, request: &Value) -> Result<bool, Status> {
+    /// Whether the webhook is called, by its match conditions and `failurePolicy`.
+    async fn conditions_match(&self, request: &Value) -> Result<bool, Status> {
         if self.prepared.conditions.is_empty() {
             return Ok(true);
         }
-        let metrics = &self.policies.metrics;
+        let metrics = &self.webhooks.metrics;
         let operation = self.subject.request.operation;
-        match self.judge_conditions(request).await {
-            Verdict::Holds => Ok(true),
-            Verdict::Excluded => {
+        match self.evaluate_conditions(request).await {
+            ConditionsResult::Match => Ok(true),
+            ConditionsResult::NoMatch => {
                 metrics.condition(self.name(), self.webhook_type, operation, false);
                 Ok(false)
             }
-            Verdict::Unasked(_) => Ok(false),
-            Verdict::Unknown(problem) => {
+            ConditionsResult::NeedsReviews(_) => Ok(false),
+            ConditionsResult::Failed(problem) => {
                 metrics.condition(self.name(), self.webhook_type, operation, true);
                 if self.prepared.hook.fails_open {
                     return Ok(false);
@@ -221,13 +225,14 @@ impl<'a> WebhookCall<'a> {
         }
     }
 
-    /// Calls the webhook. The answer is `None` when the call failed and the write continues without it.
-    async fn ask(&self, question: &Question<'_>) -> (PolicyNotes, Result<Option<Answer>, Status>) {
+    /// Sends `request` to the webhook. The answer is `None` when the call failed and `failurePolicy` is
+    /// Ignore.
+    async fn send(&self, request: &ReviewRequest<'_>) -> (PolicyNotes, Result<Option<Answer>, Status>) {
         let start = Instant::now();
-        let answer = self.call(question).await;
-        let (notes, result, rejection) = self.weigh(answer);
+        let answer = self.call(request).await;
+        let (notes, result, rejection) = self.outcome(answer);
         let operation = self.subject.request.operation;
-        let metrics = &self.policies.metrics;
+        let metrics = &self.webhooks.metrics;
         metrics.called(
             self.name(),
             self.webhook_type,
@@ -238,17 +243,19 @@ impl<'a> WebhookCall<'a> {
         (notes, result)
     }
 
-    async fn call(&self, question: &Question<'_>) -> Result<Answer, String> {
-        let caller = self.prepared.caller.as_ref().map_err(Clone::clone)?;
+    async fn call(&self, request: &ReviewRequest<'_>) -> Result<Answer, String> {
+        let webhook_client = self.prepared.client.as_ref().map_err(Clone::clone)?;
         let body =
-            serde_json::to_vec(&client::review(&question.request)).map_err(|problem| problem.to_string())?;
-        let answer = caller.call(Bytes::from(body), self.prepared.hook.timeout).await?;
-        client::read(self.webhook_type, &question.uid, &answer)
+            serde_json::to_vec(&client::review(&request.request)).map_err(|problem| problem.to_string())?;
+        let timeout = self.prepared.hook.timeout;
+        let answer = webhook_client.call(Bytes::from(body), timeout).await?;
+        client::read(self.webhook_type, &request.uid, &answer)
             .map_err(|problem| format!("received invalid webhook response: {problem}"))
     }
 
-    /// Applies the consequences of an answer, or of a failed call.
-    fn weigh(
+    /// Returns the consequences of an answer, or of a failed call: notes, result, and the rejection for
+    /// metrics.
+    fn outcome(
         &self,
         answer: Result<Answer, String>,
     ) -> (PolicyNotes, Result<Option<Answer>, Status>, Option<Rejection>) {
@@ -272,9 +279,9 @@ impl<'a> WebhookCall<'a> {
                 tracing::warn!(
                     webhook = name,
                     problem,
-                    "admission webhook call failed; failurePolicy is Ignore, so the write goes on"
+                    "admission webhook call failed; failurePolicy is Ignore, so the write continues"
                 );
-                self.policies.metrics.failed_open(name, self.webhook_type);
+                self.webhooks.metrics.failed_open(name, self.webhook_type);
                 notes.annotations.push((self.failed_open_key(), name.to_owned()));
                 (notes, Ok(None), None)
             }
@@ -287,52 +294,59 @@ impl<'a> WebhookCall<'a> {
                 (
                     notes,
                     Err(failed(self.name(), &problem)),
-                    Some(Rejection::Uncalled),
+                    Some(Rejection::CallFailed),
                 )
             }
         }
     }
 
     fn failed_open_key(&self) -> String {
-        let domain = match self.webhook_type {
-            WebhookType::Mutating => MUTATION,
-            WebhookType::Validating => VALIDATION,
+        let prefix = match self.webhook_type {
+            WebhookType::Mutating => MUTATION_PREFIX,
+            WebhookType::Validating => VALIDATION_PREFIX,
         };
-        format!("failed-open.{domain}/{}", self.place)
+        format!("failed-open.{prefix}/{}", self.position)
     }
 
     /// Applies the patch of the answer. Returns whether the object changed.
-    fn apply(&self, question: &Question<'_>, answer: &Answer, object: &mut Value) -> Result<bool, Status> {
+    fn apply_patch(
+        &self,
+        request: &ReviewRequest<'_>,
+        answer: &Answer,
+        object: &mut Value,
+    ) -> Result<bool, Status> {
         let Some(patch) = &answer.patch else {
             return Ok(false);
         };
         let changed = if object.is_null() {
-            Err("there is no object to change in this operation".to_owned())
+            Err("this operation has no object to change".to_owned())
         } else {
-            client::apply(patch, &question.request["object"]).map_err(|problem| problem.to_string())
+            client::apply(patch, &request.request["object"]).map_err(|problem| problem.to_string())
         };
         let changed = changed.map_err(|problem| {
-            let status = unusable(self.name(), &problem);
+            let status = patch_failed(self.name(), &problem);
             let operation = self.subject.request.operation;
             let internal = Rejection::Internal(status.code);
-            self.policies
+            self.webhooks
                 .metrics
                 .rejected(self.name(), self.webhook_type, operation, internal);
             status
         })?;
-        let mut changed = self.subject.as_held(question.version, changed);
+        let mut changed = self.subject.in_object_version(request.version, changed);
         self.subject.default(&mut changed);
         let differs = changed != *object;
         *object = changed;
         Ok(differs)
     }
 
-    /// Adds the audit annotation of a successful call.
-    fn note(&self, changed: bool, notes: &mut PolicyNotes) {
+    /// Adds the audit annotation that tells whether a mutating webhook changed the object.
+    fn add_mutation_annotation(&self, changed: bool, notes: &mut PolicyNotes) {
         let hook = &self.prepared.hook;
-        let note = json!({"configuration": &*hook.configuration, "webhook": &*hook.name, "mutated": changed});
-        notes
-            .annotations
-            .push((format!("{MUTATION}/{}", self.place), note.to_string()));
+        let annotation =
+            json!({"configuration": &*hook.configuration, "webhook": &*hook.name, "mutated": changed});
+        notes.annotations.push((
+            format!("{MUTATION_PREFIX}/{}", self.position),
+            annotation.to_string(),
+        ));
     }
 }

@@ -1,4 +1,4 @@
-//! Watches of the hub's webhook configurations and policies, one for each kind.
+//! Watches of the hub's webhook configurations and policies, with one watch for each kind.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use kube::{Api, Client};
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::{GROUP, Policies, WATCHED};
+use super::{GROUP, HubWebhooks, WATCHED};
 
-/// Kind of the webhook configurations.
+/// Returns the kind of the webhook configurations of `webhook_type`.
 pub(super) const fn kind(webhook_type: WebhookType) -> &'static str {
     match webhook_type {
         WebhookType::Mutating => "MutatingWebhookConfiguration",
@@ -24,7 +24,7 @@ pub(super) const fn kind(webhook_type: WebhookType) -> &'static str {
     }
 }
 
-/// API resource of the webhook configurations.
+/// Returns the API resource of the webhook configurations of `webhook_type`.
 pub(super) fn resource(webhook_type: WebhookType) -> ApiResource {
     let (_, plural) = match webhook_type {
         WebhookType::Mutating => WATCHED[0],
@@ -39,10 +39,10 @@ pub(super) fn resource(webhook_type: WebhookType) -> ApiResource {
     }
 }
 
-/// Pause before a failed attempt is repeated.
-pub(super) const PAUSE: Duration = Duration::from_secs(1);
+/// Delay before another attempt after an error.
+pub(super) const RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// Known objects of one resource.
+/// Objects of one watched resource.
 pub(super) enum Snapshot {
     /// All existing objects, by name.
     All(Arc<BTreeMap<String, Arc<Value>>>),
@@ -50,12 +50,12 @@ pub(super) enum Snapshot {
     Missing,
 }
 
-/// Keeps the configurations of one kind in force until the task is dropped; reports when all existing ones
-/// are in force.
+/// Watches the configurations of `webhook_type` and puts them in force, until the task is dropped. Reports
+/// when all existing configurations are in force.
 pub(super) async fn follow(
     client: Client,
     webhook_type: WebhookType,
-    policies: Arc<Policies>,
+    webhooks: Arc<HubWebhooks>,
     report: watch::Sender<bool>,
 ) {
     let resource = resource(webhook_type);
@@ -63,13 +63,14 @@ pub(super) async fn follow(
     let mut snapshots = Box::pin(snapshots(api, resource.plural));
     while let Some(snapshot) = snapshots.next().await {
         if let Snapshot::All(known) = snapshot {
-            policies.replace(webhook_type, &known);
+            webhooks.replace(webhook_type, &known);
             report.send_replace(true);
         }
     }
 }
 
-/// Snapshots of `api`: first all existing objects, then the objects after each change. The stream never ends.
+/// Returns snapshots of the objects of `api`: first of all existing objects, then after each change. The
+/// stream never ends.
 pub(super) fn snapshots(
     api: Api<DynamicObject>,
     plural: impl Into<String>,
@@ -81,15 +82,15 @@ pub(super) fn snapshots(
     events.filter_map(move |event| {
         let snapshot = match event {
             Ok(event) => {
-                // Each attempt at a list begins with Init and its first pages, whatever the hub answers then.
+                // Init and the first pages of a list do not mean that the problem is solved.
                 if !matches!(event, Event::Init | Event::InitApply(_)) {
                     last_problem = None;
                 }
-                take(event, &mut known, &mut listed).then(|| Snapshot::All(Arc::new(known.clone())))
+                apply_event(event, &mut known, &mut listed).then(|| Snapshot::All(Arc::new(known.clone())))
             }
             Err(problem) => {
                 let text = root_cause(&problem);
-                // One log line for each new problem, since a problem may last.
+                // A lasting problem is logged once.
                 if last_problem.as_ref() != Some(&text) {
                     tracing::warn!(
                         resource = plural,
@@ -115,8 +116,9 @@ pub(super) fn is_missing(problem: &watcher::Error) -> bool {
     }
 }
 
-/// Applies one event. Returns whether the known objects are complete and ready to be put in force.
-fn take(
+/// Applies one event to the `known` objects; `listed` are the objects of an incomplete list. Returns whether
+/// `known` is complete and may have changed.
+fn apply_event(
     event: Event<DynamicObject>,
     known: &mut BTreeMap<String, Arc<Value>>,
     listed: &mut BTreeMap<String, Arc<Value>>,
@@ -144,7 +146,8 @@ fn take(
     }
 }
 
-/// The name of an object, and its content; of the metadata only the name.
+/// Returns the name of an object and its content. The metadata has only the name, so that other changes of
+/// metadata do not count as changes.
 fn entry(object: &DynamicObject) -> Option<(String, Arc<Value>)> {
     let name = object.metadata.name.clone()?;
     let mut value = object.data.clone();
@@ -163,18 +166,18 @@ mod tests {
     }
 
     #[test]
-    fn a_list_replaces_what_was_known_and_changes_add_to_it() {
+    fn a_list_replaces_the_known_objects_and_changes_are_added() {
         let (mut known, mut listed) = (BTreeMap::new(), BTreeMap::new());
         let mut after = |event| {
-            let published = take(event, &mut known, &mut listed);
-            published.then(|| known.keys().cloned().collect::<Vec<_>>())
+            let is_complete = apply_event(event, &mut known, &mut listed);
+            is_complete.then(|| known.keys().cloned().collect::<Vec<_>>())
         };
         let some = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
         assert_eq!(after(Event::Init), None);
         assert_eq!(
             after(Event::InitApply(configuration("b"))),
             None,
-            "half a list is not in force"
+            "an incomplete list is not in force"
         );
         assert_eq!(after(Event::InitApply(configuration("a"))), None);
         assert_eq!(after(Event::InitDone), some(&["a", "b"]));
@@ -185,7 +188,7 @@ mod tests {
         assert_eq!(
             after(Event::InitDone),
             some(&["d"]),
-            "what is gone meanwhile is gone"
+            "objects that the new list lacks are gone"
         );
     }
 }

@@ -1,22 +1,22 @@
-//! Recognition of this server's own webhooks: this server's plugins have already judged the objects that this
-//! server stores.
+//! Recognition of this server's own webhooks, which are not called: for objects that this server stores, its
+//! plugins run in-process.
 
 use berth_admission::client::Endpoint;
 
 /// Addresses of this server.
 #[derive(Clone, Debug, Default)]
 pub struct OwnAddresses {
-    /// Names of the serving certificate, among them `<service>.<namespace>.svc`.
+    /// Names in the serving certificate, such as `<service>.<namespace>.svc`.
     pub names: Vec<String>,
     /// Ports on which the server listens.
     pub ports: Vec<u16>,
-    /// Paths of the server's own webhooks, such as `/admission/mutate`.
+    /// URL paths of the server's own webhooks, such as `/admission/mutate`.
     pub paths: &'static [&'static str],
 }
 
 impl OwnAddresses {
-    /// Whether `endpoint` is a webhook of this server.
-    pub(super) fn is_at(&self, endpoint: &Endpoint) -> bool {
+    /// Whether `endpoint` is the address of a webhook of this server.
+    pub(super) fn includes(&self, endpoint: &Endpoint) -> bool {
         match endpoint {
             Endpoint::Service {
                 namespace,
@@ -29,9 +29,9 @@ impl OwnAddresses {
                     return false;
                 };
                 let host = url.host().unwrap_or_default();
-                let is_here = is_loopback(host) || self.is_named(host);
+                let is_own_host = is_loopback(host) || self.is_named(host);
                 self.paths.contains(&url.path())
-                    && is_here
+                    && is_own_host
                     && self.ports.contains(&url.port_u16().unwrap_or(443))
             }
         }
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_webhook_is_our_own_by_its_service_or_its_address_and_path() {
+    fn an_own_webhook_is_recognized_by_service_or_address_and_path() {
         let own = OwnAddresses {
             names: vec!["berth.berth-system.svc".to_owned()],
             ports: vec![7443],
@@ -83,7 +83,7 @@ mod tests {
             (url("https://localhost:7443/validate"), false),
             (url("::"), false),
         ] {
-            assert_eq!(own.is_at(&endpoint), is_own, "{endpoint:?}");
+            assert_eq!(own.includes(&endpoint), is_own, "{endpoint:?}");
         }
     }
 }

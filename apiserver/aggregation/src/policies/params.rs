@@ -1,4 +1,4 @@
-//! Watched objects of one kind on the hub that policies use as parameters.
+//! Watch of the objects of one kind on the hub that policies use as parameters.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,27 +20,27 @@ use tokio::task::JoinHandle;
 use super::follow;
 
 /// Delay before another attempt to watch a kind that the hub does not serve.
-const AGAIN: Duration = Duration::from_secs(10);
+const UNSERVED_DELAY: Duration = Duration::from_secs(10);
 
-/// Namespace and name.
-type Place = (String, String);
+/// Namespace and name of an object.
+type NamespacedName = (String, String);
 
-/// Known objects.
+/// Objects of one kind, as far as they are known.
 #[derive(Default)]
 enum ParameterObjects {
     /// The objects are not listed yet.
     #[default]
-    Nothing,
+    NotListed,
     /// The hub does not serve the kind.
-    Unserved,
-    /// All objects, as the hub has them.
+    NotServed,
+    /// All objects of the kind.
     Objects {
         namespaced: bool,
-        objects: BTreeMap<Place, Arc<Value>>,
+        objects: BTreeMap<NamespacedName, Arc<Value>>,
     },
 }
 
-/// Parameters of one kind; they are watched until this value is dropped.
+/// Parameters of one kind, which are watched until this value is dropped.
 pub(super) struct WatchedParameters {
     kind: ParamKind,
     known: Arc<RwLock<ParameterObjects>>,
@@ -59,7 +59,7 @@ impl WatchedParameters {
     pub(super) fn start(client: Client, kind: ParamKind) -> Arc<Self> {
         let known = Arc::default();
         let (report, settled) = watch::channel(false);
-        let task = tokio::spawn(keep(client, kind.clone(), Arc::clone(&known), report));
+        let task = tokio::spawn(watch_kind(client, kind.clone(), Arc::clone(&known), report));
         Arc::new(Self {
             kind,
             known,
@@ -68,31 +68,32 @@ impl WatchedParameters {
         })
     }
 
-    /// Waits until the parameters are listed, or the hub answers that it does not serve the kind.
+    /// Waits until the parameters are listed, or the hub reports that it does not serve the kind.
     pub(super) async fn settled(&self) {
         // An error means that the task has ended, which happens only when `self` is dropped.
         self.settled.clone().wait_for(|settled| *settled).await.ok();
     }
 
-    /// Checks that the hub serves the kind, which is assumed until the hub answers otherwise.
+    /// Checks that the hub serves the kind. Until the hub has answered, the kind counts as served.
     pub(super) fn find(&self) -> Result<(), ParamError> {
         match *self.known.read() {
-            ParameterObjects::Unserved => Err(self.kind.unknown()),
-            ParameterObjects::Nothing | ParameterObjects::Objects { .. } => Ok(()),
+            ParameterObjects::NotServed => Err(self.kind.unknown_error()),
+            ParameterObjects::NotListed | ParameterObjects::Objects { .. } => Ok(()),
         }
     }
 
-    /// Parameters in `namespace`, where the kind is namespaced, and with `name` if there is one.
+    /// Returns the parameters in `namespace` if the kind is namespaced; only the object `name` if a name is
+    /// given.
     pub(super) fn params(&self, namespace: &str, name: Option<&str>) -> Result<Params, ParamError> {
         let known = self.known.read();
         let ParameterObjects::Objects { namespaced, objects } = &*known else {
-            return Err(ParamError::NotSynced(self.kind.shown()));
+            return Err(ParamError::NotSynced(self.kind.to_go_string()));
         };
         let namespace = if *namespaced { namespace } else { "" };
         let found = match name {
             Some(name) => {
-                let place = (namespace.to_owned(), name.to_owned());
-                objects.get(&place).map(Arc::clone).into_iter().collect()
+                let key = (namespace.to_owned(), name.to_owned());
+                objects.get(&key).map(Arc::clone).into_iter().collect()
             }
             None => in_namespace(objects, namespace).map(Arc::clone).collect(),
         };
@@ -102,20 +103,20 @@ impl WatchedParameters {
         })
     }
 
-    /// Number of objects in `namespace`, up to `most`.
-    pub(super) fn count(&self, namespace: &str, most: usize) -> usize {
+    /// Returns the number of objects in `namespace`, at most `limit`.
+    pub(super) fn count(&self, namespace: &str, limit: usize) -> usize {
         let known = self.known.read();
         let ParameterObjects::Objects { namespaced, objects } = &*known else {
             return 0;
         };
         let namespace = if *namespaced { namespace } else { "" };
-        in_namespace(objects, namespace).take(most).count()
+        in_namespace(objects, namespace).take(limit).count()
     }
 }
 
-/// Objects in `namespace`, which is empty for a cluster-scoped kind.
+/// Returns the objects in `namespace`, which is empty for a cluster-scoped kind.
 fn in_namespace<'a>(
-    objects: &'a BTreeMap<Place, Arc<Value>>,
+    objects: &'a BTreeMap<NamespacedName, Arc<Value>>,
     namespace: &'a str,
 ) -> impl Iterator<Item = &'a Arc<Value>> {
     let from = (namespace.to_owned(), String::new());
@@ -125,7 +126,9 @@ fn in_namespace<'a>(
         .map(|(_, object)| object)
 }
 
-async fn keep(
+/// Watches the objects of `kind` until the task is dropped. Reports when they are listed, or the kind is not
+/// served.
+async fn watch_kind(
     client: Client,
     kind: ParamKind,
     known: Arc<RwLock<ParameterObjects>>,
@@ -137,29 +140,29 @@ async fn keep(
         match discovery::pinned_kind(&client, &gvk).await {
             Ok((resource, capabilities)) => {
                 let namespaced = capabilities.scope == Scope::Namespaced;
-                follow(&client, &resource, namespaced, &known, &report).await;
+                watch_resource(&client, &resource, namespaced, &known, &report).await;
             }
             Err(kube::Error::Api(status)) if status.code == 404 => {}
             Err(kube::Error::Discovery(_)) => {}
             Err(problem) => {
                 let problem = root_cause(&problem);
                 tracing::warn!(
-                    kind = kind.shown(),
+                    kind = kind.to_go_string(),
                     problem,
                     "cannot find the kind of an admission policy's parameters; retrying"
                 );
-                tokio::time::sleep(follow::PAUSE).await;
+                tokio::time::sleep(follow::RETRY_DELAY).await;
                 continue;
             }
         }
-        *known.write() = ParameterObjects::Unserved;
+        *known.write() = ParameterObjects::NotServed;
         report.send_replace(true);
-        tokio::time::sleep(AGAIN).await;
+        tokio::time::sleep(UNSERVED_DELAY).await;
     }
 }
 
-/// Keeps `known` current until the hub no longer serves the resource.
-async fn follow(
+/// Keeps `known` up to date until the hub no longer serves the resource.
+async fn watch_resource(
     client: &Client,
     resource: &ApiResource,
     namespaced: bool,
@@ -173,11 +176,11 @@ async fn follow(
     while let Some(event) = events.next().await {
         match event {
             Ok(event) => {
-                // Each attempt at a list begins with Init and its first pages, whatever the hub answers then.
+                // Init and the first pages of a list do not mean that the problem is solved.
                 if !matches!(event, Event::Init | Event::InitApply(_)) {
                     last_problem = None;
                 }
-                take(event, resource, namespaced, known, &mut listed);
+                apply_event(event, resource, namespaced, known, &mut listed);
                 if matches!(*known.read(), ParameterObjects::Objects { .. }) {
                     report.send_replace(true);
                 }
@@ -190,7 +193,7 @@ async fn follow(
                         resource = resource.plural,
                         group = resource.group,
                         problem,
-                        "cannot follow the parameters of admission policies; grant list and watch in a ClusterRole with the \
+                        "cannot watch the parameters of admission policies; grant list and watch in a ClusterRole with the \
                          label rbac.berth.dev/aggregate-to-policy-params=true"
                     );
                 }
@@ -200,14 +203,14 @@ async fn follow(
     }
 }
 
-fn take(
+fn apply_event(
     event: Event<DynamicObject>,
     resource: &ApiResource,
     namespaced: bool,
     known: &RwLock<ParameterObjects>,
-    listed: &mut BTreeMap<Place, Arc<Value>>,
+    listed: &mut BTreeMap<NamespacedName, Arc<Value>>,
 ) {
-    let place = |object: &DynamicObject| {
+    let key = |object: &DynamicObject| {
         let metadata = &object.metadata;
         let namespace = metadata.namespace.clone().unwrap_or_default();
         (namespace, metadata.name.clone().unwrap_or_default())
@@ -215,7 +218,7 @@ fn take(
     match event {
         Event::Init => listed.clear(),
         Event::InitApply(object) => {
-            listed.insert(place(&object), value(object, resource));
+            listed.insert(key(&object), value(object, resource));
         }
         Event::InitDone => {
             *known.write() = ParameterObjects::Objects {
@@ -225,18 +228,18 @@ fn take(
         }
         Event::Apply(object) => {
             if let ParameterObjects::Objects { objects, .. } = &mut *known.write() {
-                objects.insert(place(&object), value(object, resource));
+                objects.insert(key(&object), value(object, resource));
             }
         }
         Event::Delete(object) => {
             if let ParameterObjects::Objects { objects, .. } = &mut *known.write() {
-                objects.remove(&place(&object));
+                objects.remove(&key(&object));
             }
         }
     }
 }
 
-/// Converts a parameter to its form in expressions. Items of a list have no apiVersion and kind.
+/// Converts a parameter to its form in expressions. Sets apiVersion and kind, which items of a list lack.
 fn value(object: DynamicObject, resource: &ApiResource) -> Arc<Value> {
     let (mut metadata, mut value) = (object.metadata, object.data);
     metadata.managed_fields = None;

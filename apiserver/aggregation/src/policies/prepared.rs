@@ -1,4 +1,4 @@
-//! A webhook ready to be called: with compiled conditions, and a client for its address and CAs.
+//! Webhooks that are prepared for calls: with compiled match conditions and an HTTPS client.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,30 +7,31 @@ use berth_admission::client::{Endpoint, Hook};
 use kube::Client;
 use serde_json::Value;
 
-use super::call::Caller;
+use super::call::WebhookClient;
 use super::conditions::Conditions;
 use super::own::OwnAddresses;
 
-/// A webhook with the data for calling it.
+/// A webhook with compiled match conditions and an HTTPS client.
 pub(super) struct PreparedWebhook {
     pub(super) hook: Hook,
     pub(super) conditions: Conditions,
-    /// Caller, or the reason why the webhook cannot be called.
-    pub(super) caller: Result<Arc<Caller>, String>,
+    /// Client of the webhook, or the reason why the webhook cannot be called.
+    pub(super) client: Result<Arc<WebhookClient>, String>,
 }
 
-/// Prepares webhooks.
-pub(super) struct Maker {
-    /// Client that finds the Services of webhooks.
+/// Prepares webhooks for calls.
+pub(super) struct WebhookPreparer {
+    /// Client that reads the Services of webhooks.
     pub(super) client: Client,
+    /// Addresses of this server's own webhooks.
     pub(super) own: OwnAddresses,
 }
 
-impl Maker {
+impl WebhookPreparer {
     /// Prepares the webhooks of `configurations` in the order of their calls: by the name of the
-    /// configuration, then by the index in it. Unchanged webhooks are reused from `before`; this server's own
-    /// webhooks are left out.
-    pub(super) fn all(
+    /// configuration, then by the index in the configuration. Unchanged webhooks are reused from `before`;
+    /// this server's own webhooks are omitted.
+    pub(super) fn prepare_all(
         &self,
         configurations: &BTreeMap<String, Arc<Value>>,
         before: &[Arc<PreparedWebhook>],
@@ -38,11 +39,11 @@ impl Maker {
         let hooks = configurations
             .values()
             .flat_map(|configuration| Hook::all(configuration));
-        let others = hooks.filter(|hook| !self.own.is_at(&hook.endpoint));
-        others.map(|hook| self.one(hook, before)).collect()
+        let foreign = hooks.filter(|hook| !self.own.includes(&hook.endpoint));
+        foreign.map(|hook| self.prepare(hook, before)).collect()
     }
 
-    fn one(&self, hook: Hook, before: &[Arc<PreparedWebhook>]) -> Arc<PreparedWebhook> {
+    fn prepare(&self, hook: Hook, before: &[Arc<PreparedWebhook>]) -> Arc<PreparedWebhook> {
         if let Some(same) = before.iter().find(|known| known.hook == hook) {
             return Arc::clone(same);
         }
@@ -55,11 +56,11 @@ impl Maker {
                 "a match condition cannot be evaluated; the webhook's failurePolicy applies"
             );
         }
-        let caller = match &hook.problem {
+        let client = match &hook.problem {
             Some(problem) => Err(problem.clone()),
-            None => self.caller(&hook, before),
+            None => self.webhook_client(&hook, before),
         };
-        if let Err(problem) = &caller {
+        if let Err(problem) = &client {
             tracing::warn!(
                 configuration = &*hook.configuration,
                 webhook = &*hook.name,
@@ -70,26 +71,30 @@ impl Maker {
         Arc::new(PreparedWebhook {
             hook,
             conditions,
-            caller,
+            client,
         })
     }
 
-    /// Returns the caller of `hook`. A known webhook with the same address, CAs and timeout keeps its caller
-    /// and thus its connections.
-    fn caller(&self, hook: &Hook, before: &[Arc<PreparedWebhook>]) -> Result<Arc<Caller>, String> {
+    /// Returns the client of `hook`. The client of a webhook in `before` with the same address, CAs and
+    /// timeout is reused with its connections.
+    fn webhook_client(
+        &self,
+        hook: &Hook,
+        before: &[Arc<PreparedWebhook>],
+    ) -> Result<Arc<WebhookClient>, String> {
         let is_same = |known: &&Arc<PreparedWebhook>| {
-            let target = |hook: &Hook| -> (Endpoint, Vec<u8>, u64) {
+            let connection = |hook: &Hook| -> (Endpoint, Vec<u8>, u64) {
                 (
                     hook.endpoint.clone(),
                     hook.ca_bundle.clone(),
                     hook.timeout.as_secs(),
                 )
             };
-            target(&known.hook) == target(hook)
+            connection(&known.hook) == connection(hook)
         };
-        match before.iter().find(is_same).map(|known| &known.caller) {
-            Some(Ok(caller)) => Ok(Arc::clone(caller)),
-            _ => Caller::new(hook, &self.client).map(Arc::new),
+        match before.iter().find(is_same).map(|known| &known.client) {
+            Some(Ok(client)) => Ok(Arc::clone(client)),
+            _ => WebhookClient::new(hook, &self.client).map(Arc::new),
         }
     }
 }

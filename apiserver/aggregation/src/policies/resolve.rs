@@ -1,5 +1,5 @@
-//! Resolution of a webhook's host: in DNS, or as a Service of the hub, which may be unknown in this program's
-//! DNS.
+//! Resolution of the host of a webhook: by DNS, or by reading the Service from the hub, whose cluster DNS
+//! this program may be unable to use.
 
 use std::future::Future;
 use std::io;
@@ -12,15 +12,15 @@ use hyper_util::client::legacy::connect::dns::Name;
 use k8s_openapi::api::core::v1::{Service, ServiceSpec};
 use kube::{Api, Client};
 
-/// Future addresses, in the connector's type.
+/// Future result of a resolution, in the type that the HTTP connector requires.
 type ResolvedAddresses = Pin<Box<dyn Future<Output = io::Result<std::vec::IntoIter<SocketAddr>>> + Send>>;
 
 /// Resolver of the addresses of one webhook.
 #[derive(Clone)]
 pub(super) enum Resolver {
-    /// DNS, for the host of the URL.
+    /// Resolution of the host in the URL by DNS.
     Dns,
-    /// The Service, whose object is read for each new connection.
+    /// Resolution of a Service by reading it from the hub for each new connection.
     Service {
         client: Client,
         namespace: String,
@@ -46,7 +46,7 @@ impl tower::Service<Name> for Resolver {
                 namespace,
                 name,
                 port,
-            } => Box::pin(async move { of_service(client, &namespace, &name, port).await }),
+            } => Box::pin(async move { resolve_service(client, &namespace, &name, port).await }),
         }
     }
 }
@@ -59,7 +59,7 @@ async fn look_up(host: &str, port: u16) -> io::Result<std::vec::IntoIter<SocketA
     Ok(found.into_iter())
 }
 
-async fn of_service(
+async fn resolve_service(
     client: Client,
     namespace: &str,
     name: &str,
@@ -74,31 +74,37 @@ async fn of_service(
             )));
         }
         Err(problem) => {
-            let text = format!("reading service \"{namespace}/{name}\": {}", root_cause(&problem));
+            let text = format!(
+                "cannot read service \"{namespace}/{name}\": {}",
+                root_cause(&problem)
+            );
             return Err(io::Error::other(text));
         }
     };
-    match place(&spec, port)
+    match service_address(&spec, port)
         .map_err(|problem| io::Error::other(format!("service \"{namespace}/{name}\" {problem}")))?
     {
-        Place::Address(address) => Ok(vec![SocketAddr::new(address, port)].into_iter()),
-        Place::Host(host) => look_up(&host, port).await,
+        ServiceAddress::ClusterIp(address) => Ok(vec![SocketAddr::new(address, port)].into_iter()),
+        ServiceAddress::ExternalName(host) => look_up(&host, port).await,
     }
 }
 
 /// Address of a Service.
 #[derive(Debug, PartialEq, Eq)]
-enum Place {
-    Address(IpAddr),
-    Host(String),
+enum ServiceAddress {
+    ClusterIp(IpAddr),
+    ExternalName(String),
 }
 
-/// Returns the address of the Service outside of the cluster's DNS.
-fn place(spec: &ServiceSpec, port: u16) -> Result<Place, String> {
+/// Returns the address of a Service: the cluster IP or the external name.
+///
+/// # Errors
+/// When the Service has neither, or lacks `port`.
+fn service_address(spec: &ServiceSpec, port: u16) -> Result<ServiceAddress, String> {
     if spec.type_.as_deref() == Some("ExternalName") {
         return match spec.external_name.as_deref() {
             None | Some("") => Err("is of type ExternalName and has no externalName".to_owned()),
-            Some(host) => Ok(Place::Host(host.to_owned())),
+            Some(host) => Ok(ServiceAddress::ExternalName(host.to_owned())),
         };
     }
     let mut ports = spec.ports.iter().flatten();
@@ -106,8 +112,8 @@ fn place(spec: &ServiceSpec, port: u16) -> Result<Place, String> {
         return Err(format!("has no port {port}"));
     }
     let address = spec.cluster_ip.as_deref().unwrap_or_default();
-    address.parse().map(Place::Address).map_err(|_| {
-        format!("has no cluster IP ({address:?}): webhooks are called through a Service with one, or of type ExternalName")
+    address.parse().map(ServiceAddress::ClusterIp).map_err(|_| {
+        format!("has no cluster IP ({address:?}): the Service of a webhook needs a cluster IP or the type ExternalName")
     })
 }
 
@@ -118,13 +124,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_service_is_at_its_cluster_ip_or_its_external_name() {
-        let of = |spec: Value| place(&serde_json::from_value(spec).unwrap(), 443);
-        let host = of(json!({"type": "ExternalName", "externalName": "localhost"}));
-        assert_eq!(host, Ok(Place::Host("localhost".to_owned())));
+    fn a_service_has_a_cluster_ip_or_an_external_name() {
+        let address_of = |spec: Value| service_address(&serde_json::from_value(spec).unwrap(), 443);
+        let host = address_of(json!({"type": "ExternalName", "externalName": "localhost"}));
+        assert_eq!(host, Ok(ServiceAddress::ExternalName("localhost".to_owned())));
         let ports = json!([{"port": 443}]);
-        let address = of(json!({"clusterIP": "10.0.0.7", "ports": ports}));
-        assert_eq!(address, Ok(Place::Address([10, 0, 0, 7].into())));
+        let address = address_of(json!({"clusterIP": "10.0.0.7", "ports": ports}));
+        assert_eq!(address, Ok(ServiceAddress::ClusterIp([10, 0, 0, 7].into())));
         for (spec, part) in [
             (json!({"type": "ExternalName"}), "no externalName"),
             (json!({"clusterIP": "None", "ports": ports}), "no cluster IP"),
@@ -133,7 +139,7 @@ mod tests {
                 "no port 443",
             ),
         ] {
-            let problem = of(spec).unwrap_err();
+            let problem = address_of(spec).unwrap_err();
             assert!(problem.contains(part), "{problem}");
         }
     }

@@ -15,13 +15,13 @@ use berth_apimachinery::write::Verb;
 use berth_apimachinery::{Clock, Draft, Key, Kind, Status};
 use berth_apiserver::SystemClock;
 use berth_cel::{Decision, Review};
-use berth_policies::{Decider, PendingReview};
+use berth_policies::{AccessReviewer, PendingReview};
 use berth_storage::{Expect, MemoryStore, Step, Store};
 use http::Response;
 use kube::client::Body;
 use serde_json::{Value, json};
 
-use super::{NAMESPACES, OwnAddresses, Policies};
+use super::{HubWebhooks, NAMESPACES, OwnAddresses};
 use kind::Toy;
 use server::{Reply, Server};
 
@@ -54,7 +54,7 @@ fn hub(service: Value) -> kube::Client {
 /// Allows everyone to get everything, and nothing else.
 struct Gets;
 
-impl Decider for Gets {
+impl AccessReviewer for Gets {
     fn decide<'a>(&'a self, _: &'a UserInfo, review: &'a Review) -> PendingReview<'a> {
         let allowed = &*review.verb == "get";
         Box::pin(std::future::ready(Decision {
@@ -82,7 +82,7 @@ async fn store() -> Arc<dyn Store> {
 }
 
 /// Policies with configurations, each a name and its webhooks.
-async fn policies(mutating: &[(&str, Value)], validating: &[(&str, Value)]) -> Arc<Policies> {
+async fn policies(mutating: &[(&str, Value)], validating: &[(&str, Value)]) -> Arc<HubWebhooks> {
     let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "hooks"},
         "spec": {"type": "ExternalName", "externalName": "localhost"}});
     let own = OwnAddresses {
@@ -90,7 +90,7 @@ async fn policies(mutating: &[(&str, Value)], validating: &[(&str, Value)]) -> A
         ports: vec![7443],
         paths: &["/admission/mutate", "/admission/validate"],
     };
-    let policies = Policies::new(hub(service), &store().await, own, Arc::new(Gets));
+    let policies = HubWebhooks::new(hub(service), &store().await, own, Arc::new(Gets));
     for (webhook_type, configurations) in [
         (WebhookType::Mutating, mutating),
         (WebhookType::Validating, validating),
@@ -173,19 +173,19 @@ impl Asker {
             versions: info.versions,
             form: Form::Own {
                 kind: &*self.kind,
-                held: info.storage_version,
+                object_version: info.storage_version,
             },
         }
     }
 
     /// Runs one round of mutating webhooks.
-    async fn mutate(&self, policies: &Policies, object: &mut Value) -> (Result<(), Status>, PolicyNotes) {
+    async fn mutate(&self, policies: &HubWebhooks, object: &mut Value) -> (Result<(), Status>, PolicyNotes) {
         self.round(policies, object, &mut Rounds::default()).await
     }
 
     async fn round(
         &self,
-        policies: &Policies,
+        policies: &HubWebhooks,
         object: &mut Value,
         rounds: &mut Rounds,
     ) -> (Result<(), Status>, PolicyNotes) {
@@ -199,7 +199,7 @@ impl Asker {
 
     async fn validate(
         &self,
-        policies: &Policies,
+        policies: &HubWebhooks,
         object: Option<&Value>,
     ) -> (Result<(), Status>, PolicyNotes) {
         let request = self.request();

@@ -1,4 +1,5 @@
-//! The hub's objects about this server: APIServices and webhook configurations, and their caBundles.
+//! Objects that register this server on the hub: APIServices and webhook configurations, with their
+//! caBundles.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,36 +12,37 @@ use serde_json::{Value, json};
 use super::{Service, Sources};
 use crate::error::RegistrationError;
 
-/// Annotation that makes cert-manager fill in caBundles.
+/// Annotation that makes cert-manager set the caBundles of an object.
 const INJECT_CA_FROM: &str = "cert-manager.io/inject-ca-from";
 
-/// One registered object, identified by its name.
+/// An APIService or webhook configuration that registers this server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RegisteredObject {
     pub(super) kind: &'static str,
     pub(super) name: String,
-    /// Object to create, where this server may create it.
+    /// Desired form of the object, from which it is created.
     pub(super) template: Value,
     /// Field manager of the writes.
     manager: String,
-    /// Source of the object, for the message when it is missing.
+    /// Sentence about how to create the object, for the message when it is missing.
     source: String,
 }
 
-/// State of an object.
+/// State of a registered object on the hub.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum ObjectState {
     /// The object does not exist.
     Missing,
     /// This server does not set the caBundles of the object. The value is the reason why the hub does not
-    /// find or trust this server by the object, if there is one.
+    /// find or trust this server through the object; `None` if it does.
     Foreign(Option<String>),
     /// This server sets the caBundles of the object.
     Ours(Value),
 }
 
 impl RegisteredObject {
-    /// The object that `template` describes; `None` when its kind has no caBundle, or it has no name.
+    /// Creates a registered object from `template`; `None` when the kind of the template has no caBundle, or
+    /// the template has no name.
     pub(super) fn of(template: Value, manager: &str, sources: &Sources) -> Option<Self> {
         let kinds = [
             "APIService",
@@ -77,38 +79,37 @@ impl RegisteredObject {
         Ok(self.classify(object, service))
     }
 
-    /// Judges whether this server sets the caBundles in `object`.
+    /// Returns the state of `object`: whether this server sets its caBundles.
     fn classify(&self, object: Value, service: &Service) -> ObjectState {
         if is_injected(&object) {
-            return ObjectState::Foreign(self.untrusting(&object, service));
+            return ObjectState::Foreign(self.missing_bundles(&object, service));
         }
         if object["kind"] == "APIService" && object["spec"]["insecureSkipTLSVerify"] == true {
             // With `insecureSkipTLSVerify` an APIService must not have a caBundle.
             return ObjectState::Foreign(None);
         }
-        match other_service(&object, service) {
-            Some(why) => ObjectState::Foreign(Some(format!("{self} {why}"))),
+        match service_mismatch(&object, service) {
+            Some(problem) => ObjectState::Foreign(Some(format!("{self} {problem}"))),
             None => ObjectState::Ours(object),
         }
     }
 
-    /// Message about the missing object, with its source.
-    pub(super) fn absent(&self) -> String {
+    /// Returns the message that the object does not exist, with the way of creating it.
+    pub(super) fn missing_message(&self) -> String {
         format!("{self} does not exist; {}", self.source)
     }
 
-    /// Message about missing caBundles in the parts of `object` that are for `service`; `None` when no
-    /// caBundle is missing.
-    pub(super) fn untrusting(&self, object: &Value, service: &Service) -> Option<String> {
-        let filler = match is_injected(object) {
+    /// Returns the message that `object` lacks a caBundle for `service`; `None` when no caBundle is missing.
+    pub(super) fn missing_bundles(&self, object: &Value, service: &Service) -> Option<String> {
+        let issuer = match is_injected(object) {
             true => "cert-manager",
             false => "the issuer of the certificate",
         };
         (!has_bundles(object, service))
-            .then(|| format!("{self} has no caBundle, which {filler} must fill in"))
+            .then(|| format!("{self} has no caBundle, which {issuer} must fill in"))
     }
 
-    /// Creates the object, unless another server was faster.
+    /// Creates the object, unless it exists meanwhile.
     pub(super) async fn create(&self, client: &Client) -> Result<(), RegistrationError> {
         let object = serde_json::from_value(self.template.clone());
         let object: DynamicObject = object.map_err(|problem| self.malformed(&problem))?;
@@ -126,9 +127,9 @@ impl RegisteredObject {
         }
     }
 
-    /// Sets `bundle` in all parts of `object` that are for `service`. A concurrent change by another writer
-    /// wins; the object is then checked again.
-    pub(super) async fn fill(
+    /// Sets `bundle` as the caBundle of `object` for `service`, unless another client has changed the object
+    /// since it was read. The next check then sets it.
+    pub(super) async fn set_bundle(
         &self,
         client: &Client,
         object: &Value,
@@ -153,7 +154,7 @@ impl RegisteredObject {
                 Ok(())
             }
             Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => Ok(()),
-            Err(problem) => Err(self.failed("filling in the caBundle of", &problem)),
+            Err(problem) => Err(self.failed("setting the caBundle of", &problem)),
         }
     }
 
@@ -188,51 +189,54 @@ impl std::fmt::Display for RegisteredObject {
     }
 }
 
-/// Whether cert-manager fills in the caBundles of `object`.
+/// Whether cert-manager sets the caBundles of `object`.
 fn is_injected(object: &Value) -> bool {
     object["metadata"]["annotations"][INJECT_CA_FROM].is_string()
 }
 
-/// Message about the Service of the APIService `object`, if this Service is not `service`.
-fn other_service(object: &Value, service: &Service) -> Option<String> {
+/// Returns the problem that the APIService `object` is for another Service than `service`; `None` if it is
+/// for `service`, or `object` has another kind.
+fn service_mismatch(object: &Value, service: &Service) -> Option<String> {
     let reference = &object["spec"]["service"];
     (object["kind"] == "APIService" && !is_for(reference, service)).then(|| {
         format!(
             "is for {}, not for the Service {}/{}",
-            whose(reference),
+            service_text(reference),
             service.namespace,
             service.name
         )
     })
 }
 
-/// Whether everything in `object` that is for `service` has a caBundle.
+/// Whether every client configuration for `service` in `object` has a caBundle.
 fn has_bundles(object: &Value, service: &Service) -> bool {
-    let is_some = |bundle: &Value| bundle.as_str().is_some_and(|text| !text.is_empty());
+    let is_set = |bundle: &Value| bundle.as_str().is_some_and(|text| !text.is_empty());
     if object["kind"] == "APIService" {
-        return is_some(&object["spec"]["caBundle"]);
+        return is_set(&object["spec"]["caBundle"]);
     }
     let configs = object["webhooks"].as_array().into_iter().flatten();
     let configs = configs.map(|webhook| &webhook["clientConfig"]);
     configs
         .filter(|config| is_for(&config["service"], service))
-        .all(|config| is_some(&config["caBundle"]))
+        .all(|config| is_set(&config["caBundle"]))
 }
 
 fn is_for(reference: &Value, service: &Service) -> bool {
     reference["namespace"] == service.namespace.as_str() && reference["name"] == service.name.as_str()
 }
 
-/// Describes the Service that an APIService's reference names, or kube-apiserver where there is no reference.
+/// Describes the Service in the `spec.service` of an APIService; without a Service, kube-apiserver serves the
+/// group itself.
 #[must_use]
-pub fn whose(reference: &Value) -> String {
+pub fn service_text(reference: &Value) -> String {
     match (reference["namespace"].as_str(), reference["name"].as_str()) {
         (Some(namespace), Some(name)) => format!("the Service {namespace}/{name}"),
         _ => "kube-apiserver itself (a CustomResourceDefinition)".to_owned(),
     }
 }
 
-/// The fields that make `object` trust `bundle`; `None` when `object` trusts `bundle` already.
+/// Returns the merge patch that sets `bundle` as every caBundle for `service` in `object`; `None` when
+/// `object` has it already.
 fn ca_patch(object: &Value, service: &Service, bundle: &str) -> Option<Value> {
     let bundle = json!(STANDARD.encode(bundle));
     if object["kind"] == "APIService" {
@@ -251,7 +255,7 @@ fn ca_patch(object: &Value, service: &Service, bundle: &str) -> Option<Value> {
     changed.then(|| json!({"webhooks": webhooks}))
 }
 
-/// Whether everything in `object` that is for `service` trusts `bundle`.
+/// Whether every caBundle for `service` in `object` is `bundle`.
 pub(super) fn trusts(object: &Value, service: &Service, bundle: &str) -> bool {
     ca_patch(object, service, bundle).is_none()
 }

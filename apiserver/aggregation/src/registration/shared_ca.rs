@@ -1,5 +1,5 @@
-//! The CA that all servers of an installation share, in a Secret; and its certificate without the key, for
-//! clients that only have to trust it, in a ConfigMap of the same name.
+//! The CA that all servers of an installation share. It is in a Secret; its certificates, without the key,
+//! are in a ConfigMap with the same name, for clients that only have to trust the CA.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use berth_apimachinery::Timestamp;
 use berth_certs::Authority;
-use berth_certs::rotation::{Moment, SharedAuthorities, Step};
+use berth_certs::rotation::{SharedAuthorities, Step, StepConditions};
 use berth_client::root_cause;
 use jiff::SignedDuration;
 use k8s_openapi::ByteString;
@@ -22,29 +22,30 @@ const ATTEMPTS: usize = 8;
 /// Key of the certificates in the ConfigMap, as in Kubernetes' own ConfigMaps.
 const CERTIFICATES: &str = "ca.crt";
 
-/// A CA that all servers behind one Service share.
+/// Options of a CA that all servers behind one Service share.
 #[derive(Clone, Debug)]
 pub struct SharedCaOptions {
-    /// The name of the Secret, and of the ConfigMap, in the namespace of the Service.
+    /// Name of the Secret and of the ConfigMap, which are in the namespace of the Service.
     pub secret: String,
-    /// Duration of each step of a rotation: the new CA is trusted, then signs, then is the only one.
+    /// Duration of each step of a rotation: the new CA is trusted, then it signs, then the old CA is no
+    /// longer trusted.
     pub step: SignedDuration,
-    /// Annotation on the Secret that requests a new CA before its time; removed when the new CA is announced.
+    /// Annotation of the Secret that requests an early rotation. It is removed when the rotation begins.
     pub rotate_annotation: String,
 }
 
-/// The Secret of the shared CA.
+/// The shared CA on the hub: its Secret and its ConfigMap.
 pub(super) struct SharedCa {
     secrets: Api<Secret>,
     config_maps: Api<ConfigMap>,
     /// Description of the Secret for messages.
-    place: PathBuf,
+    secret_label: PathBuf,
     options: SharedCaOptions,
-    /// Source of the right to use the Secret.
+    /// Sentence about how to grant the right to use the Secret, for messages.
     source: String,
 }
 
-/// The Secret and its CA, from one read.
+/// The Secret and the CAs in it, from one read.
 pub(super) struct SecretSnapshot {
     secret: Secret,
     pub(super) shared: SharedAuthorities,
@@ -55,14 +56,14 @@ impl SharedCa {
         Self {
             secrets: Api::namespaced(client.clone(), namespace),
             config_maps: Api::namespaced(client, namespace),
-            place: PathBuf::from(format!("the Secret {namespace}/{}", options.secret)),
+            secret_label: PathBuf::from(format!("the Secret {namespace}/{}", options.secret)),
             options,
             source: source.to_owned(),
         }
     }
 
-    /// Reads the Secret. Creates the Secret, or a CA in it, where it is missing, unless another server is
-    /// faster.
+    /// Reads the Secret. If the Secret or the CA in it is missing, creates it, unless another server creates
+    /// it first.
     pub(super) async fn open(&self, now: Timestamp) -> Result<SecretSnapshot, RegistrationError> {
         for _ in 0..ATTEMPTS {
             let found = self.secrets.get_opt(&self.options.secret).await;
@@ -71,27 +72,31 @@ impl SharedCa {
                 let first = SharedAuthorities::generate(now)?;
                 let secret = self.secret_with(None, &first);
                 match self.secrets.create(&PostParams::default(), &secret).await {
-                    Ok(_) => tracing::info!(secret = %self.place.display(), "Secret created with a new CA"),
+                    Ok(_) => {
+                        tracing::info!(secret = %self.secret_label.display(), "Secret created with a new CA")
+                    }
                     Err(problem) if is_conflict(&problem) => {}
                     Err(problem) => return Err(self.failed("creating", &problem)),
                 }
                 continue;
             };
-            match SharedAuthorities::read(&data(&secret), &self.place)? {
+            match SharedAuthorities::read(&data(&secret), &self.secret_label)? {
                 Some(shared) => return Ok(SecretSnapshot { secret, shared }),
                 None => {
                     let first = SharedAuthorities::generate(now)?;
                     if self.replace(&secret, &first).await?.is_some() {
-                        tracing::info!(secret = %self.place.display(), "new CA stored");
+                        tracing::info!(secret = %self.secret_label.display(), "new CA stored");
                     }
                 }
             }
         }
-        Err(RegistrationError::Conflicts(self.place.display().to_string()))
+        Err(RegistrationError::Conflicts(
+            self.secret_label.display().to_string(),
+        ))
     }
 
-    /// Performs the next step of a rotation if it is due. `announced` tells whether every registered object
-    /// trusts the present bundle.
+    /// Performs the next step of a rotation, if one is due. `announced` is true if every registered object
+    /// has the current bundle.
     pub(super) async fn advance(
         &self,
         snapshot: SecretSnapshot,
@@ -99,16 +104,16 @@ impl SharedCa {
         announced: bool,
     ) -> Result<SecretSnapshot, RegistrationError> {
         let annotations = snapshot.secret.metadata.annotations.as_ref();
-        let moment = Moment {
+        let conditions = StepConditions {
             now,
-            step: self.options.step,
-            announced,
-            asked: annotations.is_some_and(|all| all.contains_key(&self.options.rotate_annotation)),
+            min_duration: self.options.step,
+            is_bundle_trusted: announced,
+            is_requested: annotations.is_some_and(|all| all.contains_key(&self.options.rotate_annotation)),
         };
-        let Some((step, next)) = snapshot.shared.next_step(&moment, &self.place)? else {
+        let Some((step, next)) = snapshot.shared.next_step(&conditions, &self.secret_label)? else {
             return Ok(snapshot);
         };
-        // Another server was faster: the Secret is read again soon.
+        // Another server changed the Secret; the next check reads it again.
         let Some(secret) = self.replace(&snapshot.secret, &next).await? else {
             return Ok(snapshot);
         };
@@ -117,12 +122,12 @@ impl SharedCa {
             Step::TookOver => "CA rotation: the new CA signs certificates from now on",
             Step::Dropped => "CA rotation finished: the old CA is no longer trusted",
         };
-        tracing::info!(secret = %self.place.display(), "{text}");
+        tracing::info!(secret = %self.secret_label.display(), "{text}");
         Ok(SecretSnapshot { secret, shared: next })
     }
 
-    /// Publishes the certificates for clients that only have to trust the CA (Prometheus). A ConfigMap that
-    /// does not exist, or that this server must not write, is skipped.
+    /// Writes the certificates of `bundle` to the ConfigMap, for clients that only have to trust the CA, such
+    /// as Prometheus. Does nothing if the ConfigMap does not exist, or this server has no right to use it.
     pub(super) async fn publish(&self, bundle: &str) -> Result<(), RegistrationError> {
         let name = &self.options.secret;
         let failed = |problem: kube::Error| match problem {
@@ -137,9 +142,9 @@ impl SharedCa {
             Ok(found) => found,
             Err(problem) => return failed(problem),
         };
-        let is_there =
+        let is_current =
             |data: &BTreeMap<String, String>| data.get(CERTIFICATES).is_some_and(|pem| pem == bundle);
-        if found.data.as_ref().is_some_and(is_there) {
+        if found.data.as_ref().is_some_and(is_current) {
             return Ok(());
         }
         let patch = Patch::Merge(serde_json::json!({"data": {CERTIFICATES: bundle}}));
@@ -150,17 +155,17 @@ impl SharedCa {
         patched.map(drop).or_else(failed)
     }
 
-    /// The CA that signs.
+    /// Returns the CA that signs certificates.
     pub(super) fn authority(
         &self,
         shared: &SharedAuthorities,
         now: Timestamp,
     ) -> Result<Arc<Authority>, RegistrationError> {
-        Ok(Arc::new(shared.authority(&self.place, now)?))
+        Ok(Arc::new(shared.authority(&self.secret_label, now)?))
     }
 
-    /// Replaces the content of the Secret `old` by `shared`; `None` when the Secret has changed since it was
-    /// read.
+    /// Replaces the content of the Secret `old` by `shared`, and returns the stored Secret; `None` when
+    /// another client has changed the Secret since it was read.
     async fn replace(
         &self,
         old: &Secret,
@@ -199,7 +204,7 @@ impl SharedCa {
     fn failed(&self, doing: &'static str, problem: &kube::Error) -> RegistrationError {
         RegistrationError::Hub {
             doing,
-            object: self.place.display().to_string(),
+            object: self.secret_label.display().to_string(),
             cause: match problem {
                 kube::Error::Api(status) if status.code == 403 => {
                     format!("{}; {}", status.message, self.source)
@@ -220,8 +225,8 @@ fn data(secret: &Secret) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-/// Reads the CA bundle from a file.
-pub(super) fn bundle_of(file: &Path) -> Result<String, RegistrationError> {
+/// Reads and checks the CA bundle in `file`.
+pub(super) fn read_bundle(file: &Path) -> Result<String, RegistrationError> {
     berth_certs::pem::ca_bundle(file)?;
     std::fs::read_to_string(file).map_err(|cause| RegistrationError::File {
         file: file.to_owned(),

@@ -1,8 +1,8 @@
-//! `admissionregistration.k8s.io`: ValidatingAdmissionPolicy, MutatingAdmissionPolicy and their bindings. The
-//! crate `berth-policies` evaluates them; this module has their schemas and rules.
+//! Kinds of `admissionregistration.k8s.io`: ValidatingAdmissionPolicy, MutatingAdmissionPolicy and their
+//! bindings, with their schemas and validation. The crate `berth-policies` evaluates them.
 //!
-//! Mutating policies are served in `v1` and in `v1beta1`, the version in manifests from before
-//! Kubernetes 1.36.
+//! Mutating policies and their bindings are served in `v1` and in `v1beta1`, the version in manifests from
+//! before Kubernetes 1.36.
 
 mod binding;
 mod expressions;

@@ -1,4 +1,4 @@
-//! `v1` ConfigMap.
+//! The kind ConfigMap of `v1`.
 
 use std::collections::BTreeMap;
 
@@ -17,14 +17,15 @@ pub struct ConfigMapFields {
     /// Configuration as text, by key. A key consists of letters, digits, '-', '_' and '.', and must not be in
     /// both data and binaryData.
     pub data: Option<BTreeMap<String, data_schema::Text>>,
-    /// Configuration that is not UTF-8 text, as base64, by key.
+    /// Configuration that is not UTF-8 text, as base64, by key. A key must not be in both data and
+    /// binaryData.
     pub binary_data: Option<BTreeMap<String, data_schema::Base64>>,
-    /// Whether data and binaryData are immutable. Once true, the object must be deleted and created again to
-    /// change them.
+    /// Whether data and binaryData are immutable. If true, the object must be deleted and created again to
+    /// change data or binaryData.
     pub immutable: Option<bool>,
 }
 
-/// The schemas of values. A `null` (a key with nothing after it) is stored as the empty text.
+/// Schemas of the values. A null value, such as a key without a value in YAML, is stored as the empty text.
 pub mod data_schema {
     use schemars::JsonSchema;
 
@@ -46,7 +47,7 @@ pub struct ConfigMap;
 static DEFINITION: Definition = Definition {
     columns: &[
         Column::NAME,
-        Column::text("Data", "Number of keys in data and binaryData").computed(keys),
+        Column::text("Data", "Number of keys in data and binaryData").computed(key_count),
         Column::AGE,
     ],
     ..Definition::new(
@@ -74,26 +75,26 @@ impl Kind for ConfigMap {
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        let mut errors = data::keys(new, "data");
-        errors.extend(data::keys(new, "binaryData"));
-        errors.extend(data::encodings(new, "binaryData"));
-        errors.extend(duplicate_keys(new));
-        errors.extend(data::size(new, &[("data", false), ("binaryData", true)]));
+        let mut errors = data::key_errors(new, "data");
+        errors.extend(data::key_errors(new, "binaryData"));
+        errors.extend(data::encoding_errors(new, "binaryData"));
+        errors.extend(duplicate_key_errors(new));
+        errors.extend(data::size_error(new, &[("data", false), ("binaryData", true)]));
         if let Some(old) = write.old {
-            errors.extend(data::immutable(old, new, &["data", "binaryData"]));
+            errors.extend(data::immutability_errors(old, new, &["data", "binaryData"]));
         }
         errors
     }
 }
 
-fn keys(map: &Object) -> Cell {
+fn key_count(map: &Object) -> Cell {
     let count = |field| value::object(map.value(), &[field]).map_or(0, serde_json::Map::len);
     let count = count("data") + count("binaryData");
     Cell::Value(count.into())
 }
 
-/// Errors for keys that are in both fields.
-fn duplicate_keys(new: &Value) -> Vec<FieldError> {
+/// Errors for keys that are both in `data` and in `binaryData`.
+fn duplicate_key_errors(new: &Value) -> Vec<FieldError> {
     let Some(binary) = value::object(new, &["binaryData"]) else {
         return Vec::new();
     };
@@ -133,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_keys_encodings_and_duplicates_are_each_told() {
+    fn bad_keys_encodings_and_duplicates_are_reported() {
         let new = json!({"data": {"a b": "x", "twice": "y"}, "binaryData": {"twice": "AA==", "bad": "!"}});
         let errors = errors(None, &new);
         assert_eq!(errors.len(), 3, "{errors:?}");
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_manifests_often_have_is_stored_as_meant() {
+    fn null_values_and_line_breaks_of_manifests_are_accepted() {
         let mut new = json!({"data": {"a": null}, "binaryData": {"b": "AAEC\nAwQF\n"}});
         let write = Write {
             via: Via::Create,
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_maps_are_left_out() {
+    fn empty_maps_are_not_stored() {
         let mut new = json!({"data": {}, "binaryData": {}, "immutable": false});
         ConfigMap.read_body(None, &mut new);
         assert_eq!(new, json!({"immutable": false}));
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn an_immutable_one_stays_as_it_is() {
+    fn an_immutable_config_map_cannot_be_changed() {
         let old = json!({"immutable": true, "data": {"a": "x"}});
         assert!(errors(Some(&old), &old).is_empty());
         let changed = errors(Some(&old), &json!({"data": {"a": "y"}}));

@@ -1,4 +1,4 @@
-//! Common rules of ConfigMaps and Secrets: keys, encodings, sizes and immutability.
+//! Validation of the data of ConfigMaps and Secrets: keys, encodings, size and immutability.
 
 use base64::engine::general_purpose::STANDARD;
 use base64::{DecodeError, Engine as _};
@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use crate::core::value;
 
-/// Highest total number of bytes of an object's values.
+/// Highest total number of bytes of the values of an object.
 const SIZE_LIMIT: usize = 1024 * 1024;
 
-/// Checks that `key` is a valid key of `data`, which must be usable as a file name in a volume.
-fn config_key(key: &str) -> Result<(), String> {
+/// Checks that `key` is a valid key of `data`: it must be usable as a file name in a volume.
+fn validate_key(key: &str) -> Result<(), String> {
     if key.len() > 253 {
         return Err("must be no more than 253 characters".to_owned());
     }
@@ -30,20 +30,20 @@ fn config_key(key: &str) -> Result<(), String> {
     }
 }
 
-/// Errors for all invalid keys of the object in `field`.
-pub(crate) fn keys(object: &Value, field: &str) -> Vec<FieldError> {
+/// Errors for invalid keys of the map in `field`.
+pub(crate) fn key_errors(object: &Value, field: &str) -> Vec<FieldError> {
     let entries = value::object(object, &[field]).into_iter().flatten();
     entries
         .filter_map(|(key, _)| {
-            config_key(key)
+            validate_key(key)
                 .err()
                 .map(|problem| FieldError::invalid(format!("{field}[{key}]"), key.as_str(), problem))
         })
         .collect()
 }
 
-/// Removes line breaks from the base64 values of the object in `field`: the output of `base64` has line
-/// breaks, stored values have none.
+/// Removes line breaks from the base64 values of the map in `field`. The output of the program `base64` has
+/// line breaks; stored values have none.
 pub(crate) fn remove_line_breaks(object: &mut Value, field: &str) {
     let Some(entries) = object.get_mut(field).and_then(Value::as_object_mut) else {
         return;
@@ -57,21 +57,22 @@ pub(crate) fn remove_line_breaks(object: &mut Value, field: &str) {
     }
 }
 
-/// Errors for all values of the object in `field` that are not base64.
-pub(crate) fn encodings(object: &Value, field: &str) -> Vec<FieldError> {
+/// Errors for values of the map in `field` that are not base64.
+pub(crate) fn encoding_errors(object: &Value, field: &str) -> Vec<FieldError> {
     let entries = value::object(object, &[field]).into_iter().flatten();
     entries
         .filter_map(|(key, entry)| {
-            // The detail has the position without the byte there, since the value may be a Secret's.
-            let place = match STANDARD.decode(entry.as_str()?).err()? {
+            // The message has the position but not the byte, because the value may be secret.
+            let problem = match STANDARD.decode(entry.as_str()?).err()? {
                 DecodeError::InvalidByte(at, _) | DecodeError::InvalidLastSymbol(at, _) => {
                     format!("illegal data at input byte {at}")
                 }
                 DecodeError::InvalidLength(_) | DecodeError::InvalidPadding => {
-                    "its length or padding is wrong".to_owned()
+                    "wrong length or padding".to_owned()
                 }
             };
-            let detail = format!("must be base64 as RFC 4648 section 4 describes it, with padding: {place}");
+            let detail =
+                format!("must be base64 as RFC 4648 section 4 describes it, with padding: {problem}");
             Some(FieldError::invalid(
                 format!("{field}[{key}]"),
                 entry.clone(),
@@ -81,9 +82,9 @@ pub(crate) fn encodings(object: &Value, field: &str) -> Vec<FieldError> {
         .collect()
 }
 
-/// Error when the values of `fields` have too many bytes together. The flag of a field tells whether its
-/// values are base64.
-pub(crate) fn size(object: &Value, fields: &[(&str, bool)]) -> Option<FieldError> {
+/// Error if the values of `fields` have too many bytes together. The flag of a field is true if the values of
+/// the field are base64.
+pub(crate) fn size_error(object: &Value, fields: &[(&str, bool)]) -> Option<FieldError> {
     let mut total = 0;
     for (field, encoded) in fields {
         let values = value::object(object, &[field])
@@ -98,9 +99,8 @@ pub(crate) fn size(object: &Value, fields: &[(&str, bool)]) -> Option<FieldError
     (total > SIZE_LIMIT).then(|| FieldError::too_long(fields[0].0, SIZE_LIMIT))
 }
 
-/// Errors for changes of `fields` although the old object is `immutable`, and for a change of the field
-/// `immutable` itself.
-pub(crate) fn immutable(old: &Value, new: &Value, fields: &[&str]) -> Vec<FieldError> {
+/// Errors for changes of `fields`, or of the field `immutable`, if the old object is `immutable`.
+pub(crate) fn immutability_errors(old: &Value, new: &Value, fields: &[&str]) -> Vec<FieldError> {
     const DETAIL: &str = "field is immutable when `immutable` is set";
     if !value::flag(old, &["immutable"]) {
         return Vec::new();
@@ -123,13 +123,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_what_file_names_in_a_volume_can_be() {
+    fn keys_must_be_file_names() {
         for good in ["a", "key.name", "KEY_NAME", "a-b", ".hidden", "0"] {
-            assert!(config_key(good).is_ok(), "{good}");
+            assert!(validate_key(good).is_ok(), "{good}");
         }
         for bad in ["", ".", "..", "..a", "a b", "a/b", "\u{e4}"] {
-            assert!(config_key(bad).is_err(), "{bad}");
+            assert!(validate_key(bad).is_err(), "{bad}");
         }
-        assert!(config_key(&"a".repeat(254)).is_err());
+        assert!(validate_key(&"a".repeat(254)).is_err());
     }
 }

@@ -1,5 +1,6 @@
-//! `apps/v1` Deployment, and its `scale`. A standalone server runs no Pods: it stores the Deployment for
-//! programs (kcp's syncers) that create the Pods on a cluster, and report the status of the Deployment.
+//! The kind Deployment of `apps/v1`, with the subresource `scale`. A standalone server runs no Pods: it
+//! stores the Deployment for programs (such as kcp's syncers) that create the Pods on a cluster and report
+//! the status.
 
 mod fields;
 mod rules;
@@ -14,12 +15,12 @@ use serde_json::Value;
 
 use crate::core::{typed, value};
 pub use fields::{DeploymentFields, LabelSelector, PodTemplate};
-pub(crate) use rules::{container_errors, negative, workload_errors};
+pub(crate) use rules::{container_errors, negative_errors, workload_errors};
 
 /// Resource of Deployments.
 pub const RESOURCE: GroupResource = GroupResource::new("apps", "deployments");
 
-/// The kind Deployment: a number of equal Pods, and the strategy that replaces them with newer ones.
+/// The kind Deployment: a number of equal Pods, and the strategy that replaces Pods of an older template.
 #[derive(Clone, Copy, Debug)]
 pub struct Deployment;
 
@@ -27,7 +28,7 @@ static DEFINITION: Definition = Definition {
     columns: &[
         Column::NAME,
         Column::text("Ready", "Number of ready Pods, of the desired number")
-            .computed(|deployment| counts(deployment, &["status", "readyReplicas"], &["spec", "replicas"])),
+            .computed(|deployment| ratio(deployment, &["status", "readyReplicas"], &["spec", "replicas"])),
         Column::text("Up-to-date", "Number of Pods of the current template")
             .computed(|deployment| number(deployment.value(), &["status", "updatedReplicas"]).into()),
         Column::text(
@@ -37,10 +38,10 @@ static DEFINITION: Definition = Definition {
         .computed(|deployment| number(deployment.value(), &["status", "availableReplicas"]).into()),
         Column::AGE,
         Column::text("Containers", "The names of the containers")
-            .computed(|deployment| of_containers(deployment, "name"))
+            .computed(|deployment| container_texts(deployment, "name"))
             .wide(),
         Column::text("Images", "The images of the containers")
-            .computed(|deployment| of_containers(deployment, "image"))
+            .computed(|deployment| container_texts(deployment, "image"))
             .wide(),
         Column::text("Selector", "The labels of the Pods")
             .computed(|deployment| scale::selector_text(deployment.value()).into())
@@ -78,19 +79,24 @@ impl Kind for Deployment {
     }
 }
 
-/// Table cell such as `2/3`, with the numbers at two paths.
-pub(crate) fn counts(object: &Object, some: &[&str], all: &[&str]) -> Cell {
-    format!("{}/{}", number(object.value(), some), number(object.value(), all)).into()
+/// Table cell such as `2/3`, with the numbers at the paths `count` and `total`.
+pub(crate) fn ratio(object: &Object, count: &[&str], total: &[&str]) -> Cell {
+    format!(
+        "{}/{}",
+        number(object.value(), count),
+        number(object.value(), total)
+    )
+    .into()
 }
 
-/// Table cell with the texts in `field` of the containers.
-pub(crate) fn of_containers(deployment: &Object, field: &str) -> Cell {
-    let containers = value::list(deployment.value(), &["spec", "template", "spec", "containers"]);
+/// Table cell with the values of `field` of all containers in the Pod template of `workload`.
+pub(crate) fn container_texts(workload: &Object, field: &str) -> Cell {
+    let containers = value::list(workload.value(), &["spec", "template", "spec", "containers"]);
     let texts = containers.iter().map(|each| value::text(each, &[field]));
     texts.collect::<Vec<_>>().join(",").into()
 }
 
-/// The number at `path`; zero where there is none.
+/// Number at `path`; 0 where there is no number.
 fn number(value: &Value, path: &[&str]) -> i64 {
     let at = path.iter().try_fold(value, |value, name| value.get(name));
     at.and_then(Value::as_i64).unwrap_or_default()

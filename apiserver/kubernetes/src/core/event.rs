@@ -1,4 +1,5 @@
-//! Events: one stored object in two APIs, `v1` and `events.k8s.io/v1`; the stored form is the form of `v1`.
+//! The kind Event in two APIs, `v1` and `events.k8s.io/v1`. Both APIs serve the same stored objects, whose
+//! form is the form of `v1`.
 
 mod convert;
 mod row;
@@ -15,7 +16,7 @@ use serde_json::Value;
 use crate::core::service_account::Reference;
 use crate::core::value;
 
-/// API group of the newer API.
+/// API group `events.k8s.io`.
 pub const GROUP: &str = "events.k8s.io";
 /// Resource under which events of both APIs are stored.
 pub const STORED: GroupResource = GroupResource::new("", "events");
@@ -24,11 +25,11 @@ pub const STORED: GroupResource = GroupResource::new("", "events");
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CoreEventFields {
-    /// Object that the event is about.
+    /// The object that the event is about.
     pub involved_object: Option<Reference>,
-    /// The reason of the event, as a token such as FailedScheduling.
+    /// Reason of the event, as a word such as FailedScheduling.
     pub reason: Option<String>,
-    /// The message, as a sentence.
+    /// Human-readable message.
     pub message: Option<String>,
     /// The component that reports the event.
     pub source: Option<Source>,
@@ -40,20 +41,20 @@ pub struct CoreEventFields {
     pub last_timestamp: Option<String>,
     /// Number of occurrences.
     pub count: Option<i32>,
-    /// Normal or Warning.
+    /// Type of the event: Normal or Warning.
     pub r#type: Option<String>,
     /// Time of the first occurrence, to the microsecond.
     #[schemars(extend("format" = "date-time"))]
     pub event_time: Option<String>,
     /// The series of a repeated event.
     pub series: Option<Series>,
-    /// Action that was taken or failed, as a token such as Binding.
+    /// Action that was taken or failed, as a word such as Binding.
     pub action: Option<String>,
-    /// A second object that is related to the event.
+    /// A second object that the event is about.
     pub related: Option<Reference>,
-    /// The controller that reports the event, as `example.com/controller`.
+    /// Name of the controller that reports the event, such as `example.com/controller`.
     pub reporting_component: Option<String>,
-    /// The instance of the reporting controller.
+    /// Instance of the controller that reports the event.
     pub reporting_instance: Option<String>,
 }
 
@@ -66,40 +67,40 @@ pub struct EventFields {
     pub event_time: Option<String>,
     /// The series of a repeated event.
     pub series: Option<Series>,
-    /// The controller that reports the event, as `example.com/controller`.
+    /// Name of the controller that reports the event, such as `example.com/controller`.
     pub reporting_controller: Option<String>,
-    /// The instance of the reporting controller.
+    /// Instance of the controller that reports the event.
     pub reporting_instance: Option<String>,
-    /// Action that was taken or failed, as a token such as Binding.
+    /// Action that was taken or failed, as a word such as Binding.
     pub action: Option<String>,
-    /// The reason of the event, as a token such as FailedScheduling.
+    /// Reason of the event, as a word such as FailedScheduling.
     pub reason: Option<String>,
-    /// Object that the event is about.
+    /// The object that the event is about.
     pub regarding: Option<Reference>,
-    /// A second object that is related to the event.
+    /// A second object that the event is about.
     pub related: Option<Reference>,
-    /// The message, as a sentence of at most 1,024 bytes.
+    /// Human-readable message of at most 1,024 bytes.
     pub note: Option<String>,
-    /// Normal or Warning.
+    /// Type of the event: Normal or Warning.
     pub r#type: Option<String>,
-    /// The component that reports the event, in the form of `v1`.
+    /// The component that reports the event: the field `source` of `v1`.
     pub deprecated_source: Option<Source>,
-    /// Time of the first occurrence, in the form of `v1`.
+    /// Time of the first occurrence: the field `firstTimestamp` of `v1`.
     #[schemars(extend("format" = "date-time"))]
     pub deprecated_first_timestamp: Option<String>,
-    /// Time of the last occurrence, in the form of `v1`.
+    /// Time of the last occurrence: the field `lastTimestamp` of `v1`.
     #[schemars(extend("format" = "date-time"))]
     pub deprecated_last_timestamp: Option<String>,
-    /// Number of occurrences, in the form of `v1`.
+    /// Number of occurrences: the field `count` of `v1`.
     pub deprecated_count: Option<i32>,
 }
 
-/// Component that reports an event.
+/// The component that reports an event.
 #[derive(JsonSchema)]
 pub struct Source {
-    /// The name of the component.
+    /// Name of the component.
     pub component: Option<String>,
-    /// The node on which the component runs.
+    /// Name of the node on which the component runs.
     pub host: Option<String>,
 }
 
@@ -122,6 +123,7 @@ pub struct CoreEvent;
 #[derive(Clone, Copy, Debug)]
 pub struct Event;
 
+/// Selectable fields: the path in the API, and the path in the stored form.
 macro_rules! fields {
     ($($path:literal => $($names:literal).+),+ $(; $more:expr)?) => {
         &[
@@ -131,6 +133,7 @@ macro_rules! fields {
     };
 }
 
+/// Selectable fields of `v1`.
 const CORE_SELECTABLE: &[SelectableField] = fields![
         "involvedObject.kind" => "involvedObject"."kind",
         "involvedObject.namespace" => "involvedObject"."namespace",
@@ -147,7 +150,7 @@ const CORE_SELECTABLE: &[SelectableField] = fields![
 ];
 
 /// Selectable fields of `events.k8s.io/v1`, with their paths in the stored form.
-const SELECTABLE: &[SelectableField] = fields![
+const EVENTS_SELECTABLE: &[SelectableField] = fields![
         "regarding.kind" => "involvedObject"."kind",
         "regarding.namespace" => "involvedObject"."namespace",
         "regarding.name" => "involvedObject"."name",
@@ -161,7 +164,7 @@ const SELECTABLE: &[SelectableField] = fields![
 ];
 
 static CORE: Definition = definition("", Schema::of::<CoreEventFields>, CORE_SELECTABLE);
-static NEW: Definition = definition(GROUP, Schema::of::<EventFields>, SELECTABLE);
+static EVENTS: Definition = definition(GROUP, Schema::of::<EventFields>, EVENTS_SELECTABLE);
 
 const fn definition(
     group: &'static str,
@@ -192,10 +195,10 @@ impl Kind for CoreEvent {
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        rules::core(write, new)
+        rules::core_errors(write, new)
     }
 
-    /// Older reporters name events after their objects, with uppercase letters too.
+    /// Accepts uppercase letters too, because older reporters name events after objects that may have them.
     fn validate_name(&self, name: &str) -> Result<(), NameError> {
         name::path_segment(name)
     }
@@ -210,16 +213,16 @@ impl Kind for CoreEvent {
 }
 
 impl Kind for Event {
-    described_by!(NEW);
+    described_by!(EVENTS);
 
     fn prepare(&self, _write: &Write<'_>, new: &mut Value) {
         rules::to_utc(new);
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        // The stored form is validated, by the schema of the other API.
+        // `new` is in the stored form, so the schema of `v1` applies.
         let mut errors = CoreEvent.schema("v1").validate(new);
-        errors.extend(rules::new_api(write, new));
+        errors.extend(rules::events_api_errors(write, new));
         for error in &mut errors {
             error.path = convert::served_path(&error.path);
         }
@@ -245,7 +248,7 @@ impl Kind for Event {
     fn to_served(&self, _: &str, object: &Object) -> Option<Value> {
         let mut value = object.parse();
         convert::to_new(&mut value);
-        value["apiVersion"] = NEW.info.api_version("v1").into();
+        value["apiVersion"] = EVENTS.info.api_version("v1").into();
         Some(value)
     }
 }

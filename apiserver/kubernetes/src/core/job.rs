@@ -9,11 +9,11 @@ use schemars::JsonSchema;
 use serde_json::Value;
 
 use crate::core::deployment::{
-    LabelSelector, PodTemplate, container_errors, counts, negative, of_containers,
+    LabelSelector, PodTemplate, container_errors, container_texts, negative_errors, ratio,
 };
 use crate::core::{typed, value};
 
-/// The fields of a Job that its rules and `kubectl explain` know.
+/// The fields of a Job that this server uses and `kubectl explain` shows. Other fields are stored too.
 #[derive(JsonSchema)]
 pub struct JobFields {
     /// The desired Pods, and the number of them that must succeed.
@@ -60,13 +60,13 @@ static DEFINITION: Definition = Definition {
     columns: &[
         Column::NAME,
         Column::text("Completions", "Number of succeeded Pods, of the required number")
-            .computed(|job| counts(job, &["status", "succeeded"], &["spec", "completions"])),
+            .computed(|job| ratio(job, &["status", "succeeded"], &["spec", "completions"])),
         Column::AGE,
         Column::text("Containers", "The names of the containers")
-            .computed(|job| of_containers(job, "name"))
+            .computed(|job| container_texts(job, "name"))
             .wide(),
         Column::text("Images", "The images of the containers")
-            .computed(|job| of_containers(job, "image"))
+            .computed(|job| container_texts(job, "image"))
             .wide(),
     ],
     ..Definition::new(
@@ -120,7 +120,7 @@ impl Kind for Job {
         let Some(spec) = new.get("spec").filter(|spec| spec.is_object()) else {
             return vec![FieldError::required("spec", "")];
         };
-        let mut errors = negative(spec, &["parallelism", "completions", "backoffLimit"]);
+        let mut errors = negative_errors(spec, &["parallelism", "completions", "backoffLimit"]);
         errors.extend(container_errors(&spec["template"]));
         let policy = value::text(&spec["template"], &["spec", "restartPolicy"]);
         if !matches!(policy, "OnFailure" | "Never") {
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn one_pod_is_to_succeed_unless_more_are_said() {
+    fn one_pod_must_succeed_by_default() {
         let template =
             json!({"spec": {"restartPolicy": "Never", "containers": [{"name": "sum", "image": "sum:1"}]}});
         let one = job(json!({"template": template}));

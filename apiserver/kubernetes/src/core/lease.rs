@@ -77,7 +77,7 @@ impl Kind for Lease {
     }
 
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
-        // As in kube-apiserver without coordinated leader election, existing values stay.
+        // Values that are already stored stay, as in kube-apiserver without coordinated leader election.
         let stored = write.old.map_or(&Value::Null, |old| &old["spec"]["strategy"]);
         if stored.is_null()
             && let Some(spec) = new.get_mut("spec").and_then(Value::as_object_mut)
@@ -128,7 +128,7 @@ mod tests {
     };
 
     #[test]
-    fn durations_transitions_and_times_are_judged_as_by_kube_apiserver() {
+    fn durations_transitions_and_times_are_validated_as_by_kube_apiserver() {
         let lease = json!({"spec": {
             "holderIdentity": "a", "leaseDurationSeconds": 0, "leaseTransitions": -1,
             "renewTime": "2026-11-21T12:00:00Z", "acquireTime": "2026-11-21T12:00:00.000000Z",
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_kept_in_utc_and_what_only_coordination_reads_is_dropped() {
+    fn times_are_kept_in_utc_and_fields_of_coordinated_election_are_dropped() {
         let mut lease = json!({"spec": {
             "strategy": "OldestEmulationVersion", "preferredHolder": "b",
             "renewTime": "2026-11-21T13:00:00.000001+01:00",

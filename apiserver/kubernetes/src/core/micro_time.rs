@@ -5,9 +5,9 @@ use serde_json::Value;
 
 use crate::core::value::text;
 
-/// Returns the problems of the times at `paths`. Typed clients parse them with exactly six digits of a
-/// second: a time with fewer would break their lists and watches of the whole namespace. The schema rejects
-/// values that are not times.
+/// Returns an error for each time at `paths` that does not have exactly six digits after the second, as typed
+/// clients parse it: one such time would break the lists and watches of all objects in the namespace. The
+/// schema rejects values that are not times.
 pub(crate) fn problems(paths: &[&[&str]], new: &Value) -> Vec<FieldError> {
     let is_micro = |time: &str| {
         let fraction = time.get(19..).unwrap_or_default().as_bytes();

@@ -55,11 +55,11 @@ pub struct NamespaceStatus {
     pub conditions: Option<Vec<NamespaceCondition>>,
 }
 
-/// A condition of the object.
+/// A condition of a terminating namespace.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NamespaceCondition {
-    /// Subject of the condition, such as NamespaceContentRemaining.
+    /// Type of the condition, such as NamespaceContentRemaining.
     pub r#type: String,
     /// True, False or Unknown.
     pub status: String,
@@ -123,7 +123,7 @@ impl Kind for Namespace {
             // Finalizers of the spec change only through the subresource finalize.
             Some(old) => set_finalizers(new, value::list(old, &["spec", "finalizers"]).to_vec()),
         }
-        label(new);
+        set_name_label(new);
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
@@ -175,7 +175,8 @@ pub fn new(name: &str, now: Timestamp) -> Value {
     })
 }
 
-fn label(new: &mut Value) {
+/// Sets the label with the namespace's own name.
+fn set_name_label(new: &mut Value) {
     let name = value::text(new, &["metadata", "name"]).to_owned();
     if name.is_empty() {
         return;
@@ -219,11 +220,11 @@ fn finalizer_errors(new: &Value) -> Vec<FieldError> {
         .collect()
 }
 
-/// The step that stores `current` with `finalizers` in its spec: an update, or the removal when no finalizer
-/// holds the deletion back any more.
+/// The step that stores `current` with `finalizers` in the spec. It removes a namespace that is being deleted
+/// when neither spec nor metadata have a finalizer left.
 ///
 /// # Errors
-/// The syntax error of `current`; a stored object has none.
+/// When the new object cannot be encoded, which does not happen for a stored `current`.
 pub(crate) fn finalize_step(current: &Object, finalizers: Vec<Value>) -> Result<Step, String> {
     let meta = current.meta();
     let removes =
@@ -241,14 +242,14 @@ pub(crate) fn finalize_step(current: &Object, finalizers: Vec<Value>) -> Result<
     })
 }
 
-/// The subresource `namespaces/<name>/finalize`: the only way for clients to change spec.finalizers
-/// after the create.
-pub struct Finalize {
+/// Handler of the subresource `namespaces/<name>/finalize`: the only way for clients to change
+/// spec.finalizers after the create.
+pub struct FinalizeHandler {
     store: Arc<dyn Store>,
 }
 
-impl Finalize {
-    /// Creates the subresource for the namespaces in `store`.
+impl FinalizeHandler {
+    /// Creates a handler for the namespaces in `store`.
     #[must_use]
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self { store }
@@ -256,7 +257,7 @@ impl Finalize {
 }
 
 #[async_trait]
-impl SubresourceHandler for Finalize {
+impl SubresourceHandler for FinalizeHandler {
     fn effort(&self, _: &RequestInfo) -> usize {
         0
     }
@@ -289,7 +290,7 @@ impl SubresourceHandler for Finalize {
                             .map_or(preview, |applied| applied.object),
                     ));
                 }
-                // Without a resource version from the client, the change applies to the present object.
+                // Without a resource version from the client, the change is repeated on the new object.
                 Err(StoreError::Conflict { .. }) if revision.is_empty() => {}
                 Err(StoreError::Conflict { .. }) => return Err(conflict(&call.name)),
                 Err(StoreError::NotFound { .. }) => return Err(missing()),

@@ -12,7 +12,7 @@ use berth_apimachinery::{
 use schemars::JsonSchema;
 use serde_json::Value;
 
-use crate::core::event::rules::qualified;
+use crate::core::event::rules::check_qualified_name;
 use crate::core::value;
 
 /// Resource of ResourceQuotas.
@@ -87,7 +87,7 @@ impl Kind for ResourceQuota {
             errors.extend(check_limit(name, limit, &path));
         }
         if !value::list(new, &["spec", "scopes"]).is_empty() {
-            let detail = "scopes select Pods, and there are none here";
+            let detail = "must not be set: scopes select Pods, which this server does not have";
             errors.push(FieldError::forbidden("spec.scopes", detail));
         }
         errors
@@ -111,8 +111,8 @@ fn used(quota: &Object) -> Cell {
     all.join(", ").into()
 }
 
-/// Valid names of limits without a prefix.
-const STANDARD: [&str; 19] = [
+/// Valid names of limits without a prefix, as in Kubernetes.
+const STANDARD_RESOURCES: [&str; 19] = [
     "configmaps",
     "cpu",
     "ephemeral-storage",
@@ -135,15 +135,15 @@ const STANDARD: [&str; 19] = [
 ];
 
 fn check_name(name: &str, path: &str) -> Option<FieldError> {
-    if let Err(detail) = qualified(name) {
+    if let Err(detail) = check_qualified_name(name) {
         return Some(FieldError::invalid(path, name, detail));
     }
-    let known = name.contains('/') || STANDARD.contains(&name);
+    let known = name.contains('/') || STANDARD_RESOURCES.contains(&name);
     (!known).then(|| FieldError::invalid(path, name, "must be a standard resource for quota"))
 }
 
-/// Whether the limit is a count, which must be a whole number.
-fn counts(name: &str) -> bool {
+/// Whether the limit `name` is a number of objects, which must be a whole number.
+fn is_count(name: &str) -> bool {
     if name.contains('/') {
         return !name.contains("kubernetes.io/") && !name.starts_with("requests.");
     }
@@ -165,7 +165,7 @@ fn check_limit(name: &str, limit: &Value, path: &str) -> Option<FieldError> {
             "must be greater than or equal to 0",
         ));
     }
-    (counts(name) && quantity.0 % 1_000_000_000 != 0)
+    (is_count(name) && quantity.0 % 1_000_000_000 != 0)
         .then(|| FieldError::invalid(path, text, "must be an integer"))
 }
 

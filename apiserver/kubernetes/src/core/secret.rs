@@ -57,14 +57,15 @@ static DEFINITION: Definition = Definition {
     )
 };
 
-const SERVICE_ACCOUNT: &str = "kubernetes.io/service-account.name";
+/// Annotation with the name of the service account to which a token belongs.
+const SERVICE_ACCOUNT_ANNOTATION: &str = "kubernetes.io/service-account.name";
 
 impl Kind for Secret {
     described_by!(DEFINITION);
 
     /// Encodes stringData and sets the type, which an update may omit.
     fn read_body(&self, old: Option<&Value>, body: &mut Value) {
-        encode_texts(body);
+        encode_string_data(body);
         data::remove_line_breaks(body, "data");
         value::drop_empty(body, &["data"]);
         // Values that are not strings stay, and the schema rejects them.
@@ -77,7 +78,7 @@ impl Kind for Secret {
         }
     }
 
-    /// Encodes stringData and sets the type in objects from server-side apply or changed by admission.
+    /// Encodes stringData and sets the type in an object that server-side apply or admission has changed.
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
         self.read_body(write.old, new);
     }
@@ -87,10 +88,10 @@ impl Kind for Secret {
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        let mut errors = data::keys(new, "data");
-        errors.extend(data::encodings(new, "data"));
-        errors.extend(data::size(new, &[("data", true)]));
-        errors.extend(of_type(new));
+        let mut errors = data::key_errors(new, "data");
+        errors.extend(data::encoding_errors(new, "data"));
+        errors.extend(data::size_error(new, &[("data", true)]));
+        errors.extend(type_errors(new));
         if let Some(old) = write.old {
             if old["type"] != new["type"] {
                 errors.push(FieldError::invalid(
@@ -99,14 +100,14 @@ impl Kind for Secret {
                     "field is immutable",
                 ));
             }
-            errors.extend(data::immutable(old, new, &["data"]));
+            errors.extend(data::immutability_errors(old, new, &["data"]));
         }
         errors
     }
 }
 
 /// Moves stringData into data. If a value is not a string, all of stringData stays, and the schema rejects it.
-fn encode_texts(new: &mut Value) {
+fn encode_string_data(new: &mut Value) {
     let Some(Value::Object(texts)) = new.get("stringData") else {
         return;
     };
@@ -130,9 +131,9 @@ fn encode_texts(new: &mut Value) {
     }
 }
 
-/// Errors for keys and annotations that the type of the secret requires: missing ones, and values that are
-/// not JSON.
-fn of_type(new: &Value) -> Vec<FieldError> {
+/// Errors of the type: a missing key or annotation that the type requires, or a value that must be JSON and
+/// is not.
+fn type_errors(new: &Value) -> Vec<FieldError> {
     let has = |key: &str| value::object(new, &["data"]).is_some_and(|data| data.contains_key(key));
     let required = |key: &str| (!has(key)).then(|| FieldError::required(format!("data[{key}]"), ""));
     let json = |key: &str| {
@@ -146,8 +147,9 @@ fn of_type(new: &Value) -> Vec<FieldError> {
     };
     match value::text(new, &["type"]) {
         "kubernetes.io/service-account-token" => {
-            let path = format!("metadata.annotations[{SERVICE_ACCOUNT}]");
-            let has_account = !value::text(new, &["metadata", "annotations", SERVICE_ACCOUNT]).is_empty();
+            let path = format!("metadata.annotations[{SERVICE_ACCOUNT_ANNOTATION}]");
+            let has_account =
+                !value::text(new, &["metadata", "annotations", SERVICE_ACCOUNT_ANNOTATION]).is_empty();
             if has_account {
                 Vec::new()
             } else {
@@ -194,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn string_data_is_encoded_over_data_and_the_type_is_settled() {
+    fn string_data_overrides_data_and_a_missing_type_is_set() {
         let mut new = json!({"data": {"a": "b2xk", "b": "b2xk"}, "stringData": {"a": "new"}});
         Secret.prepare(&write(None), &mut new);
         assert_eq!(new, json!({"data": {"a": "bmV3", "b": "b2xk"}, "type": "Opaque"}));
@@ -212,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_says_its_string_data_in_data_which_is_what_its_sender_owns() {
+    fn string_data_of_a_body_becomes_data_so_that_its_manager_owns_data() {
         let mut sent = json!({"stringData": {"a": "new"}});
         Secret.read_body(None, &mut sent);
         assert_eq!(sent, json!({"data": {"a": "bmV3"}, "type": "Opaque"}));
@@ -231,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn types_ask_for_their_keys() {
+    fn types_require_their_keys() {
         for (kind, data, count) in [
             ("kubernetes.io/tls", json!({"tls.crt": ""}), 1),
             ("kubernetes.io/tls", json!({}), 2),

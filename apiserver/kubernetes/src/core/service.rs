@@ -51,7 +51,7 @@ pub struct ServiceSpec {
     pub cluster_ip: Option<String>,
     /// The DNS name to which a service of type ExternalName refers.
     pub external_name: Option<String>,
-    /// Whether the connections of a client always reach the same workload: None or ClientIP.
+    /// Session affinity: with ClientIP, all connections of a client reach the same workload; with None, any.
     #[schemars(extend("x-default" = "None", "enum" = ["None", "ClientIP"]))]
     pub session_affinity: Option<String>,
     /// The virtual addresses, of one family or of both.
@@ -80,7 +80,7 @@ pub struct ServicePort {
     pub protocol: Option<String>,
     /// The port that clients use.
     pub port: i32,
-    /// The number or the name of the workloads' port; defaults to port.
+    /// The number or the name of the workloads' port; defaults to the number in port.
     pub target_port: Option<IntOrString>,
     /// The port on every node, for the types NodePort and LoadBalancer.
     pub node_port: Option<i32>,
@@ -134,7 +134,7 @@ static DEFINITION: Definition = Definition {
             .at(".spec.clusterIP")
             .or_none(),
         Column::text("External-IP", "The external addresses")
-            .computed(|service| external(service.value()).into()),
+            .computed(|service| external_addresses(service.value()).into()),
         Column::text("Port(s)", "The ports and their protocols")
             .computed(|service| ports(service.value()).into()),
         Column::AGE,
@@ -183,10 +183,10 @@ impl Kind for Service {
         }
     }
 
-    /// Fills in defaults that the schema cannot state: the target port is the service's port.
+    /// Sets the default that the schema cannot state: the target port is the service's port.
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
         self.read_body(write.old, new);
-        rules::prepare(new);
+        rules::default_target_ports(new);
     }
 
     fn validate(&self, _: &Write<'_>, new: &Value) -> Vec<FieldError> {
@@ -200,7 +200,7 @@ impl Kind for Service {
     }
 
     fn validate_name(&self, name: &str) -> Result<(), NameError> {
-        rules::name(name)
+        rules::validate_name(name)
     }
 }
 
@@ -208,7 +208,7 @@ fn or_none(text: &str) -> &str {
     if text.is_empty() { "<none>" } else { text }
 }
 
-fn external(service: &Value) -> String {
+fn external_addresses(service: &Value) -> String {
     let kind = value::text(service, &["spec", "type"]);
     if kind == "ExternalName" {
         return value::text(service, &["spec", "externalName"]).to_owned();

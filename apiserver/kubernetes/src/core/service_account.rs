@@ -44,7 +44,7 @@ pub struct Reference {
     pub uid: Option<String>,
     /// The object's resourceVersion at the time of the reference.
     pub resource_version: Option<String>,
-    /// A part of the object, such as `spec.containers{name}`.
+    /// The path of a part of the object, such as `spec.containers{name}`.
     pub field_path: Option<String>,
 }
 

@@ -8,10 +8,11 @@ use k8s_openapi::api::apps::v1;
 use schemars::JsonSchema;
 use serde_json::Value;
 
-use crate::core::deployment::{LabelSelector, PodTemplate, counts, of_containers, workload_errors};
+use crate::core::deployment::{LabelSelector, PodTemplate, container_texts, ratio, workload_errors};
 use crate::core::typed;
 
-/// The fields of a StatefulSet that its rules and `kubectl explain` know.
+/// The fields of a StatefulSet that this server uses and `kubectl explain` shows. Other fields are stored
+/// too.
 #[derive(JsonSchema)]
 pub struct StatefulSetFields {
     /// The desired Pods.
@@ -58,13 +59,13 @@ static DEFINITION: Definition = Definition {
     columns: &[
         Column::NAME,
         Column::text("Ready", "Number of ready Pods, of the desired number")
-            .computed(|set| counts(set, &["status", "readyReplicas"], &["spec", "replicas"])),
+            .computed(|set| ratio(set, &["status", "readyReplicas"], &["spec", "replicas"])),
         Column::AGE,
         Column::text("Containers", "The names of the containers")
-            .computed(|set| of_containers(set, "name"))
+            .computed(|set| container_texts(set, "name"))
             .wide(),
         Column::text("Images", "The images of the containers")
-            .computed(|set| of_containers(set, "image"))
+            .computed(|set| container_texts(set, "image"))
             .wide(),
     ],
     ..Definition::new(

@@ -6,27 +6,27 @@ use berth_apimachinery::{FieldError, Schema};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// Highest number of characters of a reported problem, which may quote the request.
-const LONGEST_PROBLEM: usize = 300;
+/// Highest number of characters of a problem in an error: the problem may quote the request.
+const MAX_PROBLEM_CHARS: usize = 300;
 
-/// Error of the first field of `new` that a client's `T` cannot hold; none where `schema` rejects the object
-/// already.
+/// Error of the first field that prevents `new` from being parsed as a client's `T`; none where `schema`
+/// rejects the object already.
 pub(super) fn errors<T: DeserializeOwned>(schema: &Schema, new: &Value) -> Vec<FieldError> {
     if parse::<T>(new).is_ok() {
         return Vec::new();
     }
     // Go accepts numbers as quantities too, and a missing time as the zero time.
     let mut lenient = new.clone();
-    as_go_reads(&mut lenient);
+    convert_like_go(&mut lenient);
     let Err((path, problem)) = parse::<T>(&lenient) else {
         return Vec::new();
     };
     if !schema.validate(new).is_empty() {
         return Vec::new();
     }
-    let problem: String = problem.chars().take(LONGEST_PROBLEM).collect();
+    let problem: String = problem.chars().take(MAX_PROBLEM_CHARS).collect();
     let detail = format!("json: cannot unmarshal into field {path}: {problem}");
-    vec![FieldError::type_invalid(path, kind_of(&problem), detail)]
+    vec![FieldError::type_invalid(path, found_type(&problem), detail)]
 }
 
 fn parse<T: DeserializeOwned>(value: &Value) -> Result<T, (String, String)> {
@@ -35,23 +35,23 @@ fn parse<T: DeserializeOwned>(value: &Value) -> Result<T, (String, String)> {
 }
 
 /// Type of the value that serde found, such as `string` or `integer`; empty if the problem is not the type.
-fn kind_of(problem: &str) -> String {
+fn found_type(problem: &str) -> String {
     let found = problem.strip_prefix("invalid type: ").unwrap_or_default();
     found.split([' ', ',']).next().unwrap_or_default().to_owned()
 }
 
-/// Converts values that Go accepts: numbers to strings where Pods have quantities, and missing times of
-/// conditions to a time.
-fn as_go_reads(value: &mut Value) {
+/// Converts values that Go accepts and the Rust types reject: numbers to strings where Pods have quantities,
+/// and missing times of conditions to a time.
+fn convert_like_go(value: &mut Value) {
     match value {
-        Value::Array(items) => items.iter_mut().for_each(as_go_reads),
+        Value::Array(items) => items.iter_mut().for_each(convert_like_go),
         Value::Object(fields) => {
             for (name, field) in fields {
                 match (name.as_str(), field) {
                     ("limits" | "requests" | "overhead", Value::Object(list)) => numbers_to_texts(list),
                     ("sizeLimit" | "divisor", field) => number_to_text(field),
                     ("conditions", Value::Array(conditions)) => conditions.iter_mut().for_each(fill_time),
-                    (_, field) => as_go_reads(field),
+                    (_, field) => convert_like_go(field),
                 }
             }
         }
@@ -88,7 +88,7 @@ mod tests {
 
     use super::*;
 
-    fn of(pod: &Value) -> Vec<String> {
+    fn pod_errors(pod: &Value) -> Vec<String> {
         let deployment = json!({
             "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
             "spec": {
@@ -103,22 +103,22 @@ mod tests {
 
     #[test]
     fn a_condition_needs_no_time() {
-        let of = |condition: &Value| {
+        let error_count = |condition: &Value| {
             let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"},
                 "spec": {"ports": [{"port": 80}]}, "status": {"conditions": [condition]}});
             errors::<Service>(crate::core::service::Service.schema("v1"), &service).len()
         };
         let condition = json!({"type": "Ready", "status": "True", "reason": "Tried", "message": ""});
-        assert_eq!(of(&condition), 0);
+        assert_eq!(error_count(&condition), 0);
         for time in [Value::Null, json!("2026-11-27T00:00:00Z")] {
             let mut condition = condition.clone();
             condition["lastTransitionTime"] = time;
-            assert_eq!(of(&condition), 0, "{condition}");
+            assert_eq!(error_count(&condition), 0, "{condition}");
         }
     }
 
     #[test]
-    fn a_field_that_no_client_could_read_is_refused_wherever_it_is() {
+    fn a_field_that_no_client_can_parse_is_refused_at_any_depth() {
         let container =
             json!({"name": "c", "image": "i", "resources": {"limits": {"cpu": 1, "memory": "1Gi"}}});
         let fine = json!({
@@ -126,7 +126,7 @@ mod tests {
             "overhead": {"cpu": 0.5}, "newerField": {"any": ["thing"]}, "hostNetwork": null,
             "volumes": [{"name": "v", "emptyDir": {"sizeLimit": 1024}}],
         });
-        assert_eq!(of(&fine), [""; 0]);
+        assert_eq!(pod_errors(&fine), [""; 0]);
         for (pod, path) in [
             (json!({"containers": [], "tolerations": "x"}), "tolerations"),
             (
@@ -138,7 +138,7 @@ mod tests {
                 "volumes[0].secret.defaultMode",
             ),
         ] {
-            let errors = of(&pod);
+            let errors = pod_errors(&pod);
             let path = format!("spec.template.spec.{path}");
             assert_eq!(errors.len(), 1, "{pod}");
             assert!(
@@ -147,7 +147,7 @@ mod tests {
                 "{errors:?}"
             );
         }
-        let known = of(&json!({"containers": "x", "tolerations": "x"}));
-        assert_eq!(known, [""; 0], "the schema says it");
+        let known = pod_errors(&json!({"containers": "x", "tolerations": "x"}));
+        assert_eq!(known, [""; 0], "the schema reports it");
     }
 }

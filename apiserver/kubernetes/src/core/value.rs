@@ -1,4 +1,4 @@
-//! Accessors of JSON values: a missing field is an empty value.
+//! Accessors of JSON values; a missing field, or one of another type, reads as empty.
 
 use berth_apimachinery::Timestamp;
 use serde_json::{Map, Value};
@@ -8,7 +8,7 @@ pub(crate) fn text<'a>(value: &'a Value, path: &[&str]) -> &'a str {
     at(value, path).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Returns the instant at `path` in `value`.
+/// Returns the RFC 3339 time at `path` in `value`.
 pub(crate) fn instant(value: &Value, path: &[&str]) -> Option<Timestamp> {
     berth_apimachinery::time::parse(text(value, path))
 }

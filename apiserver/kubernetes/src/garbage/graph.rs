@@ -1,24 +1,26 @@
-//! Graph of owners and their dependents: only objects with owners are kept.
+//! Graph of owners and their dependents, from the owner references of stored objects.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use berth_apimachinery::{Change, Key};
 
-/// Dependents by the owner's UID.
+/// Graph of owners and their dependents. Only dependents are kept, with the UIDs of their owners.
 #[derive(Default)]
 pub(crate) struct Graph {
-    dependents: HashMap<Arc<str>, Keys>,
+    /// Keys of the dependents by the owner's UID.
+    dependents: HashMap<Arc<str>, KeySet>,
+    /// UIDs of the owners by the dependent's key.
     owners: HashMap<Key, Box<[Arc<str>]>>,
 }
 
 /// Set of keys. A single key needs no allocation: most owners own one object.
-enum Keys {
+enum KeySet {
     One(Key),
     Many(HashSet<Key>),
 }
 
-impl Keys {
+impl KeySet {
     fn insert(&mut self, key: Key) {
         match self {
             Self::One(known) if *known == key => {}
@@ -48,7 +50,7 @@ impl Keys {
 }
 
 impl Graph {
-    /// Records one change; repeating a change has no effect.
+    /// Updates the graph by one change; a repeated change has no effect.
     pub(crate) fn fold(&mut self, change: &Change) {
         for owner in self.owners.remove(&change.key).unwrap_or_default() {
             let keys = self.dependents.get_mut(&owner);
@@ -65,13 +67,13 @@ impl Graph {
         }
         let owners = references
             .iter()
-            .map(|reference| self.put(&reference.uid, &change.key))
+            .map(|reference| self.add_dependent(&reference.uid, &change.key))
             .collect();
         self.owners.insert(change.key.clone(), owners);
     }
 
-    /// Records that `key` belongs to the owner with `uid`. Returns the shared UID.
-    fn put(&mut self, uid: &str, key: &Key) -> Arc<str> {
+    /// Adds `key` to the dependents of the owner with `uid`. Returns the UID as the graph shares it.
+    fn add_dependent(&mut self, uid: &str, key: &Key) -> Arc<str> {
         if let Some((uid, _)) = self.dependents.get_key_value(uid) {
             let uid = Arc::clone(uid);
             if let Some(keys) = self.dependents.get_mut(&uid) {
@@ -80,12 +82,12 @@ impl Graph {
             return uid;
         }
         let uid: Arc<str> = uid.into();
-        self.dependents.insert(Arc::clone(&uid), Keys::One(key.clone()));
+        self.dependents.insert(Arc::clone(&uid), KeySet::One(key.clone()));
         uid
     }
 
     /// Keys of the dependents of the owner with the UID `owner`.
     pub(crate) fn dependents(&self, owner: &str) -> impl Iterator<Item = &Key> {
-        self.dependents.get(owner).into_iter().flat_map(Keys::iter)
+        self.dependents.get(owner).into_iter().flat_map(KeySet::iter)
     }
 }

@@ -1,4 +1,4 @@
-//! Stored kinds by the names that owner references use.
+//! Stored kinds, by the group and kind that owner references have, and by resource.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use berth_apimachinery::{GroupResource, Key, Kind, OwnerReference};
 use berth_apiserver::{Backing, Group};
 
-/// Every stored kind.
+/// The stored kinds of a server.
 #[derive(Default)]
 pub struct Kinds {
     by_kind: HashMap<(&'static str, &'static str), Arc<dyn Kind>>,
@@ -35,7 +35,7 @@ impl Kinds {
         Arc::new(kinds)
     }
 
-    /// Resources with stored objects, in order, each once.
+    /// Resources of the stored kinds, sorted and without duplicates.
     #[must_use]
     pub fn stored(&self) -> Vec<GroupResource> {
         self.by_resource
@@ -46,7 +46,7 @@ impl Kinds {
             .collect()
     }
 
-    /// Namespaced resources with stored objects.
+    /// Namespaced resources of the stored kinds, sorted and without duplicates.
     #[must_use]
     pub fn namespaced(&self) -> Vec<GroupResource> {
         let namespaced = |resource: &GroupResource| self.by_resource[resource].info().namespaced();

@@ -1,5 +1,5 @@
-//! Deletion and update of single objects by a controller: the present object is written, again after a
-//! conflict.
+//! Deletes and updates of single objects by a controller. After a conflict, the write is repeated with the
+//! object that is then stored.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ pub trait Protection: Send + Sync + 'static {
 
 /// Reason why an object was not deleted.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum NotRemoved {
+pub(crate) enum RemovalError {
     /// The store rejected the write.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -48,15 +48,15 @@ pub(crate) enum NotRemoved {
     Protected(String),
 }
 
-/// Writes of controllers.
-pub(crate) struct Removal {
+/// Writer of single objects, for the controllers of this crate.
+pub(crate) struct ObjectWriter {
     store: Arc<dyn Store>,
     kinds: Arc<Kinds>,
     clock: Arc<dyn Clock>,
     protection: Arc<dyn Protection>,
 }
 
-impl Removal {
+impl ObjectWriter {
     pub(crate) fn new(
         store: Arc<dyn Store>,
         kinds: Arc<Kinds>,
@@ -71,14 +71,14 @@ impl Removal {
         }
     }
 
-    /// Deletes the object if it still has `uid`: it is removed at once, or marked as being deleted when a
-    /// finalizer holds it.
+    /// Deletes the object if it still has `uid`: removes it at once, or marks it as being deleted when a
+    /// finalizer or its kind holds the deletion.
     pub(crate) async fn delete(
         &self,
         key: &Key,
         uid: &str,
         propagation: Propagation,
-    ) -> Result<(), NotRemoved> {
+    ) -> Result<(), RemovalError> {
         loop {
             let Some(current) = self.current(key, uid).await? else {
                 return Ok(());
@@ -88,7 +88,7 @@ impl Removal {
                 Some(_) => Vec::new(),
                 None => {
                     let guards = self.protection.permits(key, &current).await;
-                    guards.map_err(NotRemoved::Protected)?
+                    guards.map_err(RemovalError::Protected)?
                 }
             };
             let next = self.mark_deleting(key, &current, propagation);
@@ -98,47 +98,33 @@ impl Removal {
         }
     }
 
-    /// Changes the object if it still has `uid`. `edit` returns whether it changed anything. An object that
-    /// is being deleted is removed with its last finalizer.
+    /// Changes the object by `edit`, which returns whether it changed anything, if the object still has
+    /// `uid`. An object that is being deleted is removed with its last finalizer. Returns whether anything
+    /// was written.
     pub(crate) async fn edit(
         &self,
         key: &Key,
         uid: &str,
         edit: impl Fn(&mut Value) -> bool,
     ) -> Result<bool, StoreError> {
-        self.on_current(key, uid, |current| {
-            let mut value = current.parse();
-            edit(&mut value).then(|| {
-                let deleting = current.meta().deletion_timestamp().is_some();
-                let remains = !deleting || has_finalizers(&value) || self.holds(key, &mut value);
-                remains.then_some(value)
-            })
-        })
-        .await
-    }
-
-    /// Writes the result of `next` for the present object (`None`: no change; `Some(None)`: deletion), again
-    /// after a conflict. Returns whether anything was written.
-    async fn on_current(
-        &self,
-        key: &Key,
-        uid: &str,
-        next: impl Fn(&Object) -> Option<Option<Value>>,
-    ) -> Result<bool, StoreError> {
         loop {
             let Some(current) = self.current(key, uid).await? else {
                 return Ok(false);
             };
-            let Some(value) = next(&current) else {
+            let mut value = current.parse();
+            if !edit(&mut value) {
                 return Ok(false);
-            };
-            if let Some(changed) = self.write_once(key, &current, value, Vec::new()).await? {
+            }
+            let deleting = current.meta().deletion_timestamp().is_some();
+            let remains = !deleting || has_finalizers(&value) || self.kind_holds_deletion(key, &mut value);
+            let next = remains.then_some(value);
+            if let Some(changed) = self.write_once(key, &current, next, Vec::new()).await? {
                 return Ok(changed);
             }
         }
     }
 
-    /// The present object, if it has `uid`.
+    /// The stored object, if it has `uid`.
     async fn current(&self, key: &Key, uid: &str) -> Result<Option<Arc<Object>>, StoreError> {
         let list = self.store.list(key.resource, At::Latest).await?;
         let current = list.get(&key.namespace, &key.name);
@@ -146,8 +132,9 @@ impl Removal {
     }
 
     /// Replaces `current` by `value`, or removes it if there is no value. Returns whether that changed
-    /// anything, or `None` after a conflict: the object, or a state that `guards` require, was changed by
-    /// another writer. Retries of the write end, since each conflict means that another write succeeded.
+    /// anything, or `None` after a conflict: another write has changed the object, or a state that `guards`
+    /// require. A caller may repeat the write without a limit, since every conflict means that another write
+    /// succeeded.
     async fn write_once(
         &self,
         key: &Key,
@@ -178,7 +165,7 @@ impl Removal {
         }
     }
 
-    /// The object marked as being deleted; `None` when no finalizer holds it.
+    /// The object marked as being deleted; `None` when neither a finalizer nor its kind holds the deletion.
     fn mark_deleting(&self, key: &Key, current: &Object, propagation: Propagation) -> Option<Value> {
         let mut value = current.parse();
         let mut finalizers = current.meta().finalizers().to_vec();
@@ -203,10 +190,10 @@ impl Removal {
                 }
             }
         }
-        (self.holds(key, &mut value) || has_finalizers).then_some(value)
+        (self.kind_holds_deletion(key, &mut value) || has_finalizers).then_some(value)
     }
 
-    fn holds(&self, key: &Key, value: &mut Value) -> bool {
+    fn kind_holds_deletion(&self, key: &Key, value: &mut Value) -> bool {
         self.kinds
             .kind(key.resource)
             .is_some_and(|kind| kind.holds_deletion(value, self.clock.now()))

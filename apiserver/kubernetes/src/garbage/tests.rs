@@ -33,7 +33,7 @@ const LOOK: Duration = Duration::from_millis(1);
 struct World {
     store: Arc<dyn Store>,
     in_use: Arc<InUse>,
-    removal: Removal,
+    writer: ObjectWriter,
     stop: CancellationToken,
 }
 
@@ -51,7 +51,7 @@ impl World {
         let clock: Arc<dyn Clock> = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
         let in_use = Arc::new(InUse::default());
         let protection = || Arc::clone(&in_use) as Arc<dyn Protection>;
-        let removal = Removal::new(
+        let writer = ObjectWriter::new(
             Arc::clone(&store),
             Arc::clone(&kinds),
             Arc::clone(&clock),
@@ -61,7 +61,7 @@ impl World {
         let world = Self {
             store: Arc::clone(&store),
             in_use: Arc::clone(&in_use),
-            removal,
+            writer,
             stop: stop.clone(),
         };
         for object in objects {
@@ -86,7 +86,7 @@ impl World {
     }
 
     async fn delete(&self, name: &str, propagation: Propagation) {
-        self.removal
+        self.writer
             .delete(&key(name), &uid(name), propagation)
             .await
             .unwrap();
@@ -182,7 +182,7 @@ async fn what_is_in_use_is_not_collected_until_nobody_uses_it() {
         .until("what is not in use is gone", |world| world.names() == ["seed"])
         .await;
     // The clock is paused, so this takes no time; the delete was retried three more times.
-    tokio::time::sleep(CollectorState::RETRY_AFTER * TURNS_IN_USE * 3).await;
+    tokio::time::sleep(CollectorState::RETRY_AFTER * IN_USE_RETRY_TURNS * 3).await;
     assert_eq!(world.names(), ["seed"]);
     assert!(world.find("seed").unwrap().meta().deletion_timestamp().is_none());
     world.in_use.0.lock().clear();
@@ -245,7 +245,7 @@ async fn in_the_foreground_the_owner_waits_for_those_that_block() {
     );
     let uid = uid("blocking");
     world
-        .removal
+        .writer
         .edit(&key("blocking"), &uid, |value| {
             remove_finalizer(value, "example.com/hold")
         })
@@ -273,7 +273,7 @@ async fn foreground_goes_down_the_generations() {
     world.settled().await;
     assert_eq!(world.names(), ["a", "b", "c"]);
     world
-        .removal
+        .writer
         .edit(&key("c"), &uid("c"), |value| {
             remove_finalizer(value, "example.com/hold")
         })

@@ -17,10 +17,10 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::core::{namespace, value};
-use crate::garbage::{Kinds, NotRemoved, Propagation, Protection, Removal};
+use crate::garbage::{Kinds, ObjectWriter, Propagation, Protection, RemovalError};
 
-/// Number of objects that are deleted concurrently, so that their writes share commits.
-const AT_ONCE: usize = 64;
+/// Highest number of objects that are deleted concurrently, so that their writes share commits.
+const MAX_CONCURRENT_DELETIONS: usize = 64;
 
 /// Runs the deleter over `store` until `stop` is cancelled.
 pub fn spawn(
@@ -31,7 +31,7 @@ pub fn spawn(
     stop: CancellationToken,
 ) -> tokio::task::JoinHandle<()> {
     let source = Arc::clone(&store);
-    let removal = Removal::new(
+    let writer = ObjectWriter::new(
         Arc::clone(&store),
         Arc::clone(&kinds),
         Arc::clone(&clock),
@@ -41,25 +41,28 @@ pub fn spawn(
         store,
         kinds,
         clock,
-        removal,
+        writer,
         dirty: BTreeSet::new(),
     };
     tokio::spawn(informer::run(source, Scope::All, deleter, stop.cancelled_owned()))
 }
 
+/// Controller that deletes the content of terminating namespaces.
 struct Deleter {
     store: Arc<dyn Store>,
     kinds: Arc<Kinds>,
     clock: Arc<dyn Clock>,
-    removal: Removal,
+    writer: ObjectWriter,
     /// The namespaces to check.
     dirty: BTreeSet<String>,
 }
 
-/// Content that remains in a namespace after deleting everything that can be deleted.
+/// Content that remains in a namespace after the deletion of everything that can be deleted.
 #[derive(Default)]
 struct RemainingContent {
+    /// Number of objects by resource.
     objects: BTreeMap<GroupResource, usize>,
+    /// Number of objects by finalizer.
     finalizers: BTreeMap<String, usize>,
 }
 
@@ -79,10 +82,10 @@ impl Handler for Deleter {
         self.dirty.extend(affected);
     }
 
-    /// Empties each namespace of the queue; failed ones are retried.
+    /// Deletes the content of each namespace to check; failed namespaces are retried.
     async fn work(&mut self) -> bool {
         for name in std::mem::take(&mut self.dirty) {
-            if let Err(problem) = self.empty(&name).await {
+            if let Err(problem) = self.delete_content(&name).await {
                 tracing::warn!(namespace = name, %problem, "cannot delete the content of a namespace; retrying");
                 self.dirty.insert(name);
             }
@@ -97,13 +100,13 @@ impl Handler for Deleter {
 }
 
 impl Deleter {
-    /// The terminating namespace that a change concerns.
+    /// Returns the terminating namespace to check after a change, if there is one.
     fn affected(&self, change: &Change) -> Option<String> {
         if change.key.resource == namespace::RESOURCE {
             let terminating = change.new.as_deref().is_some_and(is_terminating);
             return terminating.then(|| change.key.name.to_string());
         }
-        // Updates add no content to delete, and remove none.
+        // An update neither adds nor removes an object.
         let creates_or_deletes = change.old.is_none() || change.new.is_none();
         if !creates_or_deletes || change.key.namespace.is_empty() {
             return None;
@@ -113,8 +116,10 @@ impl Deleter {
         is_terminating(namespace).then(|| change.key.namespace.to_string())
     }
 
-    async fn empty(&self, name: &str) -> Result<(), NotRemoved> {
-        let Some(current) = self.terminating(name).await? else {
+    /// Deletes the content of a terminating namespace. Then finalizes the namespace, or reports the remaining
+    /// objects in its conditions.
+    async fn delete_content(&self, name: &str) -> Result<(), RemovalError> {
+        let Some(current) = self.find_terminating(name).await? else {
             return Ok(());
         };
         if !value::texts(current.value(), &["spec", "finalizers"]).contains(&namespace::FINALIZER) {
@@ -123,14 +128,14 @@ impl Deleter {
         for resource in self.kinds.namespaced() {
             self.delete_all(resource, name).await?;
         }
-        let remaining = self.remaining(name).await?;
+        let remaining = self.count_remaining(name).await?;
         if remaining.objects.is_empty() {
             return Ok(self.finalize(name).await?);
         }
         let key = Key::new(namespace::RESOURCE, "", name);
         let now = time::rfc3339(self.clock.now());
         let conditions = remaining.conditions();
-        self.removal
+        self.writer
             .edit(&key, current.meta().uid(), |value| {
                 set_conditions(value, &conditions, &now)
             })
@@ -138,7 +143,7 @@ impl Deleter {
         Ok(())
     }
 
-    async fn terminating(&self, name: &str) -> Result<Option<Arc<Object>>, StoreError> {
+    async fn find_terminating(&self, name: &str) -> Result<Option<Arc<Object>>, StoreError> {
         let namespaces = self.store.list(namespace::RESOURCE, At::Latest).await?;
         Ok(namespaces
             .get("", name)
@@ -146,27 +151,27 @@ impl Deleter {
             .cloned())
     }
 
-    /// Deletes all objects of one resource that are not being deleted yet.
-    async fn delete_all(&self, resource: GroupResource, name: &str) -> Result<(), NotRemoved> {
+    /// Deletes all objects of one resource in the namespace `name` that are not being deleted yet.
+    async fn delete_all(&self, resource: GroupResource, name: &str) -> Result<(), RemovalError> {
         let list = self.store.list(resource, At::Latest).await?;
         let alive: Vec<(Key, String)> = list
             .iter(Some(name), None)
             .filter(|(_, object)| object.meta().deletion_timestamp().is_none())
-            .map(|(place, object)| {
+            .map(|(name, object)| {
                 (
-                    Key::new(resource, &place.namespace, &place.name),
+                    Key::new(resource, &name.namespace, &name.name),
                     object.meta().uid().to_owned(),
                 )
             })
             .collect();
         stream::iter(alive)
-            .map(|(key, uid)| async move { self.removal.delete(&key, &uid, Propagation::Background).await })
-            .buffer_unordered(AT_ONCE)
+            .map(|(key, uid)| async move { self.writer.delete(&key, &uid, Propagation::Background).await })
+            .buffer_unordered(MAX_CONCURRENT_DELETIONS)
             .try_collect::<()>()
             .await
     }
 
-    async fn remaining(&self, name: &str) -> Result<RemainingContent, StoreError> {
+    async fn count_remaining(&self, name: &str) -> Result<RemainingContent, StoreError> {
         let mut remaining = RemainingContent::default();
         for resource in self.kinds.namespaced() {
             let list = self.store.list(resource, At::Latest).await?;
@@ -183,7 +188,7 @@ impl Deleter {
     /// Removes the finalizer for the namespace's content; with its last finalizer the namespace is removed.
     async fn finalize(&self, name: &str) -> Result<(), StoreError> {
         loop {
-            let Some(current) = self.terminating(name).await? else {
+            let Some(current) = self.find_terminating(name).await? else {
                 return Ok(());
             };
             let mut finalizers = value::list(current.value(), &["spec", "finalizers"]).to_vec();
@@ -202,7 +207,7 @@ fn is_terminating(namespace: &Object) -> bool {
 }
 
 impl RemainingContent {
-    /// Conditions about the remaining content, in Kubernetes' words, without times.
+    /// Conditions about the remaining content, in kube-controller-manager's words, without times.
     fn conditions(&self) -> Vec<Value> {
         let objects: Vec<String> = self
             .objects
@@ -220,7 +225,7 @@ impl RemainingContent {
             "SomeResourcesRemain",
             &format!("Some resources are remaining: {}", objects.join(", ")),
         );
-        let waiting = if finalizers.is_empty() {
+        let finalizing = if finalizers.is_empty() {
             condition(
                 "NamespaceFinalizersRemaining",
                 false,
@@ -238,7 +243,7 @@ impl RemainingContent {
                 ),
             )
         };
-        vec![content, waiting]
+        vec![content, finalizing]
     }
 }
 

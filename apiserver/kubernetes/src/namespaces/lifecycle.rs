@@ -1,7 +1,7 @@
 //! Kubernetes' admission plugin NamespaceLifecycle: no object is created in a missing or terminating
 //! namespace, and `default`, `kube-public` and `kube-system` cannot be deleted.
 //!
-//! A create is stored only while its namespace is unchanged since the create was judged. So the deleter
+//! A create is stored only if the namespace has not changed since the admission of the create. So the deleter
 //! of a terminating namespace finds every object that will ever be in it.
 
 use std::sync::Arc;
@@ -60,13 +60,13 @@ impl Plugin for NamespaceLifecycle {
         if request.resource == RESOURCE {
             return request.operation == Operation::Delete;
         }
-        // Access reviews about a missing namespace are allowed.
+        // Access reviews may be about a missing namespace.
         !request.namespace.is_empty()
             && request.operation != Operation::Delete
             && request.resource.group != "authorization.k8s.io"
     }
 
-    /// Refuses the write before other plugins judge the object, so that the client gets the error about a
+    /// Refuses the write before other plugins check the object, so that the client gets the error about a
     /// missing namespace first.
     fn mutate(&self, request: &Request<'_>, _: &mut Value, _: &mut Vec<String>) -> Result<(), Denial> {
         if request.resource == RESOURCE {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::garbage::{Kinds, Propagation, Protection, Removal};
+use crate::garbage::{Kinds, ObjectWriter, Propagation, Protection};
 
 const CONFIG_MAPS: GroupResource = GroupResource::new("", "configmaps");
 
@@ -24,7 +24,7 @@ impl Protection for NoGuards {
 
 struct World {
     store: Arc<dyn Store>,
-    removal: Removal,
+    writer: ObjectWriter,
     stop: CancellationToken,
 }
 
@@ -42,7 +42,7 @@ impl World {
         ensure_defaults(&store, &*clock).await.unwrap();
         let kinds = Kinds::of(&crate::core::groups(&store));
         let protection = || Arc::new(NoGuards) as Arc<dyn Protection>;
-        let removal = Removal::new(
+        let writer = ObjectWriter::new(
             Arc::clone(&store),
             Arc::clone(&kinds),
             Arc::clone(&clock),
@@ -51,7 +51,7 @@ impl World {
         let stop = CancellationToken::new();
         let world = Self {
             store: Arc::clone(&store),
-            removal,
+            writer,
             stop: stop.clone(),
         };
         world
@@ -82,7 +82,7 @@ impl World {
     async fn delete(&self) {
         let uid = self.namespace().unwrap().meta().uid().to_owned();
         let key = Key::new(namespace::RESOURCE, "", "ns");
-        self.removal
+        self.writer
             .delete(&key, &uid, Propagation::Background)
             .await
             .unwrap();
@@ -256,7 +256,7 @@ async fn what_holds_it_back_stands_in_its_status() {
             .remove("finalizers")
             .is_some()
     };
-    world.removal.edit(&key, "held", free).await.unwrap();
+    world.writer.edit(&key, "held", free).await.unwrap();
     world
         .until("the namespace is gone", |world| world.namespace().is_none())
         .await;
@@ -271,7 +271,7 @@ async fn finalizers_of_others_in_the_spec_keep_the_emptied_namespace() {
         value["spec"]["finalizers"] = json!(["kubernetes", "example.com/x"]);
         true
     };
-    world.removal.edit(&key, &uid, add).await.unwrap();
+    world.writer.edit(&key, &uid, add).await.unwrap();
     world.delete().await;
     world
         .until("the content's finalizer is off", |world| {

@@ -1,4 +1,5 @@
-//! Values that are scalars in JSON, though some of them are messages on the wire.
+//! Values that are not messages of the table. Most are scalars in JSON, though some of them are messages on
+//! the wire.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -6,21 +7,24 @@ use berth_apimachinery::Timestamp;
 use berth_apimachinery::time;
 use serde_json::Value;
 
-use super::wire::{self, Reader, Wire};
+use super::wire::{self, Reader, WireValue};
 
-/// Form of a value that is a scalar in JSON.
+/// Form of a value that is not a message of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scalar {
+    /// A string.
     Text,
+    /// A boolean.
     Flag,
+    /// An integer.
     Number,
     /// Bytes, as base64 in JSON.
     Bytes,
-    /// A list of texts in a message of its own (`ExtraValue`).
+    /// A list of strings in a message of its own (`ExtraValue`).
     Texts,
-    /// An instant in seconds: `metav1.Time`.
+    /// A time to the second: `metav1.Time`.
     Time,
-    /// An instant in microseconds: `metav1.MicroTime`.
+    /// A time to the microsecond: `metav1.MicroTime`.
     MicroTime,
     /// A quantity: `resource.Quantity`.
     Quantity,
@@ -31,7 +35,7 @@ pub(super) enum Scalar {
 }
 
 impl Scalar {
-    /// The form called `name` in `messages.txt`.
+    /// Returns the form that has `name` in `messages.txt`.
     pub(super) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "text" => Self::Text,
@@ -48,7 +52,7 @@ impl Scalar {
         })
     }
 
-    /// The zero value, which Go writes for an unset value that is not behind a pointer.
+    /// Returns the zero value, which Go writes for an unset value that is not behind a pointer.
     pub(super) fn zero(self) -> Value {
         match self {
             Self::Flag => false.into(),
@@ -59,11 +63,11 @@ impl Scalar {
         }
     }
 
-    /// Decodes the value to JSON; `None` where the bytes have no value (Go's zero time, empty JSON).
+    /// Decodes the value to JSON; `None` for Go's zero time and for empty JSON.
     ///
     /// # Errors
-    /// When the bytes have another form.
-    pub(super) fn read(self, wire: Wire<'_>) -> Result<Option<Value>, String> {
+    /// When `wire` does not have this form.
+    pub(super) fn read(self, wire: WireValue<'_>) -> Result<Option<Value>, String> {
         Ok(match self {
             Self::Text => Some(wire.text()?.into()),
             Self::Flag => Some((wire.number()? != 0).into()),
@@ -81,13 +85,12 @@ impl Scalar {
         })
     }
 
-    /// Writes `value` as the field `number`. A value of another type than the kind's schema allows is not
-    /// written.
+    /// Writes `value` as the field `number`. A value of a JSON type that does not fit is left out.
     pub(super) fn write(self, number: u32, value: &Value, out: &mut Vec<u8>) {
         match (self, value) {
             (Self::Text, Value::String(text)) => wire::bytes(number, text.as_bytes(), out),
             (Self::Flag, Value::Bool(flag)) => wire::number(number, i64::from(*flag), out),
-            (Self::Number, Value::Number(value)) => wire::number(number, whole(value), out),
+            (Self::Number, Value::Number(value)) => wire::number(number, truncated(value), out),
             (Self::Bytes, Value::String(text)) => {
                 let bytes = STANDARD.decode(text).unwrap_or_default();
                 wire::bytes(number, &bytes, out);
@@ -106,12 +109,14 @@ impl Scalar {
                     wire::bytes(number, &inner, out);
                 }
             }
-            (Self::Quantity, Value::String(text)) => within(number, text.as_bytes(), out),
-            (Self::Quantity, Value::Number(value)) => within(number, value.to_string().as_bytes(), out),
+            (Self::Quantity, Value::String(text)) => write_wrapped(number, text.as_bytes(), out),
+            (Self::Quantity, Value::Number(value)) => {
+                write_wrapped(number, value.to_string().as_bytes(), out)
+            }
             (Self::IntOrString, Value::Number(value)) => {
                 let mut inner = Vec::new();
                 wire::number(1, 0, &mut inner);
-                wire::number(2, whole(value), &mut inner);
+                wire::number(2, truncated(value), &mut inner);
                 wire::bytes(3, b"", &mut inner);
                 wire::bytes(number, &inner, out);
             }
@@ -122,21 +127,21 @@ impl Scalar {
                 wire::bytes(3, text.as_bytes(), &mut inner);
                 wire::bytes(number, &inner, out);
             }
-            (Self::Json, value) => within(number, value.to_string().as_bytes(), out),
+            (Self::Json, value) => write_wrapped(number, value.to_string().as_bytes(), out),
             _ => {}
         }
     }
 }
 
-/// Writes a message with `bytes` in field 1, as the field `number`.
-fn within(number: u32, bytes: &[u8], out: &mut Vec<u8>) {
+/// Writes a message whose field 1 is `bytes`, as the field `number`.
+fn write_wrapped(number: u32, bytes: &[u8], out: &mut Vec<u8>) {
     let mut inner = Vec::new();
     wire::bytes(1, bytes, &mut inner);
     wire::bytes(number, &inner, out);
 }
 
-/// Returns the number without its fraction.
-fn whole(value: &serde_json::Number) -> i64 {
+/// Returns the number without a fraction.
+fn truncated(value: &serde_json::Number) -> i64 {
     #[expect(clippy::cast_possible_truncation, reason = "integers of any size saturate")]
     let truncate = |number: f64| number as i64;
     value
@@ -145,8 +150,8 @@ fn whole(value: &serde_json::Number) -> i64 {
 }
 
 /// Returns the value of field 1; empty bytes if the field is missing.
-fn first_field(bytes: &[u8]) -> Result<Wire<'_>, String> {
-    let mut found = Wire::Bytes(b"");
+fn first_field(bytes: &[u8]) -> Result<WireValue<'_>, String> {
+    let mut found = WireValue::Bytes(b"");
     let mut reader = Reader::new(bytes);
     while let Some((number, value)) = reader.next()? {
         if number == 1 {
@@ -157,7 +162,7 @@ fn first_field(bytes: &[u8]) -> Result<Wire<'_>, String> {
 }
 
 /// Returns the numbers in the fields 1 and 2; 0 for a missing field.
-fn numbers(bytes: &[u8]) -> Result<[i64; 2], String> {
+fn first_two_numbers(bytes: &[u8]) -> Result<[i64; 2], String> {
     let mut found = [0; 2];
     let mut reader = Reader::new(bytes);
     while let Some((number, value)) = reader.next()? {
@@ -170,17 +175,18 @@ fn numbers(bytes: &[u8]) -> Result<[i64; 2], String> {
     Ok(found)
 }
 
-/// Decodes an instant from seconds and nanoseconds. Go's zero time is an empty message; zeros are the epoch.
+/// Decodes a time from seconds and nanoseconds. An empty message is Go's zero time, and zeros are the epoch.
 fn instant(bytes: &[u8]) -> Result<Option<Timestamp>, String> {
     if bytes.is_empty() {
         return Ok(None);
     }
-    let [seconds, nanoseconds] = numbers(bytes)?;
+    let [seconds, nanoseconds] = first_two_numbers(bytes)?;
     let nanoseconds = i32::try_from(nanoseconds).map_err(|problem| problem.to_string())?;
     let at = Timestamp::new(seconds, nanoseconds);
     at.map(Some).map_err(|problem| problem.to_string())
 }
 
+/// Decodes the strings in field 1.
 fn texts(bytes: &[u8]) -> Result<Value, String> {
     let mut list = Vec::new();
     let mut reader = Reader::new(bytes);
@@ -192,7 +198,7 @@ fn texts(bytes: &[u8]) -> Result<Value, String> {
     Ok(list.into())
 }
 
-/// Decodes a number or a text, according to the type in field 1.
+/// Decodes an integer or a string, according to the type in field 1.
 fn int_or_string(bytes: &[u8]) -> Result<Value, String> {
     let (mut is_text, mut number, mut text) = (false, 0, "");
     let mut reader = Reader::new(bytes);

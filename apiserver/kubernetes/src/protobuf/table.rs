@@ -1,10 +1,11 @@
 //! The messages of the served kinds, as `messages.txt` defines them.
 //!
-//! An unindented line begins a message: its name, and after each `=` an apiVersion (`*` matches every one)
-//! and a kind whose objects it encodes. Each line below is a field: its number, its name in JSON, and its
-//! form. A form is a scalar (see [`Scalar`]) or a message, with a prefix: `[]` for a list, `{}` for a map
-//! with text keys, `*` for a pointer (so that a zero differs from an absent value), `<` for a message whose
-//! fields are inlined in the surrounding JSON object.
+//! An unindented line begins a message: the name of the message, and after each `=` the apiVersion (`*`
+//! matches every one) and the kind of objects that the message encodes. Each indented line below is a field
+//! of the message: a number, a name in JSON, and a form. A form is a scalar (see [`Scalar`]) or the name of a
+//! message, and may have a prefix: `[]` for a list, `{}` for a map with text keys, `*` for a pointer (so that
+//! a zero differs from an absent value), `<` for a message whose fields are inlined in the surrounding JSON
+//! object.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -12,11 +13,12 @@ use std::sync::LazyLock;
 use super::scalar::Scalar;
 
 /// Table of all messages in `messages.txt`.
-pub(super) static TABLE: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("messages.txt")));
+pub(super) static TABLE: LazyLock<Table> = LazyLock::new(|| Table::parse(include_str!("messages.txt")));
 
-/// Messages, and the kinds that they encode.
+/// Messages, and the kinds whose objects they encode.
 pub(super) struct Table {
     messages: Vec<Message>,
+    /// Index of the message by apiVersion and kind.
     roots: HashMap<(&'static str, &'static str), usize>,
 }
 
@@ -32,18 +34,20 @@ pub(super) struct Field {
     pub(super) number: u32,
     /// Name of the field in JSON.
     pub(super) name: &'static str,
-    pub(super) count: Count,
+    pub(super) cardinality: Cardinality,
     pub(super) form: Form,
 }
 
-/// Number of values that a field has.
+/// Number of values that a field can have, and their place in JSON.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Count {
-    /// One value; zero is the same as absent.
+pub(super) enum Cardinality {
+    /// One value; a zero is the same as an absent value.
     One,
-    /// One value or none.
+    /// One value or none; a zero is a value.
     Pointer,
+    /// Any number of values, as a JSON array.
     List,
+    /// Any number of values by text key, as a JSON object.
     Map,
     /// One message, whose fields are inlined in the surrounding JSON object.
     Inline,
@@ -58,28 +62,27 @@ pub(super) enum Form {
 }
 
 impl Table {
-    /// The message of the objects of a kind; `None` for an unknown kind.
+    /// Returns the message of the objects of a kind; `None` for an unknown kind.
     pub(super) fn root(&self, api_version: &str, kind: &str) -> Option<&Message> {
-        let place = self.roots.get(&(api_version, kind));
-        let place = place.or_else(|| self.roots.get(&("*", kind)));
-        place.map(|&place| &self.messages[place])
+        let index = self.roots.get(&(api_version, kind));
+        let index = index.or_else(|| self.roots.get(&("*", kind)));
+        index.map(|&index| &self.messages[index])
     }
 
-    /// The message at the index that a [`Form`] names.
-    pub(super) fn message(&self, place: usize) -> &Message {
-        &self.messages[place]
+    /// Returns the message of a [`Form::Message`].
+    pub(super) fn message(&self, index: usize) -> &Message {
+        &self.messages[index]
     }
 
-    /// Parses the table in `text`, which is part of this program: an error in it ends the program at its
-    /// first use.
-    fn read(text: &'static str) -> Self {
+    /// Parses the table in `text`. A syntax error panics, since the text is part of this program.
+    fn parse(text: &'static str) -> Self {
         let heads = || text.lines().filter(|line| !line.starts_with(' '));
         let name = |head: &'static str| head.split(" = ").next().unwrap_or_default();
-        let places: HashMap<_, _> = heads().map(name).zip(0..).collect();
+        let indices: HashMap<_, _> = heads().map(name).zip(0..).collect();
         let mut roots = HashMap::new();
-        for (place, head) in heads().enumerate() {
+        for (index, head) in heads().enumerate() {
             let kinds = head.split(" = ").skip(1);
-            roots.extend(kinds.filter_map(|kind| Some((kind.split_once(' ')?, place))));
+            roots.extend(kinds.filter_map(|kind| Some((kind.split_once(' ')?, index))));
         }
         let mut messages: Vec<Message> = Vec::new();
         for line in text.lines() {
@@ -87,7 +90,7 @@ impl Table {
                 None => messages.push(Message::default()),
                 Some(line) => {
                     let message = messages.last_mut().expect("a field stands below its message");
-                    message.fields.push(Field::read(line, &places));
+                    message.fields.push(Field::parse(line, &indices));
                 }
             }
         }
@@ -96,45 +99,45 @@ impl Table {
 }
 
 impl Field {
-    fn read(line: &'static str, places: &HashMap<&str, usize>) -> Self {
+    fn parse(line: &'static str, indices: &HashMap<&str, usize>) -> Self {
         let mut words = line.split(' ');
         let mut word = || words.next().expect("a field has a number, a name and a form");
         let (number, name, form) = (word(), word(), word());
-        let counts = [
-            ("[]", Count::List),
-            ("{}", Count::Map),
-            ("*", Count::Pointer),
-            ("<", Count::Inline),
+        let prefixes = [
+            ("[]", Cardinality::List),
+            ("{}", Cardinality::Map),
+            ("*", Cardinality::Pointer),
+            ("<", Cardinality::Inline),
         ];
-        let prefixed = counts
+        let prefixed = prefixes
             .into_iter()
-            .find_map(|(sign, count)| Some((count, form.strip_prefix(sign)?)));
-        let (count, form) = prefixed.unwrap_or((Count::One, form));
+            .find_map(|(prefix, cardinality)| Some((cardinality, form.strip_prefix(prefix)?)));
+        let (cardinality, form) = prefixed.unwrap_or((Cardinality::One, form));
         let scalar = Scalar::named(form).map(Form::Scalar);
-        let form = scalar.or_else(|| places.get(form).map(|&place| Form::Message(place)));
+        let form = scalar.or_else(|| indices.get(form).map(|&index| Form::Message(index)));
         Self {
             number: number.parse().expect("a field number is a number"),
             name,
-            count,
+            cardinality,
             form: form.expect("a form is a scalar or a message of the table"),
         }
     }
 }
 
 impl Message {
-    /// The field with a name in JSON; also a field of an inlined message.
-    pub(super) fn named(&self, name: &str) -> Option<&Field> {
+    /// Returns the field with the JSON name `name`, which may be a field of an inlined message.
+    pub(super) fn field_named(&self, name: &str) -> Option<&Field> {
         self.fields
             .iter()
-            .find_map(|field| match (field.count, field.form) {
-                (Count::Inline, Form::Message(place)) => TABLE.message(place).named(name),
+            .find_map(|field| match (field.cardinality, field.form) {
+                (Cardinality::Inline, Form::Message(index)) => TABLE.message(index).field_named(name),
                 _ => (field.name == name).then_some(field),
             })
     }
 
-    /// The field with a number.
-    pub(super) fn field(&self, number: u32) -> Option<&Field> {
-        let place = self.fields.binary_search_by_key(&number, |field| field.number);
-        place.ok().map(|place| &self.fields[place])
+    /// Returns the field with the number `number`.
+    pub(super) fn field_numbered(&self, number: u32) -> Option<&Field> {
+        let index = self.fields.binary_search_by_key(&number, |field| field.number);
+        index.ok().map(|index| &self.fields[index])
     }
 }

@@ -234,9 +234,12 @@ fn what_is_no_protobuf_is_told_and_what_is_not_ours_is_left() {
     let text = problem(&body("v1", "ConfigMap", &[0x0a, 2, 0x0a, 9]));
     assert!(text.contains("metadata: unexpected end"), "{text}");
     let text = problem(&body("v1", "ConfigMap", &[0x08, 1]));
-    assert!(text.contains("metadata: a number where bytes belong"), "{text}");
+    assert!(
+        text.contains("metadata: expected bytes, found a number"),
+        "{text}"
+    );
     assert!(Protobuf.decode(&body("apps/v1", "DaemonSet", b"")).is_none());
-    assert!(!Protobuf.writes("example.com/v1", "ConfigMap"));
+    assert!(!Protobuf.has_message("example.com/v1", "ConfigMap"));
 }
 
 #[test]
@@ -267,7 +270,7 @@ fn unknown_fields_are_found_wherever_they_are() {
     let mut object = deployment();
     assert_eq!(
         Protobuf.unknown_fields("apps/v1", "Deployment", &object, &Value::Null, 9),
-        Some(Unknown::default()),
+        Some(UnknownFields::default()),
         "every field of it is Kubernetes' own"
     );
     object["other"] = json!(1);
@@ -276,7 +279,7 @@ fn unknown_fields_are_found_wherever_they_are() {
     object["spec"]["template"]["spec"]["volumes"][1]["secrets"] = json!([]);
     let found = |before: &Value, most| {
         let found = Protobuf.unknown_fields("apps/v1", "Deployment", &object, before, most);
-        let Unknown { paths, more } = found.expect("it knows Deployments");
+        let UnknownFields { paths, more } = found.expect("it knows Deployments");
         (paths, more)
     };
     let all = [

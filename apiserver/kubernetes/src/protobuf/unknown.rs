@@ -1,27 +1,28 @@
-//! Fields that a kind's message does not have, and which a strict decoder of the Go type rejects.
+//! Search for unknown fields: fields that a kind's message does not have, and that a strict decoder of the Go
+//! type rejects.
 
 use berth_apimachinery::Path;
-use berth_apimachinery::Unknown;
+use berth_apimachinery::UnknownFields;
 use serde_json::Value;
 
-use super::table::{Count, Field, Form, Message, TABLE};
+use super::table::{Cardinality, Field, Form, Message, TABLE};
 
-/// Total length of the reported paths, in bytes, at which further fields are only counted: field names can be
-/// long, and occur in many paths.
-const MOST_TEXT: usize = 64 * 1024;
+/// Total length of the reported paths, in bytes, after which further fields are only counted: a long field
+/// name can occur in many paths.
+const MAX_PATH_BYTES: usize = 64 * 1024;
 
-/// The first `most` fields of `object` that its message does not have, and that `before` does not have at the
-/// same path; further ones are only counted.
-pub(super) fn fields(message: &Message, object: &Value, before: &Value, most: usize) -> Unknown {
+/// Returns the paths of the first `limit` unknown fields of `object`, and the number of further ones. A field
+/// that `before` has at the same path is not reported.
+pub(super) fn find(message: &Message, object: &Value, before: &Value, limit: usize) -> UnknownFields {
     let mut search = Search {
-        most,
-        unknown: Unknown::default(),
-        text: 0,
+        limit,
+        unknown: UnknownFields::default(),
+        path_bytes: 0,
     };
     let is_type_meta = |name: &str| matches!(name, "apiVersion" | "kind");
     if let Some(fields) = object.as_object() {
         for (name, value) in fields.iter().filter(|(name, _)| !is_type_meta(name)) {
-            search.field(
+            search.visit_field(
                 message,
                 name,
                 value,
@@ -33,14 +34,16 @@ pub(super) fn fields(message: &Message, object: &Value, before: &Value, most: us
     search.unknown
 }
 
+/// Search in one object, with the fields found so far.
 struct Search {
-    most: usize,
-    unknown: Unknown,
-    text: usize,
+    limit: usize,
+    unknown: UnknownFields,
+    /// Total length of the reported paths, in bytes.
+    path_bytes: usize,
 }
 
 impl Search {
-    fn field(
+    fn visit_field(
         &mut self,
         message: &Message,
         name: &str,
@@ -48,45 +51,49 @@ impl Search {
         before: Option<&Value>,
         path: &Path<'_>,
     ) {
-        match message.named(name) {
-            Some(field) => self.values(field, value, before, path),
+        match message.field_named(name) {
+            Some(field) => self.visit_values(field, value, before, path),
             None if before.is_some() => {}
-            None if self.unknown.paths.len() >= self.most || self.text >= MOST_TEXT => self.unknown.more += 1,
+            None if self.unknown.paths.len() >= self.limit || self.path_bytes >= MAX_PATH_BYTES => {
+                self.unknown.more += 1
+            }
             None => {
                 let path = path.to_string();
-                self.text += path.len();
+                self.path_bytes += path.len();
                 self.unknown.paths.push(path);
             }
         }
     }
 
-    fn values(&mut self, field: &Field, value: &Value, before: Option<&Value>, path: &Path<'_>) {
-        let Form::Message(place) = field.form else {
+    fn visit_values(&mut self, field: &Field, value: &Value, before: Option<&Value>, path: &Path<'_>) {
+        let Form::Message(index) = field.form else {
             return;
         };
-        let message = TABLE.message(place);
-        match (field.count, value) {
-            (Count::List, Value::Array(items)) => {
+        let message = TABLE.message(index);
+        match (field.cardinality, value) {
+            (Cardinality::List, Value::Array(items)) => {
                 for (index, item) in items.iter().enumerate() {
                     let before = before.and_then(|before| before.get(index));
-                    self.object(message, item, before, &Path::Index(path, index));
+                    self.visit_object(message, item, before, &Path::Index(path, index));
                 }
             }
-            (Count::Map, Value::Object(entries)) => {
+            (Cardinality::Map, Value::Object(entries)) => {
                 for (key, item) in entries {
                     let before = before.and_then(|before| before.get(key));
-                    self.object(message, item, before, &Path::Field(path, key));
+                    self.visit_object(message, item, before, &Path::Field(path, key));
                 }
             }
-            (Count::One | Count::Pointer, value) => self.object(message, value, before, path),
+            (Cardinality::One | Cardinality::Pointer, value) => {
+                self.visit_object(message, value, before, path)
+            }
             _ => {}
         }
     }
 
-    fn object(&mut self, message: &Message, value: &Value, before: Option<&Value>, path: &Path<'_>) {
+    fn visit_object(&mut self, message: &Message, value: &Value, before: Option<&Value>, path: &Path<'_>) {
         for (name, value) in value.as_object().into_iter().flatten() {
             let before = before.and_then(|before| before.get(name));
-            self.field(message, name, value, before, &Path::Field(path, name));
+            self.visit_field(message, name, value, before, &Path::Field(path, name));
         }
     }
 }

@@ -1,21 +1,23 @@
-//! Wire format of protobuf: numbered values. The decoder checks every length.
+//! Wire format of protobuf: fields with numbers. The reader checks every length.
 
 use prost::encoding::{WireType, decode_key, decode_varint, encode_key, encode_varint};
 
-/// One value on the wire.
+/// Value of one field on the wire.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Wire<'a> {
+pub(super) enum WireValue<'a> {
+    /// An integer of variable length.
     Varint(u64),
+    /// Bytes with their length: a string, bytes or a nested message.
     Bytes(&'a [u8]),
-    /// A value of fixed length, which no field of the table has.
+    /// A number of fixed length, which no field of the table has.
     Fixed,
 }
 
-impl<'a> Wire<'a> {
+impl<'a> WireValue<'a> {
     pub(super) fn bytes(self) -> Result<&'a [u8], String> {
         match self {
             Self::Bytes(bytes) => Ok(bytes),
-            Self::Varint(_) | Self::Fixed => Err("a number where bytes belong".to_owned()),
+            Self::Varint(_) | Self::Fixed => Err("expected bytes, found a number".to_owned()),
         }
     }
 
@@ -23,16 +25,18 @@ impl<'a> Wire<'a> {
         std::str::from_utf8(self.bytes()?).map_err(|problem| problem.to_string())
     }
 
-    /// The number; negative ones are in two's complement.
+    /// Returns the integer; negative ones are in two's complement.
     pub(super) fn number(self) -> Result<i64, String> {
         match self {
             Self::Varint(number) => Ok(number.cast_signed()),
-            Self::Bytes(_) | Self::Fixed => Err("bytes where a number belongs".to_owned()),
+            Self::Bytes(_) | Self::Fixed => {
+                Err("expected an integer of variable length, found another wire type".to_owned())
+            }
         }
     }
 }
 
-/// Iterates over the values of a message, with their field numbers.
+/// Reader of the fields of a message, one after the other.
 pub(super) struct Reader<'a> {
     rest: &'a [u8],
 }
@@ -42,25 +46,25 @@ impl<'a> Reader<'a> {
         Self { rest: bytes }
     }
 
-    /// The next field number and value; `None` at the end.
+    /// Returns the number and the value of the next field; `None` at the end.
     ///
     /// # Errors
     /// When the bytes are not a message.
-    pub(super) fn next(&mut self) -> Result<Option<(u32, Wire<'a>)>, String> {
+    pub(super) fn next(&mut self) -> Result<Option<(u32, WireValue<'a>)>, String> {
         if self.rest.is_empty() {
             return Ok(None);
         }
         let (number, form) = decode_key(&mut self.rest).map_err(|problem| problem.to_string())?;
         let value = match form {
-            WireType::Varint => Wire::Varint(self.varint()?),
+            WireType::Varint => WireValue::Varint(self.varint()?),
             WireType::LengthDelimited => {
                 let length = self.varint()?;
-                Wire::Bytes(self.take(length)?)
+                WireValue::Bytes(self.take(length)?)
             }
-            WireType::ThirtyTwoBit => self.take(4).map(|_| Wire::Fixed)?,
-            WireType::SixtyFourBit => self.take(8).map(|_| Wire::Fixed)?,
+            WireType::ThirtyTwoBit => self.take(4).map(|_| WireValue::Fixed)?,
+            WireType::SixtyFourBit => self.take(8).map(|_| WireValue::Fixed)?,
             WireType::StartGroup | WireType::EndGroup => {
-                return Err("a protobuf group, which is not supported".to_owned());
+                return Err("protobuf groups are not supported".to_owned());
             }
         };
         Ok(Some((number, value)))

@@ -12,13 +12,13 @@ use berth_storage::{At, Event, Expect, Scope, Step, Store, StoreError};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{SERVICES, is_counted, limits, names, used};
+use super::{SERVICES, is_counted, limit_names, limits, used};
 use crate::core::resource_quota::RESOURCE;
 use crate::core::value;
 use crate::garbage::Kinds;
 
-/// Delay for collecting changes before a count, so that a thousand creates do not lead to a thousand counts.
-const COLLECT: Duration = Duration::from_millis(100);
+/// Delay between changes and the count, so that a thousand creates do not lead to a thousand counts.
+const COUNT_DELAY: Duration = Duration::from_millis(100);
 
 /// Counts usage in `store` until `stop` is cancelled.
 pub fn spawn(store: Arc<dyn Store>, kinds: &Kinds, stop: CancellationToken) -> tokio::task::JoinHandle<()> {
@@ -27,10 +27,14 @@ pub fn spawn(store: Arc<dyn Store>, kinds: &Kinds, stop: CancellationToken) -> t
         .into_iter()
         .filter(|resource| is_counted(*resource));
     let by_name = resources
-        .flat_map(|resource| names(resource).into_iter().map(move |name| (name, resource)))
+        .flat_map(|resource| {
+            limit_names(resource)
+                .into_iter()
+                .map(move |name| (name, resource))
+        })
         .collect();
     let source = Arc::clone(&store);
-    let counter = Counter {
+    let counter = UsageCounter {
         store,
         by_name,
         dirty: BTreeSet::new(),
@@ -38,16 +42,17 @@ pub fn spawn(store: Arc<dyn Store>, kinds: &Kinds, stop: CancellationToken) -> t
     tokio::spawn(informer::run(source, Scope::All, counter, stop.cancelled_owned()))
 }
 
-struct Counter {
+/// Controller that counts usage.
+struct UsageCounter {
     store: Arc<dyn Store>,
-    /// Resources by the name of the limit.
+    /// Resources by the names of their limits.
     by_name: BTreeMap<String, GroupResource>,
     /// Namespaces to count.
     dirty: BTreeSet<String>,
 }
 
-impl Handler for Counter {
-    /// All usage is counted at the start, since changes may have been missed.
+impl Handler for UsageCounter {
+    /// Marks every namespace with a quota for a count, since changes may have been missed.
     async fn list(&mut self) -> Result<(), StoreError> {
         let quotas = self.store.list(RESOURCE, At::Latest).await?;
         let namespaces = quotas.iter(None, None).map(|(name, _)| &name.namespace);
@@ -60,14 +65,14 @@ impl Handler for Counter {
         let affected: Vec<String> = affected.collect();
         if !affected.is_empty() {
             self.dirty.extend(affected);
-            tokio::time::sleep(COLLECT).await;
+            tokio::time::sleep(COUNT_DELAY).await;
         }
     }
 
-    /// Counts the usage in each namespace of the queue; failed ones are retried.
+    /// Counts the usage in each marked namespace; failed namespaces are retried.
     async fn work(&mut self) -> bool {
         for namespace in std::mem::take(&mut self.dirty) {
-            match self.count(&namespace).await {
+            match self.update_statuses(&namespace).await {
                 Ok(()) => continue,
                 // The quota was changed or deleted concurrently.
                 Err(StoreError::Conflict { .. } | StoreError::NotFound { .. }) => {}
@@ -86,8 +91,8 @@ impl Handler for Counter {
     }
 }
 
-impl Counter {
-    /// Returns the namespace of a change, if it has quotas and the change may affect their usage.
+impl UsageCounter {
+    /// Returns the namespace of a change, if it has a quota and the change may affect the usage.
     fn affected(&self, change: &Change) -> Option<String> {
         let namespace = &change.key.namespace;
         let creates_or_deletes = change.old.is_none() || change.new.is_none();
@@ -101,7 +106,8 @@ impl Counter {
         Some(namespace.to_string())
     }
 
-    async fn count(&self, namespace: &str) -> Result<(), StoreError> {
+    /// Counts the usage in a namespace, and writes the statuses that differ.
+    async fn update_statuses(&self, namespace: &str) -> Result<(), StoreError> {
         let quotas = self.store.list(RESOURCE, At::Latest).await?;
         for (_, quota) in quotas.iter(Some(namespace), None) {
             let status = self.status(quota, namespace);
@@ -124,7 +130,8 @@ impl Counter {
         Ok(())
     }
 
-    /// Status of the quota: its limits as they are written in the spec, and the used amount of each.
+    /// Returns the status of the quota: the limits as written in the spec, and the used amounts. A limit
+    /// `count/…` of a resource that this server does not count has no used amount.
     fn status(&self, quota: &Object, namespace: &str) -> Value {
         let (mut hard, mut amounts) = (json!({}), json!({}));
         let spec_limits = value::object(quota.value(), &["spec", "hard"]);
@@ -135,8 +142,8 @@ impl Counter {
             hard[&name] = text.unwrap_or_else(|| most.to_string()).into();
             let count = match self.by_name.get(&name) {
                 Some(resource) => used(&name, &self.store.cached(*resource), namespace),
-                // Kubernetes counts this resource, but this server does not serve it, such as Pods and their
-                // requests.
+                // A standard name of Kubernetes, such as `pods` or `requests.cpu`: this server stores no such
+                // objects.
                 None if !name.starts_with("count/") => 0,
                 None => continue,
             };

@@ -1,5 +1,5 @@
-//! Rules of aggregated ClusterRoles, which are the rules of the selected roles. In Kubernetes, the controller
-//! clusterrole-aggregation of kube-controller-manager writes them.
+//! Controller that writes the rules of the selected roles into aggregated ClusterRoles, like the controller
+//! clusterrole-aggregation of kube-controller-manager.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,52 +15,57 @@ use tokio_util::sync::CancellationToken;
 use super::compiled::cluster_roles_of;
 use crate::core::rbac::{CLUSTER_ROLES, PolicyRule};
 
-/// Delay for collecting changes: an application's roles are created one after the other, and each affects all
-/// aggregated roles.
-const COLLECT: Duration = Duration::from_millis(50);
+/// Delay between changes and the write of aggregated rules: the roles of an application are created one after
+/// the other, and each may affect all aggregated roles.
+const WRITE_DELAY: Duration = Duration::from_millis(50);
 
 /// Writes the rules of aggregated roles in `store` until `stop` is cancelled.
 pub fn spawn(store: Arc<dyn Store>, stop: CancellationToken) -> tokio::task::JoinHandle<()> {
     let source = Arc::clone(&store);
-    let writer = Writer { store, is_due: true };
+    let controller = AggregationController {
+        store,
+        needs_check: true,
+    };
     tokio::spawn(informer::run(
         source,
         Scope::One(CLUSTER_ROLES),
-        writer,
+        controller,
         stop.cancelled_owned(),
     ))
 }
 
-struct Writer {
+/// Controller that writes the rules of aggregated roles.
+struct AggregationController {
     store: Arc<dyn Store>,
-    is_due: bool,
+    /// Whether ClusterRoles have changed since the last write.
+    needs_check: bool,
 }
 
-impl Handler for Writer {
+impl Handler for AggregationController {
     async fn list(&mut self) -> Result<(), StoreError> {
-        self.is_due = true;
+        self.needs_check = true;
         Ok(())
     }
 
     async fn handle(&mut self, _: &[Arc<Event>]) {
-        self.is_due = true;
-        tokio::time::sleep(COLLECT).await;
+        self.needs_check = true;
+        tokio::time::sleep(WRITE_DELAY).await;
     }
 
-    /// Writes the differences. A role that changed concurrently is processed again.
+    /// Writes the rules that differ from the stored ones; again after a conflict or a failure.
     async fn work(&mut self) -> bool {
-        if !std::mem::take(&mut self.is_due) {
+        if !std::mem::take(&mut self.needs_check) {
             return true;
         }
-        match self.write().await {
+        match self.write_rules().await {
             Ok(()) => {}
-            Err(StoreError::Conflict { .. } | StoreError::NotFound { .. }) => self.is_due = true,
+            Err(StoreError::Conflict { .. } | StoreError::NotFound { .. }) => self.needs_check = true,
             Err(problem) => {
                 tracing::warn!(%problem, "cannot write the rules of an aggregated ClusterRole; retrying");
-                self.is_due = true;
+                self.needs_check = true;
             }
         }
-        !self.is_due
+        !self.needs_check
     }
 
     fn ended(&self, problem: &StoreError) -> Duration {
@@ -69,8 +74,8 @@ impl Handler for Writer {
     }
 }
 
-impl Writer {
-    async fn write(&self) -> Result<(), StoreError> {
+impl AggregationController {
+    async fn write_rules(&self) -> Result<(), StoreError> {
         let roles = self.store.list(CLUSTER_ROLES, At::Latest).await?;
         if !roles.iter(None, None).any(|(_, role)| is_aggregated(role)) {
             return Ok(());
@@ -100,7 +105,7 @@ fn is_aggregated(role: &Object) -> bool {
     role.meta().deletion_timestamp().is_none() && role.value()["aggregationRule"].is_object()
 }
 
-/// Returns `role` with the rules `aggregated`; `None` if it has them already.
+/// Returns `role` with the rules `aggregated`; `None` if it already has these rules.
 fn with_rules(role: &Object, aggregated: &[PolicyRule]) -> Option<Value> {
     let aggregated = json!(aggregated);
     let current = &role.value()["rules"];
@@ -144,7 +149,7 @@ mod tests {
         })
     }
 
-    async fn until_it_has(store: &dyn Store, resources: &[&str]) {
+    async fn until_all_has(store: &dyn Store, resources: &[&str]) {
         let mut watch = store
             .watch(Scope::One(CLUSTER_ROLES), store.cached(CLUSTER_ROLES).revision)
             .unwrap();
@@ -167,7 +172,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_aggregated_role_shows_the_rules_of_those_it_selects_as_they_come_and_change() {
+    async fn an_aggregated_role_follows_changes_of_the_selected_roles() {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new(Revision(1), Limits::default()));
         let all = json!({
             "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "all"},
@@ -182,7 +187,7 @@ mod tests {
             .unwrap();
         let stop = CancellationToken::new();
         let task = spawn(Arc::clone(&store), stop.clone());
-        until_it_has(&*store, &["secrets"]).await;
+        until_all_has(&*store, &["secrets"]).await;
         store
             .apply(vec![
                 put(&*store, &role("a", "to-all", "configmaps")),
@@ -190,17 +195,17 @@ mod tests {
             ])
             .await
             .unwrap();
-        until_it_has(&*store, &["configmaps", "secrets"]).await;
+        until_all_has(&*store, &["configmaps", "secrets"]).await;
         store
             .apply(vec![put(&*store, &role("b", "other", "secrets"))])
             .await
             .unwrap();
-        until_it_has(&*store, &["configmaps"]).await;
+        until_all_has(&*store, &["configmaps"]).await;
         // Rules that a client writes there are replaced.
         let mut emptied = store.cached(CLUSTER_ROLES).get("", "all").unwrap().parse();
         emptied["rules"] = json!([]);
         store.apply(vec![put(&*store, &emptied)]).await.unwrap();
-        until_it_has(&*store, &["configmaps"]).await;
+        until_all_has(&*store, &["configmaps"]).await;
         stop.cancel();
         task.await.unwrap();
     }

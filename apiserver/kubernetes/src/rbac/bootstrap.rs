@@ -11,38 +11,38 @@ use serde_json::{Value, json};
 use crate::core::rbac::{CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, GROUP, PolicyRule};
 use crate::rbac::covering;
 
-/// Berth's own group.
+/// Berth's own API group.
 const BERTH: &str = "scheduling.berth.dev";
-/// Annotation whose value `false` keeps a role unchanged.
+/// Annotation of a default role: with the value `false`, the role is not updated.
 const AUTOUPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
 /// Highest number of attempts to update a role that other clients change concurrently.
-const ATTEMPTS: usize = 8;
+const MAX_ATTEMPTS: usize = 8;
 
 const READ: [&str; 3] = ["get", "list", "watch"];
 const WRITE: [&str; 5] = ["create", "delete", "deletecollection", "patch", "update"];
 
-/// Resources of the systems that the default roles let users read and write.
+/// Resources of the systems for which the default roles have rules.
 #[derive(Clone, Debug, Default)]
-pub struct Reach {
-    /// Namespaced resources that systems place: `view` reads them, `edit` writes them.
+pub struct RoleResources {
+    /// Namespaced resources that systems place: `view` may read them, and `edit` may write them.
     pub placeable: Vec<GroupResource>,
-    /// Cluster-scoped resources that systems place: `view` reads them where it is bound cluster-wide. A write
-    /// of such an object places it onto a whole fleet, which `edit` does not allow.
+    /// Cluster-scoped resources that systems place: `view` may read them if it is granted cluster-wide.
+    /// `edit` may not write them, since they are placed onto a whole fleet.
     pub fleet_wide: Vec<GroupResource>,
     /// Further resources that users of a system may read (kcp's Locations).
     pub readable: Vec<GroupResource>,
-    /// Whether this server binds the systems' objects: an observer accepts no Binding, and on a hub, the
-    /// right to create a Binding would be a right to the system's own subresource `binding`.
-    pub is_bound: bool,
+    /// Whether `berth:binder` has rules for the subresource `binding` of the placeable resources. False for
+    /// an observer: it accepts no Binding, and on the hub the rules would allow a system's own subresource.
+    pub accepts_bindings: bool,
 }
 
 /// One default cluster role.
-struct Bootstrap {
+struct DefaultRole {
     name: &'static str,
-    /// The role that aggregates the rules of this role: `admin`, `edit` or `view`.
+    /// Name of the role that aggregates the rules of this role: `admin`, `edit` or `view`.
     aggregates_to: Option<&'static str>,
     rules: Vec<Value>,
-    /// Last part of the label that selects the roles which this role aggregates.
+    /// Last part of the label by which this role selects the roles to aggregate.
     aggregates: Option<&'static str>,
 }
 
@@ -50,8 +50,12 @@ struct Bootstrap {
 ///
 /// # Errors
 /// When the store rejects the write.
-pub async fn ensure(store: &Arc<dyn Store>, clock: &dyn Clock, reach: &Reach) -> Result<(), StoreError> {
-    for role in roles(reach) {
+pub async fn ensure(
+    store: &Arc<dyn Store>,
+    clock: &dyn Clock,
+    resources: &RoleResources,
+) -> Result<(), StoreError> {
+    for role in default_roles(resources) {
         ensure_role(store, clock, &role).await?;
     }
     for (role, groups) in BINDINGS {
@@ -65,18 +69,18 @@ pub async fn ensure(store: &Arc<dyn Store>, clock: &dyn Clock, reach: &Reach) ->
     Ok(())
 }
 
-/// The cluster roles for Berth's users as manifests: names, rules and the labels that aggregate them. The
-/// manifests lack the fields of stored objects (uid, time) and the marks of roles that a server restores by
-/// itself. They are for a hub; a standalone server creates the same roles in [`ensure`].
+/// Returns manifests of the cluster roles for Berth's users, for a hub: names, rules, and labels for
+/// aggregation. A standalone server creates these roles with [`ensure`], which adds the fields of stored
+/// objects (uid, time) and the label and annotation of default roles.
 #[must_use]
-pub fn manifests(reach: &Reach) -> Vec<Value> {
-    berth_roles(reach).iter().map(role_manifest).collect()
+pub fn manifests(resources: &RoleResources) -> Vec<Value> {
+    berth_roles(resources).iter().map(role_manifest).collect()
 }
 
-/// Manifests of all default cluster roles.
+/// Returns manifests of all default cluster roles.
 #[cfg(test)]
-pub(super) fn all_manifests(reach: &Reach) -> Vec<Value> {
-    roles(reach).iter().map(role_manifest).collect()
+pub(super) fn all_manifests(resources: &RoleResources) -> Vec<Value> {
+    default_roles(resources).iter().map(role_manifest).collect()
 }
 
 const BINDINGS: [(&str, &[&str]); 4] = [
@@ -93,12 +97,13 @@ fn rule(group: &str, resources: &[&str], verbs: &[&str]) -> Value {
     json!({"apiGroups": [group], "resources": resources, "verbs": verbs})
 }
 
-fn paths(urls: &[&str]) -> Value {
+fn path_rule(urls: &[&str]) -> Value {
     json!({"nonResourceURLs": urls, "verbs": ["get"]})
 }
 
-fn plain(name: &'static str, rules: Vec<Value>) -> Bootstrap {
-    Bootstrap {
+/// Role without aggregation.
+fn plain_role(name: &'static str, rules: Vec<Value>) -> DefaultRole {
+    DefaultRole {
         name,
         aggregates_to: None,
         rules,
@@ -106,32 +111,34 @@ fn plain(name: &'static str, rules: Vec<Value>) -> Bootstrap {
     }
 }
 
-fn aggregated(name: &'static str) -> Bootstrap {
-    Bootstrap {
+/// Role that aggregates other roles.
+fn aggregating_role(name: &'static str) -> DefaultRole {
+    DefaultRole {
         aggregates: Some(name),
-        ..plain(name, Vec::new())
+        ..plain_role(name, Vec::new())
     }
 }
 
-fn part(name: &'static str, of: &'static str, rules: Vec<Value>) -> Bootstrap {
-    Bootstrap {
-        aggregates_to: Some(of),
-        ..plain(name, rules)
+/// Role whose rules the role `into` aggregates.
+fn aggregated_role(name: &'static str, into: &'static str, rules: Vec<Value>) -> DefaultRole {
+    DefaultRole {
+        aggregates_to: Some(into),
+        ..plain_role(name, rules)
     }
 }
 
-fn roles(reach: &Reach) -> Vec<Bootstrap> {
+fn default_roles(resources: &RoleResources) -> Vec<DefaultRole> {
     let mut list = vec![
-        plain(
+        plain_role(
             "cluster-admin",
             vec![
                 rule("*", &["*"], &["*"]),
                 json!({"nonResourceURLs": ["*"], "verbs": ["*"]}),
             ],
         ),
-        plain(
+        plain_role(
             "system:discovery",
-            vec![paths(&[
+            vec![path_rule(&[
                 "/api",
                 "/api/*",
                 "/apis",
@@ -145,7 +152,7 @@ fn roles(reach: &Reach) -> Vec<Bootstrap> {
                 "/version/",
             ])],
         ),
-        plain(
+        plain_role(
             "system:basic-user",
             vec![
                 rule(
@@ -156,18 +163,28 @@ fn roles(reach: &Reach) -> Vec<Bootstrap> {
                 rule("authentication.k8s.io", &["selfsubjectreviews"], &["create"]),
             ],
         ),
-        plain(
+        plain_role(
             "system:public-info-viewer",
-            vec![paths(&["/healthz", "/livez", "/readyz", "/version", "/version/"])],
+            vec![path_rule(&[
+                "/healthz",
+                "/livez",
+                "/readyz",
+                "/version",
+                "/version/",
+            ])],
         ),
-        aggregated("admin"),
-        aggregated("edit"),
-        aggregated("view"),
-        part("system:aggregate-to-admin", "admin", admin_rules()),
-        part("system:aggregate-to-edit", "edit", edit_rules(&reach.placeable)),
-        part("system:aggregate-to-view", "view", view_rules(reach)),
+        aggregating_role("admin"),
+        aggregating_role("edit"),
+        aggregating_role("view"),
+        aggregated_role("system:aggregate-to-admin", "admin", admin_rules()),
+        aggregated_role(
+            "system:aggregate-to-edit",
+            "edit",
+            edit_rules(&resources.placeable),
+        ),
+        aggregated_role("system:aggregate-to-view", "view", view_rules(resources)),
     ];
-    list.extend(berth_roles(reach));
+    list.extend(berth_roles(resources));
     list
 }
 
@@ -208,7 +225,7 @@ fn edit_rules(placeable: &[GroupResource]) -> Vec<Value> {
     rules
 }
 
-fn view_rules(reach: &Reach) -> Vec<Value> {
+fn view_rules(resources: &RoleResources) -> Vec<Value> {
     let mut rules = vec![
         rule(
             "",
@@ -239,28 +256,32 @@ fn view_rules(reach: &Reach) -> Vec<Value> {
         rule("coordination.k8s.io", &["leases"], &READ),
         rule("events.k8s.io", &["events"], &READ),
     ];
-    for resource in reach.placeable.iter().chain(&reach.fleet_wide) {
+    for resource in resources.placeable.iter().chain(&resources.fleet_wide) {
         let status = format!("{}/status", resource.resource);
         rules.push(rule(resource.group, &[resource.resource, &status], &READ));
     }
-    for resource in &reach.readable {
+    for resource in &resources.readable {
         rules.push(rule(resource.group, &[resource.resource], &READ));
     }
     rules
 }
 
-/// Rules for Berth's own API. Every viewer may read decisions. The rights to reasons, destinations and
-/// targets are separate.
-fn berth_roles(reach: &Reach) -> Vec<Bootstrap> {
+/// Returns the roles for Berth's own API. Every viewer may read decisions; separate roles allow reading
+/// reasons and targets, and writing bindings.
+fn berth_roles(resources: &RoleResources) -> Vec<DefaultRole> {
     let decisions = || rule(BERTH, &["decisions", "clusterdecisions"], &READ);
     let of_placeable = |subresource: &str, verbs: &[&str]| {
-        let rules = reach.placeable.iter().chain(&reach.fleet_wide).map(|resource| {
-            rule(
-                resource.group,
-                &[&format!("{}/{subresource}", resource.resource)],
-                verbs,
-            )
-        });
+        let rules = resources
+            .placeable
+            .iter()
+            .chain(&resources.fleet_wide)
+            .map(|resource| {
+                rule(
+                    resource.group,
+                    &[&format!("{}/{subresource}", resource.resource)],
+                    verbs,
+                )
+            });
         rules.collect::<Vec<_>>()
     };
     let mut explainer = vec![
@@ -299,14 +320,14 @@ fn berth_roles(reach: &Reach) -> Vec<Bootstrap> {
         ),
         rule(BERTH, &["bindings", "clusterbindings"], &["create"]),
     ];
-    if reach.is_bound {
+    if resources.accepts_bindings {
         binder.extend(of_placeable("binding", &["get", "create", "update", "patch"]));
     }
     vec![
-        part("berth:decision-viewer", "view", vec![decisions()]),
-        plain("berth:explainer", explainer),
-        plain("berth:binder", binder),
-        plain("berth:target-viewer", vec![rule(BERTH, &["targets"], &READ)]),
+        aggregated_role("berth:decision-viewer", "view", vec![decisions()]),
+        plain_role("berth:explainer", explainer),
+        plain_role("berth:binder", binder),
+        plain_role("berth:target-viewer", vec![rule(BERTH, &["targets"], &READ)]),
     ]
 }
 
@@ -320,8 +341,8 @@ fn metadata(name: &str, clock: &dyn Clock) -> Value {
     })
 }
 
-/// The default role to store: its manifest with an identity and the marks of a default role.
-fn role_object(role: &Bootstrap, clock: &dyn Clock) -> Value {
+/// Returns the role to store: the manifest with uid, time, and the label and annotation of default roles.
+fn role_object(role: &DefaultRole, clock: &dyn Clock) -> Value {
     let mut object = role_manifest(role);
     let mut stored = metadata(role.name, clock);
     if let (Some(labels), Some(more)) = (
@@ -334,7 +355,7 @@ fn role_object(role: &Bootstrap, clock: &dyn Clock) -> Value {
     object
 }
 
-fn role_manifest(role: &Bootstrap) -> Value {
+fn role_manifest(role: &DefaultRole) -> Value {
     let mut object = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRole",
@@ -348,14 +369,14 @@ fn role_manifest(role: &Bootstrap) -> Value {
         let labels = json!({"matchLabels": {aggregate_label(of): "true"}});
         object["aggregationRule"] = json!({"clusterRoleSelectors": [labels]});
     }
-    // The administrators of a namespace have the rights of its editors, and the editors have the rights of
-    // its viewers.
-    let above: &[&str] = match role.name {
+    // The administrators of a namespace have the rights of the editors, and the editors have the rights of
+    // the viewers.
+    let aggregates_also_to: &[&str] = match role.name {
         "edit" => &["admin"],
         "view" => &["edit"],
         _ => &[],
     };
-    for to in above {
+    for to in aggregates_also_to {
         object["metadata"]["labels"][aggregate_label(to)] = "true".into();
     }
     object
@@ -398,10 +419,14 @@ fn draft(object: &Value) -> Result<Draft, StoreError> {
     Draft::new(object).map_err(|problem| StoreError::Unavailable(problem.to_string()))
 }
 
-async fn ensure_role(store: &Arc<dyn Store>, clock: &dyn Clock, role: &Bootstrap) -> Result<(), StoreError> {
+async fn ensure_role(
+    store: &Arc<dyn Store>,
+    clock: &dyn Clock,
+    role: &DefaultRole,
+) -> Result<(), StoreError> {
     let key = Key::new(CLUSTER_ROLES, "", role.name);
     let mut conflict = None;
-    for _ in 0..ATTEMPTS {
+    for _ in 0..MAX_ATTEMPTS {
         let stored = store.list(CLUSTER_ROLES, At::Latest).await?;
         let Some(current) = stored.get("", role.name) else {
             return create(store, key, &role_object(role, clock)).await;
@@ -427,9 +452,9 @@ async fn ensure_role(store: &Arc<dyn Store>, clock: &dyn Clock, role: &Bootstrap
     conflict.map_or(Ok(()), Err)
 }
 
-/// The stored role with the missing rules added; `None` when no rule is missing, the role must stay
-/// unchanged, or the rules cannot be compared.
-fn with_missing_rules(stored: &Value, role: &Bootstrap) -> Option<Value> {
+/// Returns the stored role with the missing rules of `role`; `None` when no rule is missing, the role must
+/// stay unchanged, or the rules cannot be compared.
+fn with_missing_rules(stored: &Value, role: &DefaultRole) -> Option<Value> {
     if stored["metadata"]["annotations"][AUTOUPDATE] == "false" {
         return None;
     }

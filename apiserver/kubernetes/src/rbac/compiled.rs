@@ -15,7 +15,7 @@ use crate::core::rbac::{
     RoleRef, Subject,
 };
 
-/// The lists that are compiled: roles, cluster roles, role bindings, cluster role bindings.
+/// The compiled lists: roles, cluster roles, role bindings, cluster role bindings.
 pub(crate) type Lists = [Collection; 4];
 
 /// Returns the present lists of `source`.
@@ -23,15 +23,17 @@ pub(crate) fn lists(source: &dyn Source) -> Lists {
     [ROLES, CLUSTER_ROLES, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS].map(|resource| source.cached(resource))
 }
 
-/// A grant as it applies to one user.
+/// A role that a binding grants to one user, by one of the binding's subjects.
 pub struct UserGrant<'a> {
     grant: &'a Grant,
     subject: &'a Subject,
-    /// Rules of the role.
+    /// Rules of the granted role.
     pub rules: &'a [PolicyRule],
 }
 
+/// A role that a binding grants.
 struct Grant {
+    /// Kind and name of the binding, for reasons.
     binding: String,
     /// Namespace of the binding; `None` means cluster-wide.
     namespace: Option<String>,
@@ -39,15 +41,17 @@ struct Grant {
     rules: Arc<[PolicyRule]>,
 }
 
-type ByName = HashMap<String, Vec<(Arc<Grant>, Subject)>>;
+/// Grants by the name of a user or group, each with the subject of the binding.
+type GrantsByName = HashMap<String, Vec<(Arc<Grant>, Subject)>>;
 
 /// Compiled form of all roles and bindings.
 pub(crate) struct CompiledRules {
     lists: Lists,
+    /// Rules of Roles by namespace and name.
     roles: HashMap<(String, String), Arc<[PolicyRule]>>,
     cluster_roles: HashMap<String, Arc<[PolicyRule]>>,
-    users: ByName,
-    groups: ByName,
+    users: GrantsByName,
+    groups: GrantsByName,
 }
 
 impl CompiledRules {
@@ -61,17 +65,17 @@ impl CompiledRules {
             lists: Lists::default(),
         };
         for (_, object) in cluster_role_bindings.iter(None, None) {
-            compiled.bind(object, None);
+            compiled.add_binding(object, None);
         }
         for (name, object) in role_bindings.iter(None, None) {
-            compiled.bind(object, Some(&name.namespace));
+            compiled.add_binding(object, Some(&name.namespace));
         }
         compiled.lists = lists;
         compiled
     }
 
     /// Whether the rules were compiled from exactly these lists.
-    pub(crate) fn is_of(&self, lists: &Lists) -> bool {
+    pub(crate) fn is_compiled_from(&self, lists: &Lists) -> bool {
         let same = |one: &Collection, other: &Collection| {
             one.items.ptr_eq(&other.items) || (one.items.is_empty() && other.items.is_empty())
         };
@@ -89,7 +93,7 @@ impl CompiledRules {
         }
     }
 
-    /// Grants of `user` in `namespace`: cluster-wide grants and grants of the namespace.
+    /// Returns the grants of `user`: the cluster-wide ones, and those in `namespace` unless it is empty.
     pub(crate) fn grants_of<'a>(
         &'a self,
         user: &UserInfo,
@@ -112,8 +116,8 @@ impl CompiledRules {
         })
     }
 
-    /// Adds one binding to each of its subjects. A binding whose role does not exist grants nothing.
-    fn bind(&mut self, object: &Object, namespace: Option<&str>) {
+    /// Adds the grants of one binding. A binding whose role does not exist grants nothing.
+    fn add_binding(&mut self, object: &Object, namespace: Option<&str>) {
         let Some(fields) = parse::<BindingFields>(object) else {
             return;
         };
@@ -137,7 +141,7 @@ impl CompiledRules {
             let (map, key) = match subject.kind.as_str() {
                 "User" => (&mut self.users, subject.name.clone()),
                 "Group" => (&mut self.groups, subject.name.clone()),
-                "ServiceAccount" => (&mut self.users, service_account(&subject, binding_namespace)),
+                "ServiceAccount" => (&mut self.users, service_account_user(&subject, binding_namespace)),
                 _ => continue,
             };
             map.entry(key).or_default().push((Arc::clone(&grant), subject));
@@ -145,8 +149,8 @@ impl CompiledRules {
     }
 }
 
-/// The user name of a service account; a subject without a namespace is in the binding's namespace.
-fn service_account(subject: &Subject, namespace: &str) -> String {
+/// Returns the user name of a service account; a subject without a namespace is in the binding's namespace.
+fn service_account_user(subject: &Subject, namespace: &str) -> String {
     let namespace = if subject.namespace.is_empty() {
         namespace
     } else {
@@ -171,11 +175,11 @@ impl fmt::Display for UserGrant<'_> {
     }
 }
 
-/// The typed form of a stored object. Validation rejects objects without such a form; if one is stored
-/// nevertheless, it grants nothing.
+/// Parses a stored object. Validation rejects objects that cannot be parsed; one that is stored nevertheless
+/// grants nothing.
 fn parse<'a, T: Deserialize<'a>>(object: &'a Object) -> Option<T> {
     match T::deserialize(&**object.value()) {
-        Ok(view) => Some(view),
+        Ok(parsed) => Some(parsed),
         Err(problem) => {
             let Revision(revision) = object.revision();
             tracing::error!(name = object.meta().name(), revision, %problem, "RBAC object cannot be read and grants nothing; replace it");
@@ -184,16 +188,16 @@ fn parse<'a, T: Deserialize<'a>>(object: &'a Object) -> Option<T> {
     }
 }
 
-/// The fields of roles that RBAC evaluates.
+/// The fields of a Role or ClusterRole that RBAC evaluates.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct RoleView {
+struct RoleRules {
     rules: Option<Vec<PolicyRule>>,
     aggregation_rule: Option<AggregationRule>,
 }
 
 fn namespaced_roles(roles: &Collection) -> HashMap<(String, String), Arc<[PolicyRule]>> {
-    let rules = |object: &Object| parse::<RoleView>(object)?.rules;
+    let rules = |object: &Object| parse::<RoleRules>(object)?.rules;
     roles
         .iter(None, None)
         .map(|(name, object)| {
@@ -205,30 +209,31 @@ fn namespaced_roles(roles: &Collection) -> HashMap<(String, String), Arc<[Policy
         .collect()
 }
 
-struct ClusterRoleView<'a> {
+/// The fields of a cluster role that aggregation reads.
+struct ClusterRoleRules<'a> {
     labels: &'a Labels,
     rules: Vec<PolicyRule>,
     /// Selectors of an aggregated role.
     selectors: Option<Vec<Selector>>,
 }
 
-/// The rules of every cluster role, with aggregated ones resolved.
+/// Returns the rules of every cluster role by name; those of an aggregated role are from the selected roles.
 pub(super) fn cluster_roles_of(roles: &Collection) -> HashMap<String, Arc<[PolicyRule]>> {
-    let views: BTreeMap<&str, ClusterRoleView<'_>> = roles
+    let by_name: BTreeMap<&str, ClusterRoleRules<'_>> = roles
         .iter(None, None)
         .filter_map(|(name, object)| {
-            let view = parse::<RoleView>(object)?;
-            let selectors = view.aggregation_rule.map(|rule| {
+            let role = parse::<RoleRules>(object)?;
+            let selectors = role.aggregation_rule.map(|rule| {
                 let selectors = rule.cluster_role_selectors.iter();
                 selectors
                     .filter_map(|selector| Selector::compile(selector, "").ok())
                     .collect()
             });
             let labels = object.meta().labels();
-            let rules = view.rules.unwrap_or_default();
+            let rules = role.rules.unwrap_or_default();
             Some((
                 &*name.name,
-                ClusterRoleView {
+                ClusterRoleRules {
                     labels,
                     rules,
                     selectors,
@@ -236,46 +241,46 @@ pub(super) fn cluster_roles_of(roles: &Collection) -> HashMap<String, Arc<[Polic
             ))
         })
         .collect();
-    views
+    by_name
         .keys()
         .map(|&name| {
-            let mut list = Rules::default();
-            collect(name, &views, &mut HashSet::new(), &mut list);
+            let mut list = RuleList::default();
+            collect_rules(name, &by_name, &mut HashSet::new(), &mut list);
             (name.to_owned(), list.in_order.into())
         })
         .collect()
 }
 
-/// List of rules, each once.
+/// Rules without duplicates, in the order of their insertion.
 #[derive(Default)]
-struct Rules<'a> {
+struct RuleList<'a> {
     unique: HashSet<&'a PolicyRule>,
     in_order: Vec<PolicyRule>,
 }
 
-/// Collects the rules of one cluster role: its own rules, or the rules of all roles that it aggregates, each
-/// once.
-fn collect<'a>(
+/// Adds the rules of one cluster role to `list`: the role's own rules, or the rules of all roles that it
+/// aggregates.
+fn collect_rules<'a>(
     name: &'a str,
-    views: &'a BTreeMap<&'a str, ClusterRoleView<'a>>,
+    by_name: &'a BTreeMap<&'a str, ClusterRoleRules<'a>>,
     visited: &mut HashSet<&'a str>,
-    list: &mut Rules<'a>,
+    list: &mut RuleList<'a>,
 ) {
-    let Some(view) = views.get(name) else { return };
+    let Some(role) = by_name.get(name) else { return };
     if !visited.insert(name) {
         return;
     }
-    let Some(selectors) = &view.selectors else {
-        for rule in &view.rules {
+    let Some(selectors) = &role.selectors else {
+        for rule in &role.rules {
             if list.unique.insert(rule) {
                 list.in_order.push(rule.clone());
             }
         }
         return;
     };
-    for (other, view) in views {
-        if selectors.iter().any(|selector| selector.matches(view.labels)) {
-            collect(other, views, visited, list);
+    for (other, role) in by_name {
+        if selectors.iter().any(|selector| selector.matches(role.labels)) {
+            collect_rules(other, by_name, visited, list);
         }
     }
 }

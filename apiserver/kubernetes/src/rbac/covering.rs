@@ -1,6 +1,6 @@
 //! Comparison of rules: whether the held rules allow everything that other rules allow.
 //!
-//! A rule is a product: each of its verbs on each resource of each group, with each name. The parts of this
+//! A rule is a product: every verb on every resource of every group, with every name. The parts of this
 //! product are compared one by one, and never stored together: a rule of a few kilobytes can have millions of
 //! parts.
 
@@ -14,10 +14,10 @@ use crate::core::rbac::PolicyRule;
 mod tests;
 
 /// Highest number of parts of one rule that are compared, unless a single held rule covers all of them.
-const PARTS: usize = 10_000;
+const MAX_PARTS: usize = 10_000;
 
 /// Highest number of steps of one comparison: a step compares a rule with a part, or reads a word of a rule.
-const STEPS: u64 = 5_000_000;
+const MAX_STEPS: u64 = 5_000_000;
 
 /// Rules that are not covered.
 #[derive(Debug, Default)]
@@ -29,10 +29,10 @@ pub(crate) struct UncoveredRules {
     pub(crate) more: bool,
 }
 
-/// The smallest parts of `wanted` that `held` does not cover. The search ends after `limit` of them.
+/// Returns the parts of `wanted` that `held` does not cover, at most `limit` of them.
 ///
 /// # Errors
-/// A message when the comparison exceeds its budget.
+/// A message when a rule of `wanted` has too many parts, or the comparison needs too many steps.
 pub(crate) fn uncovered<'a>(
     held: impl Iterator<Item = &'a PolicyRule>,
     wanted: &[PolicyRule],
@@ -43,7 +43,7 @@ pub(crate) fn uncovered<'a>(
 }
 
 fn budget() -> Budget {
-    Budget::new("comparing the rules with those held", STEPS, 0)
+    Budget::new("comparing the rules with those held", MAX_STEPS, 0)
 }
 
 fn search<'a>(
@@ -57,18 +57,18 @@ fn search<'a>(
     let mut missing = UncoveredRules::default();
     for rule in wanted {
         let product = Product::of(rule);
-        if held.has_whole(&product, budget).map_err(to_message)? {
+        if held.covers_product(&product, budget).map_err(to_message)? {
             continue;
         }
-        if product.parts() > PARTS {
+        if product.part_count() > MAX_PARTS {
             return Err(format!(
-                "one rule is {} combinations of a verb, a group, a resource and a name, which are more than {PARTS}: \
-                 name fewer in one rule, or use '*'",
-                product.parts()
+                "a rule has {} combinations of verb, API group, resource and name, more than {MAX_PARTS}: split it \
+                 into several rules, or use '*'",
+                product.part_count()
             ));
         }
-        for part in product.each() {
-            if held.has(&part, budget).map_err(to_message)? {
+        for part in product.iter_parts() {
+            if held.covers_part(&part, budget).map_err(to_message)? {
                 continue;
             }
             if missing.rules.len() == limit {
@@ -91,15 +91,16 @@ struct Product<'a> {
     urls: Vec<&'a str>,
 }
 
-/// The smallest unit that a rule allows.
+/// A part of a rule: one verb on one resource or path.
 #[derive(Clone, Copy)]
 struct Part<'a> {
     verb: &'a str,
-    on: On<'a>,
+    accessed: ResourceOrUrl<'a>,
 }
 
+/// Resource or path to which a part of a rule gives access.
 #[derive(Clone, Copy)]
-enum On<'a> {
+enum ResourceOrUrl<'a> {
     Url(&'a str),
     Resource {
         group: &'a str,
@@ -119,7 +120,7 @@ impl<'a> Product<'a> {
         }
     }
 
-    fn parts(&self) -> usize {
+    fn part_count(&self) -> usize {
         let resource_parts = self.groups.len().saturating_mul(self.resources.len());
         let resource_parts = resource_parts.saturating_mul(self.names.len().max(1));
         self.verbs
@@ -127,19 +128,19 @@ impl<'a> Product<'a> {
             .saturating_mul(self.urls.len().saturating_add(resource_parts))
     }
 
-    fn words(&self) -> usize {
+    fn word_count(&self) -> usize {
         self.verbs.len() + self.groups.len() + self.resources.len() + self.names.len() + self.urls.len()
     }
 
-    fn each(&self) -> impl Iterator<Item = Part<'a>> + '_ {
+    fn iter_parts(&self) -> impl Iterator<Item = Part<'a>> + '_ {
         let names = || {
             let any = self.names.is_empty().then_some(None);
             any.into_iter().chain(self.names.iter().copied().map(Some))
         };
-        let on_resources = move || {
+        let resources = move || {
             self.groups.iter().flat_map(move |&group| {
                 self.resources.iter().flat_map(move |&resource| {
-                    names().map(move |name| On::Resource {
+                    names().map(move |name| ResourceOrUrl::Resource {
                         group,
                         resource,
                         name,
@@ -148,8 +149,9 @@ impl<'a> Product<'a> {
             })
         };
         self.verbs.iter().flat_map(move |&verb| {
-            let urls = self.urls.iter().map(|url| On::Url(url));
-            urls.chain(on_resources()).map(move |on| Part { verb, on })
+            let urls = self.urls.iter().map(|url| ResourceOrUrl::Url(url));
+            urls.chain(resources())
+                .map(move |accessed| Part { verb, accessed })
         })
     }
 }
@@ -158,13 +160,13 @@ impl Part<'_> {
     fn as_rule(&self) -> PolicyRule {
         let one = |text: &str| vec![text.to_owned()];
         let verbs = one(self.verb);
-        match self.on {
-            On::Url(url) => PolicyRule {
+        match self.accessed {
+            ResourceOrUrl::Url(url) => PolicyRule {
                 verbs,
                 non_resource_urls: one(url),
                 ..PolicyRule::default()
             },
-            On::Resource {
+            ResourceOrUrl::Resource {
                 group,
                 resource,
                 name,
@@ -190,12 +192,12 @@ fn unique(list: &[String]) -> Vec<&str> {
 /// Held rules, indexed by verb.
 #[derive(Default)]
 struct RulesByVerb<'a> {
-    rules: Vec<Words<'a>>,
+    rules: Vec<HeldRule<'a>>,
     by_verb: HashMap<&'a str, Vec<usize>>,
 }
 
-/// The words of a rule.
-struct Words<'a> {
+/// A held rule, as sets of words for fast lookups.
+struct HeldRule<'a> {
     verbs: HashSet<&'a str>,
     groups: HashSet<&'a str>,
     resources: HashSet<&'a str>,
@@ -207,34 +209,34 @@ impl<'a> RulesByVerb<'a> {
     fn of(rules: impl Iterator<Item = &'a PolicyRule>, budget: &mut Budget) -> Result<Self, BudgetExceeded> {
         let mut index = Self::default();
         for rule in rules {
-            let words = Words::of(rule);
-            budget.spend(1 + words.verbs.len() + words.groups.len() + words.resources.len())?;
-            budget.spend(words.names.len() + words.urls.len())?;
-            for verb in &words.verbs {
+            let held = HeldRule::of(rule);
+            budget.spend(1 + held.verbs.len() + held.groups.len() + held.resources.len())?;
+            budget.spend(held.names.len() + held.urls.len())?;
+            for verb in &held.verbs {
                 index.by_verb.entry(verb).or_default().push(index.rules.len());
             }
-            index.rules.push(words);
+            index.rules.push(held);
         }
         Ok(index)
     }
 
-    fn with_verb(&self, verb: &str) -> impl Iterator<Item = &Words<'a>> {
+    fn with_verb(&self, verb: &str) -> impl Iterator<Item = &HeldRule<'a>> {
         let every = (verb != "*").then(|| self.by_verb.get("*")).flatten();
         let places = self.by_verb.get(verb).into_iter().chain(every).flatten();
         places.map(|place| &self.rules[*place])
     }
 
     /// Whether one rule allows `part`.
-    fn has(&self, part: &Part<'_>, budget: &mut Budget) -> Result<bool, BudgetExceeded> {
-        for words in self.with_verb(part.verb) {
+    fn covers_part(&self, part: &Part<'_>, budget: &mut Budget) -> Result<bool, BudgetExceeded> {
+        for held in self.with_verb(part.verb) {
             budget.spend(
-                1 + if matches!(part.on, On::Url(_)) {
-                    words.urls.len()
+                1 + if matches!(part.accessed, ResourceOrUrl::Url(_)) {
+                    held.urls.len()
                 } else {
                     0
                 },
             )?;
-            if words.allow(part.on) {
+            if held.allow(part.accessed) {
                 return Ok(true);
             }
         }
@@ -242,17 +244,17 @@ impl<'a> RulesByVerb<'a> {
     }
 
     /// Whether one rule allows all of `product`.
-    fn has_whole(&self, product: &Product<'_>, budget: &mut Budget) -> Result<bool, BudgetExceeded> {
+    fn covers_product(&self, product: &Product<'_>, budget: &mut Budget) -> Result<bool, BudgetExceeded> {
         let Some(first) = product.verbs.first() else {
             return Ok(true);
         };
-        for words in self.with_verb(first) {
-            budget.spend(1 + product.urls.len() * words.urls.len())?;
-            if !words.allow_verbs(product) {
+        for held in self.with_verb(first) {
+            budget.spend(1 + product.urls.len() * held.urls.len())?;
+            if !held.allow_verbs(product) {
                 continue;
             }
-            budget.spend(product.words())?;
-            if words.allow_all(product) {
+            budget.spend(product.word_count())?;
+            if held.allow_all(product) {
                 return Ok(true);
             }
         }
@@ -260,7 +262,7 @@ impl<'a> RulesByVerb<'a> {
     }
 }
 
-impl<'a> Words<'a> {
+impl<'a> HeldRule<'a> {
     fn of(rule: &'a PolicyRule) -> Self {
         let set = |list: &'a [String]| list.iter().map(String::as_str).collect();
         Self {
@@ -272,11 +274,11 @@ impl<'a> Words<'a> {
         }
     }
 
-    fn allow(&self, on: On<'_>) -> bool {
-        match on {
+    fn allow(&self, accessed: ResourceOrUrl<'_>) -> bool {
+        match accessed {
             // A rule that is limited to names allows no path.
-            On::Url(url) => self.names.is_empty() && self.allow_url(url),
-            On::Resource {
+            ResourceOrUrl::Url(url) => self.names.is_empty() && self.allow_url(url),
+            ResourceOrUrl::Resource {
                 group,
                 resource,
                 name,

@@ -1,5 +1,6 @@
-//! Users cannot grant rights that they do not have: a write of a role needs all its rules or the verb
-//! `escalate`, a write of a binding needs all rules of its role or the verb `bind`.
+//! Admission plugin against privilege escalation: users cannot grant rights that they do not have. A user who
+//! writes a role needs all rights in the role, or the verb `escalate` on it; a user who writes a binding
+//! needs all rights in the bound role, or the verb `bind` on it.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -15,24 +16,24 @@ use crate::rbac::covering::UncoveredRules;
 use crate::rbac::{MASTERS, Rbac};
 
 /// Highest number of missing rules that a refusal lists.
-const MOST_LISTED: usize = 50;
+const MAX_LISTED_RULES: usize = 50;
 
-/// The admission plugin that prevents escalation.
+/// The admission plugin that refuses grants of rights that the user does not have.
 pub struct EscalationGuard {
     rbac: Arc<Rbac>,
 }
 
 impl EscalationGuard {
-    /// Creates a guard that gets the rights of users from `rbac`.
+    /// Creates the plugin, which gets the rights of users from `rbac`.
     #[must_use]
     pub fn new(rbac: Arc<Rbac>) -> Self {
         Self { rbac }
     }
 
-    fn role(&self, request: &Request<'_>, role: &Value) -> Result<(), Denial> {
+    fn check_role(&self, request: &Request<'_>, role: &Value) -> Result<(), Denial> {
         if request
             .old
-            .is_some_and(|old| same(old, role, &["rules", "aggregationRule"]))
+            .is_some_and(|old| are_equal(old, role, &["rules", "aggregationRule"]))
         {
             return Ok(());
         }
@@ -41,23 +42,23 @@ impl EscalationGuard {
             name: request.name.to_owned(),
             ..attributes(request, request.resource)
         };
-        if self.rbac.allows(&right).is_some() {
+        if self.rbac.allow_reason(&right).is_some() {
             return Ok(());
         }
         let mut required: Vec<PolicyRule> = Option::deserialize(&role["rules"])
             .map_err(|problem| malformed(&problem))?
             .unwrap_or_default();
         if role["aggregationRule"].is_object() {
-            // A selector of roles by label also selects roles that get the label later.
-            required.extend(everything());
+            // Roles with any rules can be selected later, so the user needs all rights.
+            required.extend(all_rights());
         }
         self.check_held(request, &required, "rules")
     }
 
-    fn binding(&self, request: &Request<'_>, binding: &Value) -> Result<(), Denial> {
+    fn check_binding(&self, request: &Request<'_>, binding: &Value) -> Result<(), Denial> {
         if request
             .old
-            .is_some_and(|old| same(old, binding, &["subjects", "roleRef"]))
+            .is_some_and(|old| are_equal(old, binding, &["subjects", "roleRef"]))
         {
             return Ok(());
         }
@@ -68,7 +69,7 @@ impl EscalationGuard {
             name: role.name.clone(),
             ..attributes(request, resource)
         };
-        if self.rbac.allows(&right).is_some() {
+        if self.rbac.allow_reason(&right).is_some() {
             return Ok(());
         }
         let Some(required) = self.rbac.rules_of(&role, request.namespace) else {
@@ -77,10 +78,11 @@ impl EscalationGuard {
         self.check_held(request, &required, "roleRef")
     }
 
+    /// Checks that the user holds the rules `wanted`, which the field `path` grants.
     fn check_held(&self, request: &Request<'_>, wanted: &[PolicyRule], path: &str) -> Result<(), Denial> {
         let missing = self
             .rbac
-            .uncovered(request.user, request.namespace, wanted, MOST_LISTED);
+            .uncovered(request.user, request.namespace, wanted, MAX_LISTED_RULES);
         match missing {
             Ok(missing) if missing.rules.is_empty() => Ok(()),
             Ok(missing) => Err(Denial::Forbidden(refusal(request, &missing))),
@@ -109,8 +111,8 @@ impl Plugin for EscalationGuard {
     ) -> Result<(), Denial> {
         let Some(object) = object else { return Ok(()) };
         match request.resource.resource {
-            "roles" | "clusterroles" => self.role(request, object),
-            _ => self.binding(request, object),
+            "roles" | "clusterroles" => self.check_role(request, object),
+            _ => self.check_binding(request, object),
         }
     }
 }
@@ -127,11 +129,11 @@ fn attributes(request: &Request<'_>, resource: GroupResource) -> Attributes {
     }
 }
 
-fn same(old: &Value, new: &Value, fields: &[&str]) -> bool {
+fn are_equal(old: &Value, new: &Value, fields: &[&str]) -> bool {
     fields.iter().all(|field| old.get(field) == new.get(field))
 }
 
-fn everything() -> [PolicyRule; 2] {
+fn all_rights() -> [PolicyRule; 2] {
     let all = || vec!["*".to_owned()];
     [
         PolicyRule {
@@ -152,7 +154,7 @@ fn malformed(problem: &serde_json::Error) -> Denial {
     Denial::Status(Box::new(Status::bad_request(problem.to_string())))
 }
 
-/// The refusal in kube-apiserver's form, with one line for each missing rule.
+/// Returns the refusal in kube-apiserver's form, with one line for each missing rule.
 fn refusal(request: &Request<'_>, missing: &UncoveredRules) -> String {
     let quoted = |list: &[String]| list.iter().map(|text| format!("{text:?}")).collect::<Vec<_>>();
     let groups = quoted(&request.user.groups).join(" ");

@@ -1,4 +1,4 @@
-//! Single rules, and the requests that they allow.
+//! Match of a request with a single rule.
 
 use berth_apiserver::Attributes;
 
@@ -6,7 +6,7 @@ use crate::core::rbac::PolicyRule;
 
 /// Whether `rule` allows the request.
 pub(crate) fn allows(rule: &PolicyRule, request: &Attributes) -> bool {
-    if !holds(&rule.verbs, &request.verb) {
+    if !matches_any(&rule.verbs, &request.verb) {
         return false;
     }
     if !request.is_resource {
@@ -15,7 +15,7 @@ pub(crate) fn allows(rule: &PolicyRule, request: &Attributes) -> bool {
             .iter()
             .any(|url| url_matches(url, &request.path));
     }
-    holds(&rule.api_groups, &request.group)
+    matches_any(&rule.api_groups, &request.group)
         && rule
             .resources
             .iter()
@@ -23,7 +23,8 @@ pub(crate) fn allows(rule: &PolicyRule, request: &Attributes) -> bool {
         && (rule.resource_names.is_empty() || rule.resource_names.contains(&request.name))
 }
 
-fn holds(list: &[String], wanted: &str) -> bool {
+/// Whether `list` contains `wanted`, or `*` for everything.
+fn matches_any(list: &[String], wanted: &str) -> bool {
     list.iter().any(|entry| entry == "*" || entry == wanted)
 }
 
@@ -34,13 +35,16 @@ fn url_matches(pattern: &str, path: &str) -> bool {
     }
 }
 
-/// Whether `pattern` matches: `*`, `resource`, `resource/subresource` or `*/subresource`.
+/// Whether `pattern` matches the resource. Patterns are `*`, `resource`, `resource/subresource` and
+/// `*/subresource`.
 fn resource_matches(pattern: &str, resource: &str, subresource: &str) -> bool {
     if pattern == "*" {
         return true;
     }
     match pattern.split_once('/') {
         None => subresource.is_empty() && pattern == resource,
-        Some((of, sub)) => !subresource.is_empty() && sub == subresource && (of == "*" || of == resource),
+        Some((parent, sub)) => {
+            !subresource.is_empty() && sub == subresource && (parent == "*" || parent == resource)
+        }
     }
 }

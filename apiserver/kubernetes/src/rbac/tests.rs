@@ -68,7 +68,9 @@ impl World {
 
     /// Whether jane, in group devs, may do `verb resource[/sub][:name] [namespace]`.
     fn may(&self, verb: &str, resource: &str, namespace: &str) -> bool {
-        self.rbac.allows(&request(verb, resource, namespace)).is_some()
+        self.rbac
+            .allow_reason(&request(verb, resource, namespace))
+            .is_some()
     }
 
     fn may_visit(&self, path: &str) -> bool {
@@ -79,7 +81,7 @@ impl World {
             path,
             ..Attributes::default()
         };
-        self.rbac.allows(&asked).is_some()
+        self.rbac.allow_reason(&asked).is_some()
     }
 }
 
@@ -133,7 +135,10 @@ fn a_cluster_binding_holds_everywhere_and_a_role_binding_in_its_namespace() {
     assert!(world.may("get", "configmaps", "ns") && world.may("get", "configmaps", ""));
     assert!(world.may("create", "configmaps", "ns"));
     assert!(!world.may("create", "configmaps", "other") && !world.may("create", "configmaps", ""));
-    let reason = world.rbac.allows(&request("create", "configmaps", "ns")).unwrap();
+    let reason = world
+        .rbac
+        .allow_reason(&request("create", "configmaps", "ns"))
+        .unwrap();
     let words =
         "RBAC: allowed by RoleBinding \"writer-binding/ns\" of ClusterRole \"writer\" to Group \"devs\"";
     assert_eq!(reason, words);
@@ -179,7 +184,7 @@ fn service_accounts_are_users_by_their_long_name() {
     assert!(
         world
             .rbac
-            .allows(&Attributes {
+            .allow_reason(&Attributes {
                 user,
                 ..request("get", "configmaps", "ns")
             })
@@ -380,18 +385,18 @@ async fn the_bootstrap_roles_come_once_and_are_completed() {
     let world = World::new();
     let store: Arc<dyn Store> = Arc::clone(&world.store) as Arc<dyn Store>;
     let clock = berth_apimachinery::FixedClock(berth_apimachinery::Timestamp::UNIX_EPOCH);
-    let reach = bootstrap::Reach {
+    let resources = bootstrap::RoleResources {
         placeable: vec![GroupResource::new("core.gardener.cloud", "shoots")],
         fleet_wide: vec![GroupResource::new(
             "placement.kubernetes-fleet.io",
             "clusterresourceplacements",
         )],
         readable: vec![GroupResource::new("scheduling.kcp.dev", "locations")],
-        is_bound: true,
+        accepts_bindings: true,
     };
-    bootstrap::ensure(&store, &clock, &reach).await.unwrap();
+    bootstrap::ensure(&store, &clock, &resources).await.unwrap();
     let revision = store.revision();
-    bootstrap::ensure(&store, &clock, &reach).await.unwrap();
+    bootstrap::ensure(&store, &clock, &resources).await.unwrap();
     assert_eq!(store.revision(), revision, "a second start writes nothing");
 
     world.bind("ns", "edit", user());
@@ -400,7 +405,7 @@ async fn the_bootstrap_roles_come_once_and_are_completed() {
             group: group.to_owned(),
             ..request(verb, resource, "ns")
         };
-        world.rbac.allows(&asked).is_some()
+        world.rbac.allow_reason(&asked).is_some()
     };
     assert!(asked("create", "core.gardener.cloud", "shoots") && asked("get", "", "configmaps"));
     assert!(asked("list", "scheduling.berth.dev", "decisions"));
@@ -417,7 +422,7 @@ async fn the_bootstrap_roles_come_once_and_are_completed() {
     }
     world.role("system:discovery", json!([]));
     assert!(!world.may_visit("/apis"));
-    bootstrap::ensure(&store, &clock, &reach).await.unwrap();
+    bootstrap::ensure(&store, &clock, &resources).await.unwrap();
     let everyone = UserInfo {
         groups: vec!["system:authenticated".to_owned()],
         ..jane()
@@ -428,7 +433,7 @@ async fn the_bootstrap_roles_come_once_and_are_completed() {
         path: "/apis/x".to_owned(),
         ..Attributes::default()
     };
-    assert!(world.rbac.allows(&path).is_some());
+    assert!(world.rbac.allow_reason(&path).is_some());
     let masters = UserInfo {
         groups: vec![MASTERS.to_owned()],
         ..UserInfo::default()
@@ -436,7 +441,7 @@ async fn the_bootstrap_roles_come_once_and_are_completed() {
     assert!(
         world
             .rbac
-            .allows(&Attributes {
+            .allow_reason(&Attributes {
                 user: masters,
                 ..request("delete", "anything", "")
             })
@@ -465,14 +470,14 @@ fn garbage_in_the_store_grants_nothing_and_breaks_nothing() {
 fn viewers_read_what_is_placed_fleet_wide_and_editors_do_not_write_it() {
     let fleet_wide = GroupResource::new("placement.kubernetes-fleet.io", "clusterresourceplacements");
     let locations = GroupResource::new("scheduling.kcp.dev", "locations");
-    let reach = bootstrap::Reach {
+    let resources = bootstrap::RoleResources {
         placeable: Vec::new(),
         fleet_wide: vec![fleet_wide],
         readable: vec![locations],
-        is_bound: true,
+        accepts_bindings: true,
     };
     let verbs = |role: &str, resource: &str| -> Vec<String> {
-        let roles = bootstrap::all_manifests(&reach);
+        let roles = bootstrap::all_manifests(&resources);
         let role = roles
             .iter()
             .find(|found| found["metadata"]["name"] == role)

@@ -94,31 +94,31 @@ pub struct NonResourceAttributes {
     pub verb: Option<String>,
 }
 
-/// The answer.
+/// The answer to an access review.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AccessStatus {
     /// Whether the request is allowed.
     pub allowed: Option<bool>,
-    /// Whether the request is denied even if another authorizer allows it.
+    /// Whether the request is denied, also if another authorizer would allow it.
     pub denied: Option<bool>,
-    /// The reason of the answer.
+    /// The reason why the request is allowed or denied.
     pub reason: Option<String>,
     /// Error during the evaluation of the request.
     pub evaluation_error: Option<String>,
 }
 
-/// The kind SelfSubjectAccessReview, which answers about the caller.
-pub(crate) struct SelfReview;
+/// Handler of SelfSubjectAccessReview, which answers about the caller.
+pub(crate) struct SelfSubjectAccessReview;
 
-/// The kind SubjectAccessReview, which answers about any user, cluster-wide.
-pub(crate) struct Any;
+/// Handler of SubjectAccessReview, which answers about any user and any namespace.
+pub(crate) struct SubjectAccessReview;
 
-/// The kind LocalSubjectAccessReview, which answers about any user, in one namespace.
-pub(crate) struct Local;
+/// Handler of LocalSubjectAccessReview, which answers about any user in one namespace.
+pub(crate) struct LocalSubjectAccessReview;
 
 #[async_trait]
-impl Computed for SelfReview {
+impl Computed for SelfSubjectAccessReview {
     fn effort(&self, _: &RequestInfo) -> usize {
         0
     }
@@ -141,7 +141,7 @@ impl Computed for SelfReview {
 }
 
 #[async_trait]
-impl Computed for Any {
+impl Computed for SubjectAccessReview {
     fn effort(&self, _: &RequestInfo) -> usize {
         0
     }
@@ -153,7 +153,7 @@ impl Computed for Any {
 }
 
 #[async_trait]
-impl Computed for Local {
+impl Computed for LocalSubjectAccessReview {
     fn effort(&self, _: &RequestInfo) -> usize {
         0
     }
@@ -193,7 +193,7 @@ fn spec<T: for<'de> Deserialize<'de> + Default>(object: &Value) -> Result<T, Sta
     }
 }
 
-/// The request in a review about a named user.
+/// Returns the request in a SubjectAccessReview or LocalSubjectAccessReview.
 fn subject_attributes(kind: &str, object: &Value) -> Result<Attributes, Status> {
     let spec: SubjectAccessReviewSpec = spec(object)?;
     let user = UserInfo {
@@ -255,20 +255,20 @@ async fn answer(call: &Call, mut object: Value, attributes: Attributes) -> Resul
     match call.authorizer.authorize(&attributes).await {
         Ok(Access::Allow(reason)) => {
             status["allowed"] = true.into();
-            give_reason(&mut status, reason);
+            set_reason(&mut status, reason);
         }
         Ok(Access::Deny(reason)) => {
             status["denied"] = true.into();
-            give_reason(&mut status, reason);
+            set_reason(&mut status, reason);
         }
-        Ok(Access::NoOpinion(reason)) => give_reason(&mut status, reason),
+        Ok(Access::NoOpinion(reason)) => set_reason(&mut status, reason),
         Err(problem) => status["evaluationError"] = problem.to_string().into(),
     }
     object["status"] = status;
     Ok(Reply::Value(object))
 }
 
-fn give_reason(status: &mut Value, reason: String) {
+fn set_reason(status: &mut Value, reason: String) {
     if !reason.is_empty() {
         status["reason"] = reason.into();
     }

@@ -1,21 +1,21 @@
-//! Common parts of the kinds of reviews: create is their only verb.
+//! Common implementation of the kinds of reviews, whose only verb is create.
 
 use berth_apimachinery::{Kind, KindInfo, Schema, Scope, symbol};
 use schemars::JsonSchema;
 
-/// A review kind.
-pub(crate) struct Review {
+/// A kind of reviews, with the field types of one review.
+pub(crate) struct ReviewKind {
     info: KindInfo,
     schema: Schema,
 }
 
-impl Review {
+impl ReviewKind {
     /// Creates the kind `kind` of `group`, with the fields of `T`.
     pub(crate) fn new<T: JsonSchema>(group: &'static str, kind: &'static str, scope: Scope) -> Self {
         let singular = kind.to_lowercase();
-        let plural = symbol::of(&format!("{singular}s"));
+        let plural = symbol::intern(&format!("{singular}s"));
         let info = KindInfo {
-            singular: symbol::of(&singular),
+            singular: symbol::intern(&singular),
             scope,
             verbs: &["create"],
             ..KindInfo::new(group, &["v1"], kind, plural)
@@ -27,7 +27,7 @@ impl Review {
     }
 }
 
-impl Kind for Review {
+impl Kind for ReviewKind {
     fn info(&self) -> &KindInfo {
         &self.info
     }

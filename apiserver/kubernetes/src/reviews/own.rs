@@ -44,13 +44,13 @@ pub struct User {
 /// The fields of a SelfSubjectRulesReview.
 #[derive(JsonSchema)]
 pub struct SelfSubjectRulesReviewFields {
-    /// The namespace of the rules.
+    /// The namespace in which the caller's rules are listed.
     pub spec: RulesSpec,
     /// The rules; set by the server.
     pub status: Option<RulesStatus>,
 }
 
-/// The namespace of the rules.
+/// The namespace in which the caller's rules are listed.
 #[derive(JsonSchema)]
 pub struct RulesSpec {
     /// The name of the namespace. Required.
@@ -71,11 +71,11 @@ pub struct RulesStatus {
     pub evaluation_error: Option<String>,
 }
 
-/// The kind SelfSubjectReview, which answers with the caller's identity.
-pub(crate) struct WhoAmI;
+/// Handler of SelfSubjectReview, which answers with the caller's identity.
+pub(crate) struct SelfSubjectReview;
 
 #[async_trait]
-impl Computed for WhoAmI {
+impl Computed for SelfSubjectReview {
     fn effort(&self, _: &RequestInfo) -> usize {
         0
     }
@@ -96,20 +96,20 @@ impl Computed for WhoAmI {
     }
 }
 
-/// The kind SelfSubjectRulesReview, which answers with the caller's rights.
-pub(crate) struct Rules {
+/// Handler of SelfSubjectRulesReview, which answers with the caller's rights.
+pub(crate) struct SelfSubjectRulesReview {
     rbac: Arc<Rbac>,
 }
 
-impl Rules {
+impl SelfSubjectRulesReview {
     pub(crate) fn new(rbac: Arc<Rbac>) -> Self {
         Self { rbac }
     }
 }
 
 #[async_trait]
-impl Computed for Rules {
-    /// Unknown effort: the answer has every rule of every binding that may concern the caller.
+impl Computed for SelfSubjectRulesReview {
+    /// The effort cannot be estimated: the answer has the rules of every role that is granted to the caller.
     fn effort(&self, _: &RequestInfo) -> usize {
         heavy::UNKNOWN
     }

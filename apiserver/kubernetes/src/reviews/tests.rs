@@ -147,10 +147,10 @@ async fn who_am_i_is_answered() {
 async fn ones_own_rules_are_listed() {
     let store: Arc<dyn berth_storage::Store> = Arc::new(MemoryStore::default());
     let clock = berth_apimachinery::FixedClock(Timestamp::UNIX_EPOCH);
-    crate::rbac::bootstrap::ensure(&store, &clock, &crate::rbac::bootstrap::Reach::default())
+    crate::rbac::bootstrap::ensure(&store, &clock, &crate::rbac::bootstrap::RoleResources::default())
         .await
         .unwrap();
-    let rules = own::Rules::new(Rbac::new(store));
+    let rules = own::SelfSubjectRulesReview::new(Rbac::new(store));
     let call = Call {
         manager: "test".to_owned(),
         user: UserInfo {

@@ -1,4 +1,4 @@
-//! Parser of a policy file: it reports every problem at once, with its path.
+//! Parser of a policy file: reports all problems at once, with the paths of the fields.
 
 use std::collections::BTreeSet;
 
@@ -35,6 +35,7 @@ impl std::fmt::Display for PolicyErrors {
 
 impl std::error::Error for PolicyErrors {}
 
+/// Parses a policy file.
 pub(super) fn policy(text: &str) -> Result<Policy, PolicyErrors> {
     let value = crate::yaml::strict(text)
         .map_err(|problem| PolicyErrors(vec![FieldError::invalid("", "", problem)]))?;
@@ -46,13 +47,14 @@ pub(super) fn policy(text: &str) -> Result<Policy, PolicyErrors> {
     }
 }
 
+/// Reader of the fields, which collects the problems.
 #[derive(Default)]
 struct Reader {
     errors: Vec<FieldError>,
 }
 
 /// Allowed fields of a policy.
-const POLICY: [&str; 6] = [
+const POLICY_FIELDS: [&str; 6] = [
     "apiVersion",
     "kind",
     "metadata",
@@ -61,7 +63,7 @@ const POLICY: [&str; 6] = [
     "omitManagedFields",
 ];
 /// Allowed fields of a rule.
-const RULE: [&str; 9] = [
+const RULE_FIELDS: [&str; 9] = [
     "level",
     "users",
     "userGroups",
@@ -73,12 +75,12 @@ const RULE: [&str; 9] = [
     "omitManagedFields",
 ];
 /// Allowed fields of an element of `resources`.
-const RESOURCES: [&str; 3] = ["group", "resources", "resourceNames"];
+const RESOURCES_FIELDS: [&str; 3] = ["group", "resources", "resourceNames"];
 
 impl Reader {
     fn policy(&mut self, value: &Value) -> Policy {
         let empty = Map::new();
-        let fields = self.fields(value, "", &POLICY).unwrap_or(&empty);
+        let fields = self.fields(value, "", &POLICY_FIELDS).unwrap_or(&empty);
         for (field, expected) in [("apiVersion", API_VERSION), ("kind", "Policy")] {
             if fields.get(field).and_then(Value::as_str) != Some(expected) {
                 let found = fields.get(field).cloned().unwrap_or_default();
@@ -103,7 +105,7 @@ impl Reader {
 
     fn rule(&mut self, value: &Value, path: &str) -> Rule {
         let empty = Map::new();
-        let fields = self.fields(value, path, &RULE).unwrap_or(&empty);
+        let fields = self.fields(value, path, &RULE_FIELDS).unwrap_or(&empty);
         let rule = Rule {
             level: self.level(fields, path),
             users: self.texts(fields, path, "users"),
@@ -118,13 +120,13 @@ impl Reader {
         let is_for_resources = !rule.resources.is_empty() || !rule.namespaces.is_empty();
         if is_for_resources && !rule.paths.is_empty() {
             self.errors.push(FieldError::invalid(
-                below(path, "nonResourceURLs"),
+                field_path(path, "nonResourceURLs"),
                 rule.paths.clone(),
                 "rules cannot apply to both regular resources and non-resource URLs",
             ));
         }
         for (index, url) in rule.paths.iter().enumerate() {
-            let path = format!("{}[{index}]", below(path, "nonResourceURLs"));
+            let path = format!("{}[{index}]", field_path(path, "nonResourceURLs"));
             if url == "*" {
                 continue;
             }
@@ -141,7 +143,7 @@ impl Reader {
     }
 
     fn level(&mut self, fields: &Map<String, Value>, path: &str) -> Level {
-        let path = below(path, "level");
+        let path = field_path(path, "level");
         let Some(value) = fields.get("level") else {
             self.errors.push(FieldError::required(path, ""));
             return Level::None;
@@ -164,7 +166,7 @@ impl Reader {
             match STAGES.iter().find(|(name, _)| *name == text) {
                 Some((_, stage)) => drop(stages.insert(*stage)),
                 None => {
-                    let path = format!("{}[{index}]", below(path, "omitStages"));
+                    let path = format!("{}[{index}]", field_path(path, "omitStages"));
                     let names = STAGES.map(|(name, _)| name);
                     self.errors.push(FieldError::not_supported(path, text, &names));
                 }
@@ -176,20 +178,22 @@ impl Reader {
     fn resources(&mut self, fields: &Map<String, Value>, path: &str) -> Vec<Resources> {
         let mut all = Vec::new();
         for (index, value) in self.list(fields, path, "resources").iter().enumerate() {
-            let path = format!("{}[{index}]", below(path, "resources"));
-            let Some(fields) = self.fields(value, &path, &RESOURCES) else {
+            let path = format!("{}[{index}]", field_path(path, "resources"));
+            let Some(fields) = self.fields(value, &path, &RESOURCES_FIELDS) else {
                 continue;
             };
             let group = match fields.get("group") {
                 None | Some(Value::Null) => String::new(),
-                Some(value) => self.text(value, &below(&path, "group")),
+                Some(value) => self.text(value, &field_path(&path, "group")),
             };
             if !group.is_empty()
-                && let Err(problems) = berth_apimachinery::name::dns_subdomain(&group)
+                && let Err(detail) = berth_apimachinery::name::dns_subdomain(&group)
             {
-                let detail = problems;
-                self.errors
-                    .push(FieldError::invalid(below(&path, "group"), group.as_str(), detail));
+                self.errors.push(FieldError::invalid(
+                    field_path(&path, "group"),
+                    group.as_str(),
+                    detail,
+                ));
             }
             let resources = Resources {
                 group,
@@ -198,7 +202,7 @@ impl Reader {
             };
             if !resources.names.is_empty() && resources.resources.is_empty() {
                 let detail = "using resourceNames requires at least one resource";
-                let path = below(&path, "resourceNames");
+                let path = field_path(&path, "resourceNames");
                 self.errors
                     .push(FieldError::invalid(path, resources.names.clone(), detail));
             }
@@ -216,7 +220,7 @@ impl Reader {
         };
         for name in fields.keys().filter(|name| !known.contains(&name.as_str())) {
             self.errors
-                .push(FieldError::forbidden(below(path, name), "unknown field"));
+                .push(FieldError::forbidden(field_path(path, name), "unknown field"));
         }
         Some(fields)
     }
@@ -226,7 +230,7 @@ impl Reader {
             None | Some(Value::Null) => &[],
             Some(Value::Array(items)) => items,
             Some(other) => {
-                let path = below(path, name);
+                let path = field_path(path, name);
                 self.errors
                     .push(FieldError::type_invalid(path, other.clone(), "must be a list"));
                 &[]
@@ -237,7 +241,7 @@ impl Reader {
     fn texts(&mut self, fields: &Map<String, Value>, path: &str, name: &str) -> Vec<String> {
         let items = self.list(fields, path, name).iter().enumerate();
         items
-            .map(|(index, item)| self.text(item, &format!("{}[{index}]", below(path, name))))
+            .map(|(index, item)| self.text(item, &format!("{}[{index}]", field_path(path, name))))
             .collect()
     }
 
@@ -253,7 +257,7 @@ impl Reader {
     fn omit_managed_fields(&mut self, fields: &Map<String, Value>, path: &str) -> Option<bool> {
         let value = fields.get("omitManagedFields").filter(|value| !value.is_null())?;
         if !value.is_boolean() {
-            let path = below(path, "omitManagedFields");
+            let path = field_path(path, "omitManagedFields");
             self.errors
                 .push(FieldError::type_invalid(path, value.clone(), "must be a boolean"));
         }
@@ -261,7 +265,8 @@ impl Reader {
     }
 }
 
-fn below(path: &str, field: &str) -> String {
+/// Returns the path of `field` in the object at `path`.
+fn field_path(path: &str, field: &str) -> String {
     match path {
         "" => field.to_owned(),
         path => format!("{path}.{field}"),

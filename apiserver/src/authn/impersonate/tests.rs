@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use super::*;
 use crate::auth::Access;
-use crate::testing::Rule;
+use crate::testing::FunctionAuthorizer;
 
 fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
     let mut map = HeaderMap::new();
@@ -20,7 +20,7 @@ async fn attempt(
 ) -> (Result<Option<UserInfo>, Status>, Vec<String>) {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let log = asked.clone();
-    let authorizer = Rule(move |attributes: &Attributes| {
+    let authorizer = FunctionAuthorizer(move |attributes: &Attributes| {
         let Attributes {
             resource,
             subresource,

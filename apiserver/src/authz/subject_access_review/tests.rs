@@ -81,7 +81,10 @@ async fn answers_are_kept_and_equal_questions_share_one() {
 async fn a_question_made_long_is_not_kept() {
     let hub = Hub::new(vec![Ok(json!({"allowed": true}))]);
     let reviews = reviews(&hub);
-    let question = asking(&format!("/apis/g.io/v1/foos/{}", "x".repeat(LONGEST_KEPT)));
+    let question = asking(&format!(
+        "/apis/g.io/v1/foos/{}",
+        "x".repeat(MAX_CACHED_SPEC_BYTES)
+    ));
     reviews.authorize(&question).await.unwrap();
     reviews.authorize(&question).await.unwrap();
     assert_eq!(hub.count(), 2);

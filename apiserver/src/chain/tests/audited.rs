@@ -64,7 +64,7 @@ fn a_client_cannot_fill_the_audit_log_with_its_name() {
             .unwrap()
             .into_parts();
         let now = crate::testing::now();
-        Trail::start(&parts, &connection, now, crate::Annotations::default()).user_agent
+        RequestTracker::start(&parts, &connection, now, crate::Annotations::default()).user_agent
     };
     assert_eq!(agent("kubectl/v1.34"), "kubectl/v1.34");
     assert_eq!(

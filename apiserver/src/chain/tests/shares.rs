@@ -46,7 +46,7 @@ async fn a_body_that_trickles_is_408_and_one_that_is_slow_is_not() {
         .await;
     let (code, message) = refusal(refused).await;
     assert_eq!(code, 408);
-    assert!(message.contains("1 bytes of it came"), "{message}");
+    assert!(message.contains("1 bytes have arrived"), "{message}");
     assert_eq!(bench.chain.memory.held(), 0);
     // Five kilobytes a second, for twenty seconds.
     let slow = stream::unfold(0, |sent| async move {

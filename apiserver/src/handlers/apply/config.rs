@@ -1,5 +1,5 @@
-//! The applied configuration. Unlike other bodies, it must contain its apiVersion and kind, and no managed
-//! fields.
+//! The configuration that a request applies. Unlike other bodies, it must have apiVersion and kind, and must
+//! not have managed fields.
 
 use berth_apimachinery::Status;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use crate::decode::{self, DecodedBody, ExpectedType};
 use crate::options::FieldValidation;
 use crate::resource::Part;
 
-/// Object in the state that one manager applies.
+/// Configuration in the body of an apply.
 pub(super) struct Config {
     decoded: DecodedBody,
 }
@@ -21,7 +21,7 @@ impl Config {
     /// # Errors
     /// 400 for a body that is not an object of the expected kind, or that has managed fields.
     pub(super) fn read(cx: &Cx<'_>, expected: ExpectedType<'_>) -> Result<Self, Status> {
-        let decoded = decode::applied(&cx.request.body)?;
+        let decoded = decode::apply_configuration(&cx.request.body)?;
         let value = &decoded.value;
         let field_text = |field: &str| value[field].as_str().unwrap_or_default();
         let (api_version, kind) = (field_text("apiVersion"), field_text("kind"));
@@ -42,9 +42,10 @@ impl Config {
         &self.decoded.value
     }
 
-    /// Completes the configuration of a subresource with the identity of its object.
+    /// Converts the configuration of a subresource to a configuration of the whole object, of which the
+    /// subresource represents `part`.
     pub(super) fn of_object(mut self, part: &dyn Part) -> Self {
-        self.decoded.value = part.of_object(&self.decoded.value);
+        self.decoded.value = part.to_object_configuration(&self.decoded.value);
         self
     }
 

@@ -7,21 +7,22 @@ use serde_json::Value;
 
 use super::Cx;
 
-/// Key of the annotation.
+/// Key of the annotation with the configuration that kubectl applied.
 const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// Field manager that takes over the fields of its client-side apply.
+/// Field manager of kubectl's server-side apply, which takes over the fields of the client-side apply.
 const KUBECTL: &str = "kubectl";
 
 /// Size limit of all annotations of an object.
 const ANNOTATIONS_LIMIT: usize = 256 * 1024;
 
-/// The conflicts that remain after kubectl has taken over the fields that it applied on the client side.
+/// Returns the conflicts that remain after kubectl has taken over the fields that it applied on the client
+/// side.
 pub(super) fn foreign(cx: &Cx<'_>, live: &Value, conflicts: Vec<Conflict>) -> Vec<Conflict> {
     let Some(before) = last_applied(cx, live) else {
         return conflicts;
     };
-    let Ok(own) = cx.served.merging().types.unchanged(&before, live) else {
+    let Ok(own) = cx.served.merge_schema().types.unchanged(&before, live) else {
         return conflicts;
     };
     let remaining = conflicts.into_iter().map(|conflict| Conflict {
@@ -31,22 +32,22 @@ pub(super) fn foreign(cx: &Cx<'_>, live: &Value, conflicts: Vec<Conflict>) -> Ve
     remaining.filter(|conflict| !conflict.paths.is_empty()).collect()
 }
 
-/// The configuration that kubectl applied on the client side; `None` if there is none, if another client
-/// makes this write, or if the configuration is not in the version of the request.
+/// Returns the configuration that kubectl applied on the client side; `None` if there is none, if the request
+/// is not from kubectl, or if the configuration is not in the version of the request.
 fn last_applied(cx: &Cx<'_>, live: &Value) -> Option<Value> {
     let before: Value = serde_json::from_str(annotation(cx, live)?).ok()?;
     (before["apiVersion"] == *cx.served.api_version && before.is_object()).then_some(before)
 }
 
-/// The value of the annotation, if kubectl makes this write.
+/// Returns the value of the annotation, if the request is from kubectl.
 fn annotation<'a>(cx: &Cx<'_>, live: &'a Value) -> Option<&'a str> {
     let text = live["metadata"]["annotations"][ANNOTATION].as_str()?;
     (cx.manager == KUBECTL && !text.is_empty()).then_some(text)
 }
 
-/// Replaces an existing annotation with the configuration that kubectl applies now, without an owner. The
-/// annotation is removed if all annotations together become too large.
-pub(super) fn keep(cx: &Cx<'_>, live: &Value, config: &Value, applied: &mut Value) {
+/// Updates the annotation, if it exists, to the configuration that kubectl applies now, without an
+/// owner in the managed fields. The annotation is removed if all annotations together become too large.
+pub(super) fn update_annotation(cx: &Cx<'_>, live: &Value, config: &Value, applied: &mut Value) {
     if annotation(cx, live).is_none() {
         return;
     }

@@ -6,7 +6,7 @@ use berth_apimachinery::{Object, Revision, Status, StatusReason, Via};
 use http::{Response, StatusCode};
 use serde_json::Value;
 
-use super::{Rest, handler, list};
+use super::{RemainingList, handler, list};
 use crate::call::{Call, Reply};
 use crate::handlers::Cx;
 use crate::handlers::delete::{options, success};
@@ -30,8 +30,8 @@ pub(in crate::handlers) async fn update(cx: &Cx<'_>) -> Result<Response<Body>, S
     cx.reply(accepted, StatusCode::OK, &reply)
 }
 
-/// Reads, patches and updates the object. Repeats this after a concurrent write, unless the patch sets
-/// another resource version.
+/// Reads, patches and updates the object. Repeats this after a concurrent write, unless the patch changes the
+/// resource version.
 pub(in crate::handlers) async fn patch(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let accepted = cx.negotiate(Answer::Object)?;
     let formats = Formats {
@@ -59,7 +59,7 @@ pub(in crate::handlers) async fn patch(cx: &Cx<'_>) -> Result<Response<Body>, St
     cx.reply(accepted, StatusCode::OK, &reply)
 }
 
-/// Passes the next state of `current` to the program, after admission and the kind's rules.
+/// Passes `value`, the next state of `current`, to the program, after admission and validation.
 async fn replace(cx: &Cx<'_>, call: &Call, current: &Object, value: Value) -> Result<Reply, Status> {
     // An object without a resource version cannot be outdated.
     let unconditional = cx.served.info().unconditional_update || current.revision() == Revision(0);
@@ -85,7 +85,7 @@ pub(in crate::handlers) async fn delete(cx: &Cx<'_>) -> Result<Response<Body>, S
     let current = handler(cx)?.get(&call).await?;
     match remove(cx, &call, &options, &current).await? {
         Some(reply) => cx.reply(accepted, StatusCode::OK, &reply),
-        None => cx.done(accepted, &success(cx, &current)),
+        None => cx.status(accepted, &success(cx, &current)),
     }
 }
 
@@ -94,7 +94,7 @@ pub(in crate::handlers) async fn delete_collection(cx: &Cx<'_>) -> Result<Respon
     let mut list_options = ListOptions::parse(&cx.request.info.query, false)?;
     list_options.limit = list::answer_limit(accepted, list_options.limit);
     let options = options(cx)?;
-    let page = Rest::of(cx, &list_options)
+    let page = RemainingList::of(cx, &list_options)
         .await?
         .computed_page(list_options.limit)?;
     let mut items = Vec::new();
@@ -107,7 +107,7 @@ pub(in crate::handlers) async fn delete_collection(cx: &Cx<'_>) -> Result<Respon
         match remove(cx, &call, &options, object).await {
             // The answer has the objects as they were before the deletion.
             Ok(_) => items.push(object.clone()),
-            // An object that another client deleted concurrently is deleted as requested.
+            // The object was deleted concurrently, which is not an error; the answer omits the object.
             Err(status) if status.is(StatusReason::NotFound) => {}
             Err(status) => return Err(status),
         }

@@ -318,12 +318,14 @@ async fn creating_by_an_apply_takes_the_right_to_create() {
     let path = format!("{}?fieldManager=a", at("a"));
     let send = async |may_create: bool| {
         let mut request = Client::request("PATCH", &path, &[("content-type", APPLY)], text.as_bytes());
-        request.authorizer = Arc::new(testing::Rule(move |attributes: &crate::auth::Attributes| {
-            Ok(match attributes.verb.as_str() {
-                "create" if !may_create => Access::NoOpinion(String::new()),
-                _ => Access::Allow(String::new()),
-            })
-        }));
+        request.authorizer = Arc::new(testing::FunctionAuthorizer(
+            move |attributes: &crate::auth::Attributes| {
+                Ok(match attributes.verb.as_str() {
+                    "create" if !may_create => Access::NoOpinion(String::new()),
+                    _ => Access::Allow(String::new()),
+                })
+            },
+        ));
         let response = client.api.dispatch(AuthorizedRequest::new(request)).await;
         let code = response.status().as_u16();
         let body = response.into_body().collect().await.unwrap().to_bytes();

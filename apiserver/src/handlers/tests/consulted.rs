@@ -17,7 +17,7 @@ impl Others {
         let request = subject.request;
         let kind = match subject.form {
             Form::Own { kind, .. } => kind.info().kind,
-            Form::Other { kind, .. } => kind,
+            Form::Unconverted { kind, .. } => kind,
         };
         let (resource, subresource) = (request.resource.resource, request.subresource);
         let (operation, version) = (request.operation.as_str(), subject.version);
@@ -346,7 +346,7 @@ impl Policies for Bending {
             if self.everything {
                 object["spec"]["size"] = 9.into();
             }
-            rounds.called(("bend".into(), 0), false, true);
+            rounds.record_call(("bend".into(), 0), false, true);
             Ok(())
         })
     }

@@ -29,10 +29,10 @@ type Heard = Arc<Mutex<Vec<Vec<u64>>>>;
 
 /// Records commits; panics if there is no record.
 fn listener(heard: Option<Heard>) -> OnCommit {
-    Box::new(|CommittedTransaction { made, written }| {
+    Box::new(|CommittedTransaction { created, written }| {
         Box::pin(async move {
             let along = written.iter().map(|object| object.revision().0);
-            let all = std::iter::once(made.revision().0).chain(along);
+            let all = std::iter::once(created.revision().0).chain(along);
             let heard = heard.expect("somebody listens");
             heard.lock().push(all.collect());
         })

@@ -91,7 +91,7 @@ impl Server {
             resources,
         };
         Self {
-            api: ApiState::over(registry.build(&[group]).unwrap()),
+            api: ApiState::from_registry(registry.build(&[group]).unwrap()),
             others,
         }
     }
@@ -117,7 +117,7 @@ impl Server {
     /// Performs `step`.
     async fn step(&self, step: &Value, live: Option<&Value>, now: i64) -> (u16, Value) {
         *self.others.0.lock().unwrap() = step["admission"].clone();
-        let asked = request::asked(step, "w", live);
+        let asked = request::from_step(step, "w", live);
         let (code, answer) = self
             .send(asked.method, &asked.path, asked.content, &asked.body, now)
             .await;

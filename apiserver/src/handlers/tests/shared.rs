@@ -96,7 +96,7 @@ fn both() -> (Client, Arc<Shared>, Client) {
         }
     }
     let registry = registry.build(&groups).unwrap();
-    let api = Arc::new(ApiState::over(registry));
+    let api = Arc::new(ApiState::from_registry(registry));
     (Client { api, toys }, shared, Client::over(other, other_chain))
 }
 

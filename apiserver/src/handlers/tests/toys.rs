@@ -212,7 +212,7 @@ impl Toys {
             handler: Arc::new(Report),
         };
         let stored = |kind: Toy, subresources| {
-            Resource::new(Arc::new(kind), Backing::Stored(self.store.clone())).with_all(subresources)
+            Resource::new(Arc::new(kind), Backing::Stored(self.store.clone())).with_subresources(subresources)
         };
         let resources = vec![
             stored(widget, vec![paint, report]),
@@ -390,13 +390,13 @@ impl Codec for Reversed {
             .then(|| serde_json::from_slice(&text).map_err(|problem| problem.to_string()))
     }
 
-    fn writes(&self, _: &str, kind: &str) -> bool {
+    fn has_message(&self, _: &str, kind: &str) -> bool {
         ["Gadget", "ListMeta", "Status", "PartialObjectMetadata"].contains(&kind)
     }
 
     /// The JSON of the metadata as the first field, and the JSON of the whole object as the second.
     fn message(&self, _: &str, kind: &str, object: &Value) -> Option<Vec<u8>> {
-        self.writes("", kind).then(|| {
+        self.has_message("", kind).then(|| {
             let parts = [&object["metadata"], object].map(Value::to_string);
             let fields = [0x0a, 0x12].into_iter().zip(parts);
             let field = |(key, text): (u8, String)| {

@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 
 use super::*;
 use crate::call::Call;
-use crate::context::Inner;
+use crate::context::SubresourceApi;
 use crate::documents::Documents;
 use crate::resource::{Subresource, SubresourceHandler};
 use crate::version::VersionInfo;
@@ -64,7 +64,7 @@ impl Origin for Lender {
 
 #[async_trait]
 impl ViewRules for Team {
-    fn sees(&self, object: &Object) -> bool {
+    fn is_visible(&self, object: &Object) -> bool {
         object.meta().labels().get("team") == Some(&self.name)
     }
 
@@ -139,12 +139,12 @@ impl SubresourceHandler for Proxy {
         0
     }
 
-    async fn api(&self, call: &Call) -> Result<Option<Arc<dyn Inner>>, Status> {
+    async fn api(&self, call: &Call) -> Result<Option<Arc<dyn SubresourceApi>>, Status> {
         let mut teams = self.teams.lock();
         let team = teams
             .entry(call.name.clone())
             .or_insert_with(|| self.team(&call.name));
-        Ok(Some(Arc::clone(team) as Arc<dyn Inner>))
+        Ok(Some(Arc::clone(team) as Arc<dyn SubresourceApi>))
     }
 }
 

@@ -116,7 +116,7 @@ async fn metrics_learn_when_all_initial_events_are_sent() {
         let response = client.open(&path, &[]).await;
         let progress = response
             .extensions()
-            .get::<crate::respond::Progress>()
+            .get::<crate::response_facts::WatchProgress>()
             .unwrap()
             .clone();
         assert!(!progress.is_listed());
@@ -128,7 +128,7 @@ async fn metrics_learn_when_all_initial_events_are_sent() {
             .unwrap()
             .unwrap();
         assert_eq!(progress.is_listed(), end, "{query}");
-        assert_eq!(progress.take(), if end { 2 } else { 1 }, "{query}");
+        assert_eq!(progress.take_events(), if end { 2 } else { 1 }, "{query}");
     }
 }
 

@@ -451,12 +451,14 @@ async fn an_update_that_creates_takes_the_right_to_create() {
     let gadget = json!({"apiVersion": "toys.example.com/v1", "kind": "Gadget", "metadata": {"name": "g"}});
     let path = format!("{GADGETS}/g");
     let mut request = Client::request("PUT", &path, &[], gadget.to_string().as_bytes());
-    request.authorizer = Arc::new(testing::Rule(|attributes: &crate::auth::Attributes| {
-        Ok(match attributes.verb.as_str() {
-            "create" => Access::NoOpinion(String::new()),
-            _ => Access::Allow(String::new()),
-        })
-    }));
+    request.authorizer = Arc::new(testing::FunctionAuthorizer(
+        |attributes: &crate::auth::Attributes| {
+            Ok(match attributes.verb.as_str() {
+                "create" => Access::NoOpinion(String::new()),
+                _ => Access::Allow(String::new()),
+            })
+        },
+    ));
     let response = client.api.dispatch(AuthorizedRequest::new(request)).await;
     assert_eq!(response.status(), 403);
     client.get(&path).await.refusal(404, "NotFound");

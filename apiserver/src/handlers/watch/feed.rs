@@ -1,4 +1,4 @@
-//! One running watch: its initial objects, then changes, bookmarks between them, and its end.
+//! One running watch: the initial objects, then changes and bookmarks, and the end.
 //!
 //! Watchers have no queues: each watcher reads from the store's history. A watcher that stops reading needs
 //! no memory for later events. At its next read, it gets an ERROR event with `410` if the history no longer
@@ -17,7 +17,7 @@ use super::frame::{EventType, Framer};
 use crate::errors;
 use crate::list_body::CHUNK;
 use crate::options::ListOptions;
-use crate::respond::Progress;
+use crate::response_facts::WatchProgress;
 use crate::selection::Selection;
 use crate::served::ServedVersion;
 
@@ -26,10 +26,10 @@ const BOOKMARK_INTERVAL: Duration = Duration::from_secs(60);
 /// Time between the last bookmark and the end of the watch.
 const LAST_BOOKMARK: Duration = Duration::from_secs(2);
 
-/// Highest number of changes that are processed at a time.
+/// Highest number of changes that are read from the history at once.
 const BATCH: usize = 256;
 
-/// Number of selector terms that are compared before other tasks get their turn.
+/// Number of comparisons with selector terms after which other tasks of the runtime can run.
 const SLICE: usize = 16 * 1024;
 
 /// The initial objects of a watch.
@@ -38,7 +38,7 @@ pub(super) struct Initial {
     items: Vec<Arc<Object>>,
 }
 
-/// First phase of a watch.
+/// Start of a watch: from initial objects, from changes, or an error.
 pub(super) enum Start {
     Running {
         initial: Option<Initial>,
@@ -71,14 +71,14 @@ pub(super) struct Feed {
     selection: Selection,
     /// Whether bookmarks are sent.
     bookmarks: bool,
-    /// Whether a bookmark follows the initial objects.
+    /// Whether a bookmark announces the end of the initial objects.
     announce_end: bool,
     deadline: Instant,
-    /// Timer of the next bookmark, and of the deadline. It is reused for all events, since creating a timer
-    /// is expensive.
+    /// Timer of the next bookmark, or of the deadline. One timer is used for the whole watch, since creating
+    /// a timer is expensive.
     timer: Pin<Box<Sleep>>,
     /// Counter of sent events.
-    progress: Progress,
+    progress: WatchProgress,
 }
 
 impl Feed {
@@ -88,7 +88,7 @@ impl Feed {
         selection: Selection,
         options: &ListOptions,
         timeout: Duration,
-        progress: Progress,
+        progress: WatchProgress,
     ) -> Self {
         let now = Instant::now();
         let deadline = now + timeout;
@@ -106,7 +106,7 @@ impl Feed {
         };
         let announce_end = options.bookmarks && options.send_initial_events == Some(true);
         let bookmarks = options.bookmarks;
-        let timer = Box::pin(tokio::time::sleep_until(due(bookmarks, now, deadline)));
+        let timer = Box::pin(tokio::time::sleep_until(next_wakeup(bookmarks, now, deadline)));
         Self {
             phase,
             framer,
@@ -146,6 +146,7 @@ impl Feed {
         }
     }
 
+    /// Returns the next chunk of the initial objects.
     fn initial(
         &mut self,
         mut items: std::vec::IntoIter<Arc<Object>>,
@@ -157,14 +158,14 @@ impl Feed {
             let Some(object) = items.next() else {
                 if self.announce_end {
                     self.framer.bookmark(revision, true, &mut out);
-                    self.progress.add(1);
-                    self.progress.listed();
+                    self.progress.add_events(1);
+                    self.progress.set_listed();
                 }
                 self.phase = Phase::Live(watch);
                 return (!out.is_empty()).then(|| out.into());
             };
             self.framer.event(EventType::Added, &object, &mut out);
-            self.progress.add(1);
+            self.progress.add_events(1);
         }
         self.phase = Phase::Initial {
             items,
@@ -174,7 +175,7 @@ impl Feed {
         Some(out.into())
     }
 
-    /// Waits for changes, a bookmark or the end. An empty chunk means that no change concerned the
+    /// Waits for changes, the next bookmark or the end. An empty chunk means that no change concerned the
     /// watch.
     async fn live(&mut self, mut watch: Box<dyn Watch>) -> Option<Bytes> {
         let result = tokio::select! {
@@ -188,7 +189,7 @@ impl Feed {
         }
     }
 
-    /// Returns the bookmark that is due, or ends the watch.
+    /// Returns the next bookmark; `None` to end the watch.
     fn timer_event(&mut self, watch: Box<dyn Watch>) -> Option<Bytes> {
         let now = Instant::now();
         if !self.bookmarks || now >= self.deadline {
@@ -196,19 +197,19 @@ impl Feed {
         }
         let mut out = Vec::new();
         self.framer.bookmark(watch.revision(), false, &mut out);
-        self.progress.add(1);
-        self.timer.as_mut().reset(due(true, now, self.deadline));
+        self.progress.add_events(1);
+        self.timer.as_mut().reset(next_wakeup(true, now, self.deadline));
         self.phase = Phase::Live(watch);
         Some(out.into())
     }
 
-    /// Returns the last event, with the error.
+    /// Returns the event with the error `status`, which is the last event.
     fn error_event(&self, status: &Status) -> Bytes {
-        self.progress.add(1);
+        self.progress.add_events(1);
         self.framer.error(status)
     }
 
-    /// Returns the next chunk of `events`; the other events are sent later.
+    /// Returns the first chunk of `events`; the next chunks have the rest.
     fn changes(&mut self, mut events: std::vec::IntoIter<Arc<Event>>, watch: Box<dyn Watch>) -> Bytes {
         let chunk = self.chunk(&mut events);
         self.phase = if events.len() == 0 {
@@ -219,9 +220,10 @@ impl Feed {
         chunk
     }
 
+    /// Encodes events until the chunk is full, or other tasks of the runtime should run.
     fn chunk(&mut self, events: &mut std::vec::IntoIter<Arc<Event>>) -> Bytes {
         let mut out = Vec::new();
-        let slice = (SLICE / self.selection.terms()).max(1);
+        let slice = (SLICE / self.selection.comparisons()).max(1);
         for _ in 0..slice {
             if out.len() >= CHUNK {
                 break;
@@ -230,8 +232,8 @@ impl Feed {
             let Some((kind, object)) = self.visible(&event) else {
                 continue;
             };
-            self.progress.add(1);
-            let shared = if kind == unfiltered(&event) {
+            self.progress.add_events(1);
+            let shared = if kind == unfiltered_type(&event) {
                 self.framer.shared(&event, kind, &object)
             } else {
                 None
@@ -246,8 +248,8 @@ impl Feed {
         out.into()
     }
 
-    /// Returns `event` from the view of this watcher: an object that leaves the selection is deleted, an
-    /// object that enters it is added.
+    /// Returns `event` as this watcher receives it: an object that leaves the selection is deleted, an object
+    /// that enters the selection is added. `None` if the event does not concern the watch.
     fn visible(&self, event: &Event) -> Option<(EventType, Arc<Object>)> {
         let change = &event.change;
         if self
@@ -274,11 +276,11 @@ impl Feed {
     }
 }
 
-/// Returns the existing objects that are selected.
+/// Returns the selected objects of `collection`.
 ///
 /// # Errors
 /// 422 when comparing exceeds the limit, 504 when the client no longer waits.
-pub(super) fn present(
+pub(super) fn initial_objects(
     collection: &Collection,
     selection: &Selection,
     served: &ServedVersion,
@@ -290,7 +292,7 @@ pub(super) fn present(
     } else {
         let mut budget = selection.budget();
         for (_, object) in collection.iter(selection.namespace(), None) {
-            budget.spend(selection.terms())?;
+            budget.spend(selection.comparisons())?;
             if selection.matches(object) {
                 items.push(Arc::clone(object));
             }
@@ -302,8 +304,8 @@ pub(super) fn present(
     })
 }
 
-/// Type of `event` for a watcher without a selector.
-fn unfiltered(event: &Event) -> EventType {
+/// Returns the type of `event` for a watcher without a selector.
+fn unfiltered_type(event: &Event) -> EventType {
     match (&event.change.old, &event.change.new) {
         (None, _) => EventType::Added,
         (Some(_), Some(_)) => EventType::Modified,
@@ -311,8 +313,9 @@ fn unfiltered(event: &Event) -> EventType {
     }
 }
 
-/// Time of the next wake-up: with bookmarks a minute from now, but at the latest shortly before the end.
-fn due(bookmarks: bool, now: Instant, deadline: Instant) -> Instant {
+/// Returns the time of the next bookmark, which is at the latest shortly before the end of the watch; without
+/// bookmarks, the end.
+fn next_wakeup(bookmarks: bool, now: Instant, deadline: Instant) -> Instant {
     if !bookmarks {
         return deadline;
     }

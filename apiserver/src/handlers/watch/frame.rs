@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use super::super::Cx;
 use crate::negotiation::{Encoding, MediaType, MetaVersion, Shape};
 use crate::protobuf;
-use crate::render::{Messages, View};
+use crate::render::{MessageEncoder, ObjectForm};
 use crate::served::ServedVersion;
-use crate::table::{Include, TableForm};
+use crate::table::{IncludeObjectPolicy, TableForm};
 
 /// Type of an event, as a watcher receives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,12 +46,13 @@ const TAIL: &[u8] = b"}\n";
 /// and watches").
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
+/// Form of the objects in events.
 enum Form {
-    Objects(View),
-    Messages(Messages),
+    Objects(ObjectForm),
+    Messages(MessageEncoder),
     Table {
         version: MetaVersion,
-        include: Include,
+        include: IncludeObjectPolicy,
         /// Whether a table with the columns was sent.
         headed: bool,
     },
@@ -69,15 +70,15 @@ impl Framer {
         let form = match accepted.shape {
             Shape::Table(version) => Form::Table {
                 version,
-                include: Include::parse(&cx.request.info.query)?,
+                include: IncludeObjectPolicy::parse(&cx.request.info.query)?,
                 headed: false,
             },
             shape => {
-                let view = View::of(shape);
-                let messages = cx.messages(view);
+                let form = ObjectForm::of(shape);
+                let messages = cx.messages(form);
                 match messages.filter(|_| accepted.encoding == Encoding::Protobuf) {
                     Some(messages) => Form::Messages(messages),
-                    None => Form::Objects(view),
+                    None => Form::Objects(form),
                 }
             }
         };
@@ -92,19 +93,19 @@ impl Framer {
         &self.served
     }
 
-    /// Returns the frame that all unfiltered watchers of stored objects share; `None` if the frame of this
-    /// watch differs.
+    /// Returns the frame of `event`, which is encoded once for all watchers without a selector that receive
+    /// objects as stored. `None` if this watch receives another form.
     pub(super) fn shared(&self, event: &Event, kind: EventType, object: &Object) -> Option<Bytes> {
         match self.form {
-            Form::Objects(view) if view.is_stored(&self.served, object) => {
-                let make = || {
+            Form::Objects(form) if form.is_stored(&self.served, object) => {
+                let encode = || {
                     let mut out = Vec::with_capacity(object.len() + 64);
                     out.extend_from_slice(kind.head());
                     object.write(&mut out);
                     out.extend_from_slice(TAIL);
                     out.into()
                 };
-                Some(event.frame.get_or_init(make).clone())
+                Some(event.frame.get_or_init(encode).clone())
             }
             _ => None,
         }
@@ -117,7 +118,7 @@ impl Framer {
         }
         out.extend_from_slice(kind.head());
         match self.form {
-            Form::Objects(view) => view.render(&self.served, object).write(out),
+            Form::Objects(form) => form.render(&self.served, object).write(out),
             Form::Messages(_) | Form::Table { .. } => {
                 let form = self.open_table(object.revision(), out);
                 form.row(&self.served, object, out);
@@ -127,7 +128,7 @@ impl Framer {
         out.extend_from_slice(TAIL);
     }
 
-    /// Writes a bookmark: every change up to `revision` has been sent.
+    /// Writes a bookmark, by which the client knows that all changes up to `revision` have been sent.
     pub(super) fn bookmark(&mut self, revision: Revision, initial_events_end: bool, out: &mut Vec<u8>) {
         let mut metadata = json!({"resourceVersion": revision.to_string(), "creationTimestamp": null});
         if initial_events_end {
@@ -135,11 +136,11 @@ impl Framer {
         }
         let (kind, api_version) = match &self.form {
             Form::Messages(messages) => {
-                let (api_version, kind) = messages.names();
+                let (api_version, kind) = messages.api_version_and_kind();
                 (kind, api_version)
             }
-            Form::Objects(View::Full) => (self.served.info().kind, &*self.served.api_version),
-            Form::Objects(View::Partial(version)) | Form::Table { version, .. } => {
+            Form::Objects(ObjectForm::Full) => (self.served.info().kind, &*self.served.api_version),
+            Form::Objects(ObjectForm::Partial(version)) | Form::Table { version, .. } => {
                 ("PartialObjectMetadata", version.api_version())
             }
         };
@@ -179,7 +180,7 @@ impl Framer {
         text.into()
     }
 
-    /// Writes the table up to its only row. Only the first table of a watch has the columns.
+    /// Writes a table up to the row. Only the first table of a watch has the columns.
     fn open_table(&mut self, revision: Revision, out: &mut Vec<u8>) -> TableForm {
         let now = self.clock.now();
         let Form::Table {
@@ -190,7 +191,7 @@ impl Framer {
         else {
             return TableForm {
                 version: MetaVersion::V1,
-                include: Include::Metadata,
+                include: IncludeObjectPolicy::Metadata,
                 now,
             };
         };

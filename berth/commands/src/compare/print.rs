@@ -55,7 +55,7 @@ pub(super) fn print(
     }
 }
 
-/// `400 requests: 389 decided the same, 11 differently`.
+/// Returns a summary of `counts`, such as `400 requests: 389 decided the same, 11 differently`.
 pub(super) fn summary(counts: Counts) -> String {
     let Counts {
         same,
@@ -71,7 +71,8 @@ pub(super) fn summary(counts: Counts) -> String {
     text
 }
 
-fn lines(comparison: &Comparison) -> Vec<String> {
+/// Returns the summary of all requests, and of each system if there are several.
+fn summary_lines(comparison: &Comparison) -> Vec<String> {
     let mut lines = vec![format!("{}.", summary(comparison.counts))];
     if comparison.systems.len() > 1 {
         let systems = comparison.systems.iter();
@@ -81,7 +82,7 @@ fn lines(comparison: &Comparison) -> Vec<String> {
 }
 
 fn table(out: &mut impl Write, comparison: &Comparison, width: Option<usize>) -> io::Result<()> {
-    for (index, line) in lines(comparison).iter().enumerate() {
+    for (index, line) in summary_lines(comparison).iter().enumerate() {
         match index {
             0 => writeln!(out, "{}", terminal::heading(&indented(line, 0, width)))?,
             _ => writeln!(out, "{}", indented(line, 2, width))?,
@@ -113,7 +114,7 @@ fn table(out: &mut impl Write, comparison: &Comparison, width: Option<usize>) ->
 }
 
 fn markdown(out: &mut impl Write, comparison: &Comparison) -> io::Result<()> {
-    for (index, line) in lines(comparison).iter().enumerate() {
+    for (index, line) in summary_lines(comparison).iter().enumerate() {
         match index {
             0 => writeln!(out, "**{line}**\n")?,
             _ => writeln!(out, "- {line}")?,
@@ -146,12 +147,12 @@ fn cells(entry: &Entry) -> [String; 6] {
     ]
 }
 
-/// The first names, and the number of the rest.
-fn first_names(sides: &[ContestedCluster], count: usize) -> String {
-    let names: Vec<&str> = sides
+/// The names of the first clusters, and the number of the rest.
+fn first_names(clusters: &[ContestedCluster], count: usize) -> String {
+    let names: Vec<&str> = clusters
         .iter()
         .take(NAMES_LIMIT)
-        .map(|side| side.cluster_name.as_str())
+        .map(|cluster| cluster.cluster_name.as_str())
         .collect();
     match count.saturating_sub(names.len()) {
         0 => names.join(", "),
@@ -159,22 +160,22 @@ fn first_names(sides: &[ContestedCluster], count: usize) -> String {
     }
 }
 
-/// Text about the first cluster of each side, the first resizes and the known difference. It is empty if the
-/// sides agree, and the reason if the comparison is unknown.
+/// The reasons of the first lost and the first gained cluster, the first resizes and the known difference;
+/// empty if the decisions are the same, and the entry's message if they cannot be compared.
 fn explanation(entry: &Entry) -> String {
     match entry.agreement {
         Agreement::Same => String::new(),
         Agreement::Unknown(_) => entry.message.clone(),
         Agreement::Different(_) => {
-            let sides = [entry.losses.first(), entry.gains.first()];
+            let clusters = [entry.losses.first(), entry.gains.first()];
             let known = entry
                 .known_difference
                 .map(|known| format!("a known difference: {known}"));
             let resizes = entry.resizes.iter().take(NAMES_LIMIT).map(ToString::to_string);
-            let texts = sides
+            let texts = clusters
                 .into_iter()
                 .flatten()
-                .map(of_side)
+                .map(cluster_reasons)
                 .chain(resizes)
                 .chain(known);
             texts.collect::<Vec<_>>().join("; ")
@@ -182,12 +183,13 @@ fn explanation(entry: &Entry) -> String {
     }
 }
 
-fn of_side(side: &ContestedCluster) -> String {
-    let mut text = format!("{}: {}", side.cluster_name, side.reasons.join(", "));
-    if let Some(score) = side.score {
+/// The reasons for and against a cluster, with the score, and with the other scheduler's recorded reason.
+fn cluster_reasons(cluster: &ContestedCluster) -> String {
+    let mut text = format!("{}: {}", cluster.cluster_name, cluster.reasons.join(", "));
+    if let Some(score) = cluster.score {
         text.push_str(&format!(", score {score}"));
     }
-    if let Some(recorded) = &side.recorded {
+    if let Some(recorded) = &cluster.recorded {
         let score = recorded.score.map(|score| format!("score {score}"));
         let parts = [recorded.reason.clone(), score];
         let parts: Vec<String> = parts.into_iter().flatten().collect();

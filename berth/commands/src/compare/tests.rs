@@ -6,7 +6,7 @@ use berth_engine::plan::Verdict;
 use berth_engine::simulate::Input;
 
 use super::*;
-use crate::simulate::{By, load};
+use crate::simulate::{LoadOptions, load};
 
 const GROUP: &str = "cluster.open-cluster-management.io";
 
@@ -60,7 +60,7 @@ fn selected(objects: Vec<Value>, selector: &str) -> Comparison {
         value,
         duplicates: Vec::new(),
     });
-    let by = By {
+    let by = LoadOptions {
         config: &[],
         rules: None,
         now,
@@ -125,7 +125,7 @@ fn a_difference_names_gains_and_losses_with_the_reason_against_each() {
         "{tainted:?}"
     );
     assert!(
-        entry.losses[0].reasons[0].contains("no such cluster"),
+        entry.losses[0].reasons[0].contains("does not consider a cluster"),
         "{entry:?}"
     );
     assert_eq!(entry.gains[0].rank, Some(1));
@@ -163,7 +163,7 @@ fn what_is_not_placed_yet_would_fit() {
     assert_eq!(comparison.items[0].agreement, Agreement::Different(Verdict::Fits));
     let mut only = Comparison::default();
     for entry in compared(hub(&["good"])).items {
-        only.take(entry, true);
+        only.add(entry, true);
     }
     assert!(
         only.items.is_empty() && only.counts.same == 1,
@@ -180,7 +180,7 @@ fn what_was_created_a_moment_ago_is_left_to_the_other_scheduler_for_the_grace_pe
     assert_eq!((comparison.counts.unknown, entry.verdict), (1, "Unknown"));
     assert_eq!(
         entry.message,
-        "the other scheduler may not have processed it yet: Berth would take good (rank 1, score 100)"
+        "the other scheduler may not have processed the request yet: Berth would take good (rank 1, score 100)"
     );
 }
 

@@ -1,4 +1,4 @@
-//! The newest changes over all decisions, newest first.
+//! `berth history -A`: the newest changes of all decisions, newest first.
 
 use std::cmp::Reverse;
 use std::io::{self, BufWriter, Write};
@@ -17,18 +17,18 @@ use crate::args::{HistoryOutput, HistoryQuestion};
 use crate::terminal;
 use crate::why::{self, missing};
 
-/// Number of changes that are shown by default.
+/// Number of changes that are shown without `--limit`.
 const DEFAULT_LIMIT: usize = 20;
-/// The largest page of a list.
-const PAGE: usize = 500;
-/// The records of namespaced and of cluster-scoped decisions.
+/// Number of records in one page of a list.
+const PAGE_LIMIT: usize = 500;
+/// Resources with the records of namespaced and of cluster-scoped decisions.
 const RESOURCES: [&str; 2] = ["decisionrecords", "clusterdecisionrecords"];
 
 /// Requests the newest records, and prints them. Records that the caller may not read are left out,
 /// with a note on standard error.
 ///
 /// # Errors
-/// When the server has no history, refuses all of it, or no server answers.
+/// When the server has no records, refuses all of them, or no server answers.
 pub(super) async fn run(question: &HistoryQuestion, client: &Client) -> Result<ExitCode> {
     let mut refusals = Vec::new();
     let mut records = Vec::new();
@@ -39,7 +39,7 @@ pub(super) async fn run(question: &HistoryQuestion, client: &Client) -> Result<E
         bail!(
             "{}: {}",
             refusals.join("; "),
-            missing::to_ask_for(client, "").await
+            missing::role_hint(client, "").await
         );
     }
     for message in refusals {
@@ -56,12 +56,12 @@ pub(super) async fn run(question: &HistoryQuestion, client: &Client) -> Result<E
     }
 }
 
-/// Every record of a resource, page by page; empty if the caller may not read it, with the reason in
-/// `refusals`.
+/// Returns all records of `resource`, from all pages. If the caller may not list them, the result is empty,
+/// and the reason is added to `refusals`.
 async fn list(client: &Client, resource: &str, refusals: &mut Vec<String>) -> Result<Vec<Value>> {
     let (mut all, mut token) = (Vec::new(), String::new());
     loop {
-        let path = format!("/apis/{API_VERSION}/{resource}?limit={PAGE}{token}");
+        let path = format!("/apis/{API_VERSION}/{resource}?limit={PAGE_LIMIT}{token}");
         match client.send(Method::GET, &path, None).await? {
             Ok(mut list) => {
                 if let Some(items) = list["items"].as_array_mut() {
@@ -84,7 +84,7 @@ async fn list(client: &Client, resource: &str, refusals: &mut Vec<String>) -> Re
     }
 }
 
-/// The newest `limit` of `records`, newest first; all if `limit` is 0.
+/// Returns the newest `limit` of `records`, newest first; all records if `limit` is 0.
 fn newest(mut records: Vec<Value>, limit: usize) -> Vec<Value> {
     let time = |record: &Value| {
         record["spec"]["at"]
@@ -98,7 +98,7 @@ fn newest(mut records: Vec<Value>, limit: usize) -> Vec<Value> {
     records
 }
 
-/// Writes `records`, which are the newest of `count`.
+/// Writes `records`, which are the newest of `count` records.
 fn write(
     out: &mut impl Write,
     output: HistoryOutput,
@@ -120,7 +120,7 @@ fn write(
                     "{}",
                     print::heading(namespace, &spec.decision, &spec.source_ref)
                 )?;
-                print::step(out, &spec, width)?;
+                print::print_record(out, &spec, width)?;
                 writeln!(out)?;
             }
             let older = match count - records.len() {

@@ -1,20 +1,19 @@
-//! Output of a history: one step after the other, newest last, each with the added and removed
-//! clusters.
+//! Output of a history: one record after another, newest last, each with the added and removed clusters.
 
 use std::io::{self, Write};
 
 use berth_dialect_contract::amounts;
 use berth_scheduling_api::record::{
     self, CauseType, DecisionHistory, HistoryStatus, Move, MovedCluster, ReasonChange, RecordAgreement,
-    RecordSpec, Side,
+    RecordSpec, RecordedState,
 };
 use berth_scheduling_api::shared::{Manifest, SourceRef};
 
 use super::Answer;
 use crate::args::HistoryOutput;
-use crate::terminal::{self, broken, indented, shown};
+use crate::terminal::{self, indented, shown, wrapped};
 
-/// Prints `answer`, the history that `words` name.
+/// Prints the history in `answer`, which `words` name, in the form of `output`.
 ///
 /// # Errors
 /// When `out` fails.
@@ -35,6 +34,7 @@ pub(super) fn print(
     }
 }
 
+/// Prints the table form of a history.
 fn timeline(
     out: &mut impl Write,
     history: &Manifest<DecisionHistory>,
@@ -56,7 +56,7 @@ fn timeline(
     }
     for record in &status.records {
         writeln!(out)?;
-        step(out, &record.spec, width)?;
+        print_record(out, &record.spec, width)?;
     }
     if !status.records.is_empty() {
         writeln!(out)?;
@@ -64,7 +64,7 @@ fn timeline(
     writeln!(out, "{}", terminal::dim(&indented(&retention(status), 0, width)))
 }
 
-/// `team/p.ocm (Placement p)`.
+/// Returns the heading of a decision, such as `team/p.ocm (Placement p)`.
 pub(super) fn heading(namespace: &str, name: &str, source: &SourceRef) -> String {
     let place = match namespace {
         "" => shown(name),
@@ -74,45 +74,14 @@ pub(super) fn heading(namespace: &str, name: &str, source: &SourceRef) -> String
     format!("{} {}", terminal::heading(&place), terminal::dim(&object))
 }
 
-/// One change: time, verdict, cause and user, then the difference.
-pub(super) fn step(out: &mut impl Write, record: &RecordSpec, width: Option<usize>) -> io::Result<()> {
-    let change = shown(&record.change);
-    let verdict = match change.as_str() {
-        "Bound" | "Fits" | "Grown" | "Resized" => terminal::good(&change),
-        "Lost" | "Unplaced" => terminal::bad(&change),
-        "Moved" | "Shrunk" | "Removed" => terminal::warning(&change),
-        other => terminal::dim(other),
-    };
-    let (cause, actor) = cause_and_actor(record);
-    let moment = moment(record);
-    let length = format!("{moment}  {change}  {cause}{actor}").chars().count();
-    let moment = terminal::heading(&moment);
-    match width.filter(|width| length > *width) {
-        None => writeln!(out, "{moment}  {verdict}  {cause}{}", terminal::dim(&actor))?,
-        Some(_) => {
-            let line = indented(&format!("{cause}{actor}"), 2, width);
-            writeln!(out, "{moment}  {verdict}\n{line}")?;
-        }
-    }
-    let phase = |side: &Side| match side.reason.as_str() {
-        "" => shown(&side.phase),
-        reason => format!("{} ({})", shown(&side.phase), shown(reason)),
-    };
-    let (from, to) = (record.from.as_ref(), record.to.as_ref());
-    let phases = match (from.map(phase), to.map(phase)) {
-        (Some(from), Some(to)) if from == to => to,
-        (Some(from), Some(to)) => format!("{from} → {to}"),
-        (None, Some(to)) => to,
-        (Some(from), None) => format!("{from} → gone"),
-        (None, None) => String::new(),
-    };
-    match to.map_or("", |to| &to.message) {
-        "" => writeln!(out, "  {phases}")?,
-        message => {
-            let line = indented(&format!("{phases}: {}", shown(message)), 2, width);
-            writeln!(out, "{line}")?;
-        }
-    }
+/// Prints one record: time, verdict, cause and user of the change, then the differences of the decision.
+pub(super) fn print_record(
+    out: &mut impl Write,
+    record: &RecordSpec,
+    width: Option<usize>,
+) -> io::Result<()> {
+    print_cause(out, record, width)?;
+    print_phases(out, record, width)?;
     clusters(out, record, Move::Joined, width)?;
     clusters(out, record, Move::Left, width)?;
     resizes(out, record)?;
@@ -126,7 +95,52 @@ pub(super) fn step(out: &mut impl Write, record: &RecordSpec, width: Option<usiz
     }
 }
 
-/// Whether Berth agreed with another scheduler's change.
+/// Prints time, verdict, cause and user of a change.
+fn print_cause(out: &mut impl Write, record: &RecordSpec, width: Option<usize>) -> io::Result<()> {
+    let change = shown(&record.change);
+    let verdict = match change.as_str() {
+        "Bound" | "Fits" | "Grown" | "Resized" => terminal::good(&change),
+        "Lost" | "Unplaced" => terminal::bad(&change),
+        "Moved" | "Shrunk" | "Removed" => terminal::warning(&change),
+        other => terminal::dim(other),
+    };
+    let (cause, actor) = cause_and_actor(record);
+    let moment = moment(record);
+    let length = format!("{moment}  {change}  {cause}{actor}").chars().count();
+    let moment = terminal::heading(&moment);
+    match width.filter(|width| length > *width) {
+        None => writeln!(out, "{moment}  {verdict}  {cause}{}", terminal::dim(&actor)),
+        Some(_) => {
+            let line = indented(&format!("{cause}{actor}"), 2, width);
+            writeln!(out, "{moment}  {verdict}\n{line}")
+        }
+    }
+}
+
+/// Prints the phases before and after a change, and the message of the decision.
+fn print_phases(out: &mut impl Write, record: &RecordSpec, width: Option<usize>) -> io::Result<()> {
+    let phase = |side: &RecordedState| match side.reason.as_str() {
+        "" => shown(&side.phase),
+        reason => format!("{} ({})", shown(&side.phase), shown(reason)),
+    };
+    let (from, to) = (record.from.as_ref(), record.to.as_ref());
+    let phases = match (from.map(phase), to.map(phase)) {
+        (Some(from), Some(to)) if from == to => to,
+        (Some(from), Some(to)) => format!("{from} → {to}"),
+        (None, Some(to)) => to,
+        (Some(from), None) => format!("{from} → gone"),
+        (None, None) => String::new(),
+    };
+    match to.map_or("", |to| &to.message) {
+        "" => writeln!(out, "  {phases}"),
+        message => {
+            let line = indented(&format!("{phases}: {}", shown(message)), 2, width);
+            writeln!(out, "{line}")
+        }
+    }
+}
+
+/// Prints whether Berth agreed with another scheduler's change.
 fn agreement(out: &mut impl Write, agreement: &RecordAgreement, width: Option<usize>) -> io::Result<()> {
     let message = shown(&agreement.message);
     let sentence = match agreement.status.as_str() {
@@ -140,7 +154,7 @@ fn agreement(out: &mut impl Write, agreement: &RecordAgreement, width: Option<us
     writeln!(out, "{sentence}")
 }
 
-/// The clusters that were added or removed, with the reasons of each.
+/// Prints the clusters that were added (`Joined`) or removed (`Left`), each with the score or the rejections.
 fn clusters(out: &mut impl Write, record: &RecordSpec, part: Move, width: Option<usize>) -> io::Result<()> {
     let (sign, count, style) = match part {
         Move::Joined => ('+', record.joined_count, terminal::good as fn(&str) -> String),
@@ -174,7 +188,7 @@ fn clusters(out: &mut impl Write, record: &RecordSpec, part: Move, width: Option
     Ok(())
 }
 
-/// Writes `name` in `style`, followed by `words`, with line breaks that fit `width`.
+/// Writes `name` in `style`, followed by `words`, wrapped to fit `width`.
 fn name_and_words(
     out: &mut impl Write,
     name: &str,
@@ -187,7 +201,7 @@ fn name_and_words(
     }
     let indent = 4 + name.chars().count();
     let lines = match width {
-        Some(width) if width > 2 * indent => broken(words, width - indent),
+        Some(width) if width > 2 * indent => wrapped(words, width - indent),
         Some(width) => {
             writeln!(out, "  {}", style(name))?;
             return writeln!(out, "{}", indented(words, 6, Some(width)));
@@ -202,19 +216,19 @@ fn name_and_words(
     Ok(())
 }
 
-/// The clusters that stay with another amount.
+/// Writes the clusters that stay with another amount.
 fn resizes(out: &mut impl Write, record: &RecordSpec) -> io::Result<()> {
-    let amounts_of = |side: &Option<Side>| {
+    let amounts_of = |side: &Option<RecordedState>| {
         let clusters = side.as_ref().map(|side| side.clusters.as_slice());
         record::held(clusters.unwrap_or_default())
     };
-    for entry in amounts::resized(&amounts_of(&record.from), &amounts_of(&record.to)) {
+    for entry in amounts::changes(&amounts_of(&record.from), &amounts_of(&record.to)) {
         writeln!(out, "  ~ {}", shown(&entry.to_string()))?;
     }
     Ok(())
 }
 
-/// Writes the number of targets that one reason refuses, if that number changed.
+/// Writes the number of targets that are refused for one reason, if that number changed.
 fn reasons(out: &mut impl Write, reason: &ReasonChange) -> io::Result<()> {
     let change = match (reason.from, reason.to) {
         (Some(from), Some(to)) if from == to => return Ok(()),
@@ -235,7 +249,7 @@ fn reasons(out: &mut impl Write, reason: &ReasonChange) -> io::Result<()> {
     )
 }
 
-/// Cause and author of the change.
+/// Returns the texts of the cause and of the user of a change.
 fn cause_and_actor(record: &RecordSpec) -> (String, String) {
     let (cause, actor) = (&record.cause, &record.actor);
     let cause_text = match cause.r#type {
@@ -263,7 +277,7 @@ fn cause_and_actor(record: &RecordSpec) -> (String, String) {
         CauseType::Time => "re-evaluated (no object changed)".to_owned(),
         CauseType::Unseen => "seen at the start of a server (no server recorded the change)".to_owned(),
     };
-    // The cause already names the field manager.
+    // The field manager is already part of the cause.
     let actor = match actor.user.as_str() {
         "" => String::new(),
         user => format!(", by {}", shown(user)),
@@ -271,14 +285,15 @@ fn cause_and_actor(record: &RecordSpec) -> (String, String) {
     (cause_text, actor)
 }
 
-/// `2026-11-23 10:14:03Z`, in UTC as every time of the API.
+/// Returns the time of a record, such as `2026-11-23 10:14:03Z`, in UTC as every time of the API.
 fn moment(record: &RecordSpec) -> String {
     let at = shown(&record.at);
     let seconds = at.get(..19).unwrap_or(&at);
     format!("{}Z", seconds.replace('T', " "))
 }
 
-/// Number of stored records, the time for which they are stored, and the storage.
+/// Returns a sentence about the number of stored records, the time for which they are stored, and the
+/// storage.
 fn retention(status: &HistoryStatus) -> String {
     let each = status.per_decision;
     if each == 0 {

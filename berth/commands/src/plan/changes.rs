@@ -1,4 +1,4 @@
-//! `--change`, `--drain` and `--delete` as the entries of `spec.changes`.
+//! Conversion of `--change`, `--drain` and `--delete` to the entries of `spec.changes` of a SchedulingReview.
 
 use berth_engine::Catalog;
 use berth_engine::plan::Step;
@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 use crate::args::ChangeArgs;
 use crate::manifest::{self, Document, Problem};
 
-/// One entry of `spec.changes`, and its place.
+/// One entry of `spec.changes`, and its place in the input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// A file and a document; empty for a flag.
+    /// File and number of the document; empty for a flag.
     pub at: String,
-    /// Path of the entry in the document, or the flag; empty if the document is the change.
+    /// Path of the entry in the document, or the name of the flag; empty if the whole document is the change.
     pub path: String,
-    /// The entry.
+    /// The entry as JSON.
     pub value: Value,
 }
 
@@ -23,10 +23,10 @@ pub struct Entry {
 pub struct Changes {
     /// The entries, in order: files, then drained clusters, then deleted objects.
     pub entries: Vec<Entry>,
-    /// Objects of kinds that no system reads, configuration files of programs, and unknown and duplicate
-    /// fields, in words.
+    /// Notes about objects of kinds that no scheduler reads, configuration files of programs, and unknown and
+    /// duplicate fields.
     pub notes: Vec<String>,
-    /// Documents that cannot be read, which are set aside.
+    /// Problems of documents that cannot be read, and are set aside.
     pub aside: Vec<String>,
     /// Problems that prevent a plan, such as a missing file.
     pub problems: Vec<String>,
@@ -41,7 +41,7 @@ pub fn read(args: &ChangeArgs, catalog: &Catalog, namespace: Option<&str>) -> Ch
         let message = problem.to_string();
         match problem {
             Problem { is_note: true, .. } => changes.notes.push(message),
-            // A missing file is an error in the question.
+            // A missing file prevents the plan.
             Problem { number: 0, .. } => changes.problems.push(message),
             _ => changes.aside.push(message),
         }
@@ -50,7 +50,7 @@ pub fn read(args: &ChangeArgs, catalog: &Catalog, namespace: Option<&str>) -> Ch
         if let Some(namespace) = namespace {
             set_namespace(&mut document.object, catalog, namespace);
         }
-        changes.take(document, catalog);
+        changes.add_document(document, catalog);
     }
     for target in &args.drain {
         changes.add("", "--drain".to_owned(), json!({"drain": target}));
@@ -75,8 +75,8 @@ fn no_plan_reason(args: &ChangeArgs) -> String {
     "nothing to plan: no scheduler reads any of these objects".to_owned()
 }
 
-/// A problem of a change, in words for people: a missing cluster of `--drain` is reported as missing,
-/// and not as an invalid value of a field.
+/// Returns the problem of a change in words for people: a missing cluster of `--drain` is reported as
+/// missing, and not as an invalid value of a field.
 #[must_use]
 pub fn sentence(problem: &str) -> String {
     let absent = problem
@@ -99,11 +99,12 @@ impl Changes {
         });
     }
 
-    fn take(&mut self, document: Document, catalog: &Catalog) {
+    fn add_document(&mut self, document: Document, catalog: &Catalog) {
         let at = format!("{}: document {}", document.file, document.number);
         if document.kind() == "SchedulingReview" {
             let Some(list) = document.object["spec"]["changes"].as_array() else {
-                let problem = "spec.changes: Required value: only reviews with changes are plans";
+                let problem =
+                    "spec.changes: Required value: a SchedulingReview without changes is not a plan";
                 return self.problems.push(format!("{at}: {problem}"));
             };
             for (index, entry) in list.iter().enumerate() {
@@ -115,7 +116,7 @@ impl Changes {
                 .hint(document.api_version(), kind)
                 .map(|hint| format!("; {hint}"));
             self.notes.push(format!(
-                "no system schedules by {kind}: {at} is left out of account{}",
+                "no scheduler reads {kind}: {at} is ignored{}",
                 hint.unwrap_or_default()
             ));
         } else {
@@ -132,7 +133,7 @@ impl Changes {
         }
     }
 
-    /// The entries as steps.
+    /// Converts the entries to steps of a plan.
     ///
     /// # Errors
     /// All problems with the form of the entries.
@@ -141,7 +142,7 @@ impl Changes {
         for entry in &self.entries {
             match Step::read(&entry.value, &entry.at, &entry.path) {
                 Ok(mut step) => {
-                    // A document or a flag is the change itself.
+                    // Problems of a whole document or of a flag have no path of a SchedulingReview.
                     if !entry.path.starts_with("spec.") {
                         step.path.clone_from(&entry.path);
                     }
@@ -173,7 +174,8 @@ fn set_namespace(object: &mut Value, catalog: &Catalog, namespace: &str) {
     }
 }
 
-/// Object that `KIND/NAME` or `KIND/NAMESPACE/NAME` names.
+/// Returns a reference to the object that `text` names, as `KIND/NAME` or `KIND/NAMESPACE/NAME`. A namespaced
+/// object without a namespace is in `default_namespace`.
 fn reference(text: &str, catalog: &Catalog, default_namespace: Option<&str>) -> Result<Value, String> {
     let parts: Vec<&str> = text.split('/').collect();
     let (kind, namespace, name) = match parts.as_slice() {
@@ -190,7 +192,7 @@ fn reference(text: &str, catalog: &Catalog, default_namespace: Option<&str>) -> 
         return Err(match names.is_empty() {
             true => format!("there is no kind \"{kind}\""),
             false => format!(
-                "there are several, {}: name the group, as KIND.GROUP",
+                "several kinds have this name, {}: name the group, as KIND.GROUP",
                 names.join(" and ")
             ),
         });

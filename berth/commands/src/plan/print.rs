@@ -10,16 +10,15 @@ use serde_json::{Value, json};
 use crate::args::SimulateOutput;
 use crate::terminal::{self, Cell};
 
-/// Highest number of names from one list: of the clusters in a cell, and of the decisions in the note about
-/// unsettled decisions.
+/// Highest number of names from one list, such as the clusters in a cell.
 const NAMES_LIMIT: usize = 3;
 
 const HEADINGS: [&str; 6] = ["DECISION", "KIND", "VERDICT", "LEAVES", "GETS", "WHY"];
-/// Heading of the clusters that stay with another amount. The column is the second to last, and exists only
-/// if there is such a cluster.
+/// Heading of the column with the clusters that stay with another amount. The column is the second to last,
+/// and exists only if there are such clusters.
 const RESIZES: &str = "RESIZES";
 
-/// The order and the words of the counts.
+/// Fields of the counts, in the order of the summary, and their verdicts.
 const COUNTS: [(&str, &str); 9] = [
     ("lost", "Lost"),
     ("moved", "Moved"),
@@ -32,9 +31,9 @@ const COUNTS: [(&str, &str); 9] = [
     ("removed", "Removed"),
 ];
 
-/// Number of decisions that change by `plan` (`status.plan` of a SchedulingReview).
+/// Returns the number of decisions that `plan` (`status.plan` of a SchedulingReview) would change.
 #[must_use]
-pub fn changed(plan: &Value) -> u64 {
+pub fn changed_count(plan: &Value) -> u64 {
     COUNTS.iter().map(|(field, _)| count(plan, field)).sum()
 }
 
@@ -62,14 +61,14 @@ fn review(plan: &Value) -> Value {
     json!({"apiVersion": API_VERSION, "kind": "SchedulingReview", "status": {"plan": plan}})
 }
 
-/// `3 decisions change: 1 Lost, 2 Moved; 4 decided again as before`.
+/// Returns a summary, such as `3 decisions change: 1 Lost, 2 Moved; 4 decided again as before.`
 fn summary(plan: &Value) -> String {
     let parts: Vec<String> = COUNTS
         .iter()
         .filter(|(field, _)| count(plan, field) > 0)
         .map(|(field, word)| format!("{} {word}", count(plan, field)))
         .collect();
-    let mut text = match changed(plan) {
+    let mut text = match changed_count(plan) {
         0 => "No decision changes".to_owned(),
         1 => format!("1 decision changes: {}", parts.join(", ")),
         some => format!("{some} decisions change: {}", parts.join(", ")),
@@ -82,12 +81,12 @@ fn summary(plan: &Value) -> String {
     text
 }
 
-/// Note about decisions that did not settle, if there are any.
+/// Returns a note about decisions that kept changing during the computation of the plan, if there are any.
 fn unsettled(plan: &Value) -> Option<String> {
     let list = plan["unsettled"].as_array().filter(|list| !list.is_empty())?;
     let names: Vec<&str> = list.iter().filter_map(Value::as_str).take(NAMES_LIMIT).collect();
     Some(format!(
-        "{} of the decisions did not settle, such as {}: the last of each is shown.",
+        "{} of the decisions kept changing, such as {}: the last result of each is shown.",
         list.len(),
         names.join(", ")
     ))
@@ -147,7 +146,7 @@ fn markdown(out: &mut impl Write, plan: &Value) -> io::Result<()> {
     Ok(())
 }
 
-/// Escapes text that would break out of a cell of Markdown.
+/// Escapes `text` for a cell of a table in Markdown.
 pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in terminal::shown(text).chars() {
@@ -156,7 +155,7 @@ pub(crate) fn escaped(text: &str) -> String {
                 escaped.push('\\');
                 escaped.push(letter);
             }
-            // A cluster's label must not mention a user: an empty comment prevents that.
+            // An empty comment prevents that a text such as a label mentions a user.
             '@' => escaped.push_str("@<!-- -->"),
             other => escaped.push(other),
         }
@@ -177,7 +176,7 @@ fn headings(resizes: bool) -> Vec<&'static str> {
     first.iter().copied().chain(resizes).chain([*last]).collect()
 }
 
-/// The cells of one row, styled and plain; with a cell of [`RESIZES`] if `resizes`.
+/// Returns the cells of one row, each styled and as plain text; with a cell for [`RESIZES`] if `resizes`.
 fn cells(entry: &Value, resizes: bool) -> Vec<(Cell, String)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let name = match text(&entry["namespace"]) {
@@ -206,7 +205,7 @@ fn cells(entry: &Value, resizes: bool) -> Vec<(Cell, String)> {
     cells
 }
 
-/// The text of one entry of a list: a name, or a cluster with both of its amounts.
+/// Returns the text of one entry of a list: a name, or a cluster with the amounts before and after.
 fn entry_text(entry: &Value) -> Option<String> {
     if let Some(name) = entry.as_str() {
         return Some(name.to_owned());
@@ -220,7 +219,7 @@ fn entry_text(entry: &Value) -> Option<String> {
     Some(format!("{cluster_name} {} → {}", amount(from), amount(to)))
 }
 
-/// The first names of a list, and the number of the rest.
+/// Returns the first names of a list, and the number of the rest.
 fn first_names(names: &Value, count: &Value) -> String {
     let names: Vec<String> = names
         .as_array()
@@ -239,7 +238,8 @@ fn first_names(names: &Value, count: &Value) -> String {
     }
 }
 
-/// The reason for leaving the first cluster; without such a reason, the message of the decision.
+/// Returns the new reason against the first cluster that the request leaves; without such a reason, the
+/// message of the new decision.
 fn explanation(entry: &Value) -> String {
     let first_left = entry["left"][0].as_str();
     let candidates = entry["candidates"].as_array().into_iter().flatten();

@@ -1,4 +1,4 @@
-//! Lists, page by page.
+//! Lists of objects, requested page by page.
 
 use anyhow::{Context as _, Result};
 use berth_apimachinery::{Kind, Status};
@@ -8,18 +8,19 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// The largest page of a list.
-const PAGE: usize = 500;
+/// Highest number of objects in a page of a list.
+const PAGE_LIMIT: usize = 500;
 
-/// The answer to a request for a list.
+/// Answer to a request for a list.
 pub(super) enum Answer {
-    /// The objects; none if the kind is not served.
+    /// The objects; empty if the kind is not served.
     Objects(Objects),
-    /// The refusal in the server's words.
+    /// The reason why the list is refused, in the server's words.
     Refused(String),
 }
 
-/// The server's refusal, if the caller may not list the objects of a kind.
+/// Returns the server's refusal, if the caller may not list the objects of `kind`; a missing kind is no
+/// refusal.
 pub(super) async fn refusal(client: &Client, kind: &dyn Kind) -> Result<Option<String>> {
     let path = path(kind, kind.info().storage_version, None);
     let answer = client.send(Method::GET, &format!("{path}?limit=1"), None).await?;
@@ -39,7 +40,8 @@ fn path(kind: &dyn Kind, version: &str, namespace: Option<&str>) -> String {
     }
 }
 
-/// The objects of a kind with these `labels`, of one namespace or of all, each with its apiVersion and kind.
+/// Requests the objects of `kind` that the label selector `labels` matches, in `namespace` or in all
+/// namespaces. The first version of the kind that the server has is used.
 pub(super) async fn of(
     client: &Client,
     kind: &dyn Kind,
@@ -67,8 +69,8 @@ pub(super) async fn of(
     Ok(Answer::Objects(Objects::default()))
 }
 
-/// Every page of a list; `None` if the resource is not served. The server answers from its cache, at no cost
-/// for its store.
+/// Requests all pages of a list; `None` if the resource is not served, an error text if the server refuses.
+/// The server answers from its cache, so that the list causes no reads of its store.
 async fn pages(
     client: &Client,
     path: &str,
@@ -81,8 +83,8 @@ async fn pages(
     let (mut all, mut token) = (Vec::new(), String::new());
     loop {
         let page = match token.as_str() {
-            "" => format!("{path}?limit={PAGE}&resourceVersion=0{selector}"),
-            token => format!("{path}?limit={PAGE}&continue={token}{selector}"),
+            "" => format!("{path}?limit={PAGE_LIMIT}&resourceVersion=0{selector}"),
+            token => format!("{path}?limit={PAGE_LIMIT}&continue={token}{selector}"),
         };
         let answer = client.raw(&page).await?;
         match answer.code {
@@ -95,7 +97,7 @@ async fn pages(
                     next => token = escaped(next),
                 }
             }
-            // The reading took too long: the pages are of a revision that the server has compacted.
+            // The requests took too long: the server has compacted the revision of the list. Begin again.
             410 if !token.is_empty() => {
                 all.clear();
                 token.clear();
@@ -115,7 +117,7 @@ async fn pages(
 struct List {
     #[serde(default)]
     metadata: Metadata,
-    #[serde(default, deserialize_with = "some")]
+    #[serde(default, deserialize_with = "items_or_none")]
     items: Vec<Item>,
 }
 
@@ -127,13 +129,13 @@ struct Metadata {
     next: String,
 }
 
-/// Items of a page; null counts as empty.
-fn some<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Vec<Item>, D::Error> {
+/// Parses the items of a page; servers in Go write null for an empty list.
+fn items_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Vec<Item>, D::Error> {
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-/// An object as JSON bytes, without the fields that no scheduler reads and every write changes. A
-/// parsed tree would take ten times the memory.
+/// Object as JSON bytes, without metadata that every write changes and no scheduler reads. A parsed tree
+/// would take ten times the memory.
 #[derive(Clone, Debug)]
 struct Item(Box<[u8]>);
 
@@ -141,7 +143,7 @@ impl<'de> Deserialize<'de> for Item {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         let mut object = Value::deserialize(deserializer)?;
         if !object.is_object() {
-            return Err(D::Error::custom("an item is no object"));
+            return Err(D::Error::custom("an item of the list is not an object"));
         }
         if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
             metadata.remove("managedFields");
@@ -152,7 +154,7 @@ impl<'de> Deserialize<'de> for Item {
     }
 }
 
-/// Objects of one kind.
+/// The objects of one kind, in a compact form.
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
     api_version: String,
@@ -173,7 +175,7 @@ impl Objects {
         self.items.is_empty()
     }
 
-    /// Each object, with its apiVersion and kind.
+    /// Parses each object, and adds the apiVersion and kind, which items of a list do not have.
     pub fn into_values(self) -> impl Iterator<Item = Value> {
         let Self {
             api_version,
@@ -181,7 +183,8 @@ impl Objects {
             items,
         } = self;
         items.into_iter().map(move |Item(bytes)| {
-            let mut object: Value = serde_json::from_slice(&bytes).expect("an item was written here as JSON");
+            let mut object: Value =
+                serde_json::from_slice(&bytes).expect("the bytes were serialized as JSON");
             object["apiVersion"] = api_version.as_str().into();
             object["kind"] = kind.into();
             object

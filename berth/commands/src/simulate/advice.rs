@@ -1,4 +1,4 @@
-//! Output of advice: edit by edit, each with the clusters that it makes fit.
+//! Output of advice: the edits one by one, each with the clusters that would then fit.
 
 use std::io::{self, Write};
 
@@ -7,15 +7,17 @@ use serde_json::Value;
 use crate::terminal::{self, indented, shown};
 
 /// Highest number of edits that are listed without their commands.
-const EDITS: usize = 6;
+const EDITS_LIMIT: usize = 6;
 /// Highest number of clusters of an edit that are named.
 const NAMES_LIMIT: usize = 3;
 
-/// An edit, and the clusters that then fit.
+/// One edit, and the clusters that would fit after it.
 struct Edit<'a> {
-    set: &'a Value,
-    /// The changes in words, without the name of the cluster.
+    /// The advice about the first of the clusters.
+    advice: &'a Value,
+    /// Sentence about the changes, without the name of the cluster.
     words: String,
+    /// The clusters.
     targets: Vec<&'a Value>,
 }
 
@@ -29,14 +31,14 @@ pub fn edits(out: &mut impl Write, status: &Value, commands: bool, width: Option
     let shown_edits = if commands {
         edits.len()
     } else {
-        edits.len().min(EDITS)
+        edits.len().min(EDITS_LIMIT)
     };
     for (number, edit) in (1..).zip(&edits[..shown_edits]) {
         print_edit(out, number, edit, commands, width)?;
     }
     let mut dim = |text: String| writeln!(out, "{}", terminal::dim(&indented(&text, 2, width)));
     if edits.is_empty() && targets.is_empty() {
-        dim("There is no cluster that it could go to and does not.".to_owned())?;
+        dim("There is no further cluster that it could use.".to_owned())?;
     } else if edits.is_empty() {
         dim("No single change makes one of these clusters fit.".to_owned())?;
     }
@@ -78,13 +80,13 @@ pub fn edits(out: &mut impl Write, status: &Value, commands: bool, width: Option
 fn edits_of(targets: &[Value]) -> Vec<Edit<'_>> {
     let mut edits: Vec<Edit<'_>> = Vec::new();
     for target in targets {
-        for set in list(target, "advice") {
-            let words = words(set, &text(target, "clusterName"));
-            let same = |edit: &&mut Edit<'_>| edit.words == words && edit.set["then"] == set["then"];
+        for advice in list(target, "advice") {
+            let words = words(advice, &text(target, "clusterName"));
+            let same = |edit: &&mut Edit<'_>| edit.words == words && edit.advice["then"] == advice["then"];
             match edits.iter_mut().find(same) {
                 Some(edit) => edit.targets.push(target),
                 None => edits.push(Edit {
-                    set,
+                    advice,
                     words,
                     targets: vec![target],
                 }),
@@ -92,15 +94,16 @@ fn edits_of(targets: &[Value]) -> Vec<Edit<'_>> {
         }
     }
     edits.sort_by_key(|edit| {
-        let owner = list(edit.set, "changes").iter().map(owner).max();
-        let is_picked = edit.set["then"] == "Picked";
-        let size = list(edit.set, "changes").len();
+        let owner = list(edit.advice, "changes").iter().map(owner).max();
+        let is_picked = edit.advice["then"] == "Picked";
+        let size = list(edit.advice, "changes").len();
         (owner, !is_picked, size, std::cmp::Reverse(edit.targets.len()))
     });
     edits
 }
 
-/// Owner of a change, as a number to sort by: the nearer to the user, the lower.
+/// Owner of the changed object, as a number to sort by: 0 for the user, 1 for an administrator, 2 for the
+/// owner of the cluster.
 fn owner(change: &Value) -> u8 {
     match text(change, "whose").as_str() {
         "Request" => 0,
@@ -109,18 +112,18 @@ fn owner(change: &Value) -> u8 {
     }
 }
 
-/// The changes of `set` in words, without the name of `cluster`, so that the words for several clusters are
-/// equal.
-fn words(set: &Value, cluster: &str) -> String {
-    let changes = list(set, "changes").iter();
+/// Returns the changes of `advice` in words, without the name of `cluster`, so that the words for several
+/// clusters are equal.
+fn words(advice: &Value, cluster: &str) -> String {
+    let changes = list(advice, "changes").iter();
     let changes: Vec<String> = changes
         .map(|change| without_name(&text(change, "message"), cluster))
         .collect();
     changes.join("; ")
 }
 
-/// `message` with … for each word that equals `name`. A part of a longer word, such as a label, does not
-/// count.
+/// Replaces each word of `message` that equals `name` by `…`. A part of a longer word, such as a label, is
+/// not replaced.
 fn without_name(message: &str, name: &str) -> String {
     let is_part = |letter: char| letter.is_alphanumeric() || "-._/=".contains(letter);
     let mut replaced = String::with_capacity(message.len());
@@ -147,7 +150,7 @@ fn print_edit(
     commands: bool,
     width: Option<usize>,
 ) -> io::Result<()> {
-    let is_picked = edit.set["then"] == "Picked";
+    let is_picked = edit.advice["then"] == "Picked";
     let (clusters, then) = match edit.targets.as_slice() {
         [one] if is_picked => (target_name(one), "would be picked"),
         [one] => (target_name(one), "would fit, others rank higher"),
@@ -186,45 +189,57 @@ fn print_edit(
         let line = indented(&format!("{}{more}", names.join(", ")), 5, width);
         writeln!(out, "{}", terminal::dim(&line))?;
     }
-    for sentence in owners(edit.set) {
-        writeln!(out, "{}", terminal::warning(&indented(&sentence, 5, width)))?;
+    if let Some(sentence) = missing_right(edit.advice) {
+        writeln!(out, "{}", terminal::warning(&indented(sentence, 5, width)))?;
     }
-    if commands {
-        for target in &edit.targets {
-            let sets = list(target, "advice").iter();
-            let matching_sets = sets.filter(|set| words(set, &text(target, "clusterName")) == edit.words);
-            for patch in matching_sets.flat_map(|set| list(set, "patches")) {
-                let line = match text(patch, "command") {
-                    none if none.is_empty() => format!("{} {}", text(patch, "kind"), text(patch, "name")),
-                    line => line,
-                };
-                // A command for a shell stays on one line.
-                writeln!(out, "     {}", terminal::dim(&line))?;
-            }
-            if edit.targets.len() > 1 && list(edit.set, "changes").iter().all(|change| owner(change) == 0) {
-                break;
-            }
+    match commands {
+        true => print_commands(out, edit),
+        false => Ok(()),
+    }
+}
+
+/// Prints the commands of an edit for a shell, each on one line.
+fn print_commands(out: &mut impl Write, edit: &Edit<'_>) -> io::Result<()> {
+    // A change of the request is the same for every cluster.
+    let is_of_request = list(edit.advice, "changes")
+        .iter()
+        .all(|change| owner(change) == 0);
+    let targets = match is_of_request {
+        true => &edit.targets[..1],
+        false => &edit.targets[..],
+    };
+    for target in targets {
+        let all = list(target, "advice").iter();
+        let of_edit = all.filter(|advice| words(advice, &text(target, "clusterName")) == edit.words);
+        for patch in of_edit.flat_map(|advice| list(advice, "patches")) {
+            let line = match text(patch, "command") {
+                none if none.is_empty() => format!("{} {}", text(patch, "kind"), text(patch, "name")),
+                line => line,
+            };
+            writeln!(out, "     {}", terminal::dim(&line))?;
         }
     }
     Ok(())
 }
 
-/// Sentences about the owners of changes that are not the user's.
-fn owners(set: &Value) -> Vec<String> {
-    let mut sentences = Vec::new();
-    let farthest_owner = list(set, "changes").iter().map(owner).max().unwrap_or_default();
-    let is_forbidden = set["allowed"] == false;
-    match (farthest_owner, is_forbidden) {
-        (0, false) => {}
-        (0, true) => sentences.push("you may not change all of it".to_owned()),
-        (1, _) => sentences.push("an administrator has to change it".to_owned()),
-        (_, true) => sentences.push("the owner of the cluster has to change it; you may not".to_owned()),
-        (_, false) => sentences.push("the owner of the cluster has to change it".to_owned()),
+/// Sentence about the person who has to make the changes of `advice`; `None` if the user may make them.
+fn missing_right(advice: &Value) -> Option<&'static str> {
+    let owner = list(advice, "changes")
+        .iter()
+        .map(owner)
+        .max()
+        .unwrap_or_default();
+    let is_forbidden = advice["allowed"] == false;
+    match (owner, is_forbidden) {
+        (0, false) => None,
+        (0, true) => Some("you may not change all of it"),
+        (1, _) => Some("an administrator has to change it"),
+        (_, true) => Some("the owner of the cluster has to change it; you may not"),
+        (_, false) => Some("the owner of the cluster has to change it"),
     }
-    sentences
 }
 
-/// Notes about rejections, each with the number of these rejections.
+/// Returns the notes about rejections, each with the number of rejections that have the note.
 fn notes(targets: &[Value]) -> Vec<(String, usize)> {
     let mut counts: Vec<(String, usize)> = Vec::new();
     for target in targets {

@@ -1,20 +1,20 @@
-//! Requested demands: the demands in the namespace of `-n`, or the one demand that `--for
-//! KIND/[NAMESPACE/]NAME` names.
+//! Filter of the requested demands: the demands in the namespace of `-n`, or the one demand that `--for`
+//! names, as `KIND/[NAMESPACE/]NAME`.
 
 use berth_apimachinery::Key;
 use berth_dialect_contract::{Dialect, names};
 use berth_engine::Simulation;
 
-/// The requested demands.
+/// Filter of the requested demands.
 pub(crate) enum DemandFilter<'a> {
     /// Demands of a namespace, and cluster-scoped demands; without a namespace, all.
     Within(Option<&'a str>),
     /// A single demand.
-    One(One),
+    One(SingleDemand),
 }
 
-/// A demand, and its system.
-pub(crate) struct One {
+/// A demand, with the system that schedules it.
+pub(crate) struct SingleDemand {
     dialect: &'static str,
     demand: Key,
 }
@@ -36,11 +36,15 @@ impl DemandFilter<'_> {
 /// accepted in any case, singular or plural, with or without their group.
 ///
 /// # Errors
-/// When `text` has another form, or not exactly one demand matches. The message names two of several matches,
-/// or existing demands.
-pub(super) fn find(simulation: &Simulation, text: &str, within: Option<&str>) -> Result<One, String> {
+/// When `text` has another form, or not exactly one demand matches. The message names the first two matches,
+/// or existing demands if none matches.
+pub(super) fn find(
+    simulation: &Simulation,
+    text: &str,
+    within: Option<&str>,
+) -> Result<SingleDemand, String> {
     let (kind, namespace, name) = parts(text)?;
-    let aside = simulation.aside().iter();
+    let aside = simulation.invalid_demands().iter();
     let aside = aside.map(|aside| (&aside.dialect, aside.demand.clone()));
     let demands: Vec<_> = simulation.demands().into_iter().chain(aside).collect();
     let mut matches = demands.iter().filter(|(dialect, demand)| {
@@ -52,7 +56,7 @@ pub(super) fn find(simulation: &Simulation, text: &str, within: Option<&str>) ->
             }
     });
     match (matches.next(), matches.next()) {
-        (Some((dialect, demand)), None) => Ok(One {
+        (Some((dialect, demand)), None) => Ok(SingleDemand {
             dialect: dialect.name(),
             demand: demand.clone(),
         }),
@@ -60,7 +64,7 @@ pub(super) fn find(simulation: &Simulation, text: &str, within: Option<&str>) ->
             "--for {text}: there are several, such as {first} and {second}: name the namespace, as KIND/NAMESPACE/NAME, or the group, as KIND.GROUP"
         )),
         (None, _) => Err(format!(
-            "--for {text}: no such object to schedule; there are {}",
+            "--for {text}: there is no such object to schedule; the objects are: {}",
             first_names(&demands)
         )),
     }
@@ -72,7 +76,7 @@ fn parts(text: &str) -> Result<(&str, Option<&str>, &str), String> {
         [kind, name] if !kind.is_empty() && !name.is_empty() => Ok((kind, None, name)),
         [kind, namespace, name] if !kind.is_empty() && !name.is_empty() => Ok((kind, Some(namespace), name)),
         _ => Err(format!(
-            "--for {text:?}: KIND/NAME or KIND/NAMESPACE/NAME is expected"
+            "--for {text:?}: KIND/NAME or KIND/NAMESPACE/NAME is expected, such as shoot/garden-dev/web"
         )),
     }
 }
@@ -92,6 +96,7 @@ fn is_kind(dialect: &dyn Dialect, demand: &Key, text: &str) -> bool {
 /// Highest number of demands that an error names.
 const DEMANDS_LIMIT: usize = 10;
 
+/// Names of the first demands, and the number of the rest.
 fn first_names(demands: &[(&std::sync::Arc<dyn Dialect>, Key)]) -> String {
     if demands.is_empty() {
         return "none".to_owned();

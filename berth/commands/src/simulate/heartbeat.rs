@@ -3,7 +3,7 @@
 use berth_apimachinery::{Timestamp, time};
 use serde_json::Value;
 
-/// The newest time in an object's status, among the fields with "heartbeat" in their names.
+/// Returns the newest time in an object's status, from the fields whose names contain "heartbeat".
 pub(super) fn newest(object: &Value) -> Option<Timestamp> {
     let mut rest = vec![object.get("status")?];
     let mut newest = None;

@@ -1,28 +1,28 @@
-//! `-o json` and `-o yaml`: a SchedulingList, written item by item, so that a large fleet needs no memory for
-//! all items at once.
+//! `-o json` and `-o yaml`: a SchedulingList. The items are written one by one, so that a large fleet needs
+//! no memory for all items at once.
 
 use std::io::{self, Write};
 
 use berth_apimachinery::{Timestamp, time};
 use berth_dialect_contract::Outcome;
-use berth_engine::simulate::{Aside, DemandOutcome};
+use berth_engine::simulate::{DemandOutcome, InvalidDemand};
 use berth_scheduling_api::API_VERSION;
 use berth_scheduling_rest::{scheduling_of, summary_of};
 use serde_json::{Value, json};
 
 use crate::args::{Reasons, SimulateOutput};
 
-/// The reason of an object that is not decided, since no server would accept it.
+/// Reason in the Scheduling of an object that is not decided, since no server would accept the object.
 pub(super) const SET_ASIDE: &str = "SetAside";
 
-/// A list that is being written.
-pub(super) struct List {
+/// Writer of a SchedulingList.
+pub(super) struct ListWriter {
     form: SimulateOutput,
     reasons: Reasons,
     count: usize,
 }
 
-impl List {
+impl ListWriter {
     pub(super) fn new(form: SimulateOutput, reasons: Reasons) -> Self {
         Self {
             form,
@@ -31,7 +31,7 @@ impl List {
         }
     }
 
-    /// Writes one Scheduling, with `advice` if it was requested.
+    /// Writes the Scheduling of one decision, with `advice` if it was requested.
     pub(super) fn write(
         &mut self,
         out: &mut impl Write,
@@ -47,14 +47,14 @@ impl List {
         if let Some(advice) = advice {
             item["status"]["advice"] = advice;
         }
-        self.item(out, &item)
+        self.write_item(out, &item)
     }
 
     /// Writes the Scheduling of one object that was set aside.
     pub(super) fn write_aside(
         &mut self,
         out: &mut impl Write,
-        aside: &Aside,
+        aside: &InvalidDemand,
         now: Timestamp,
     ) -> io::Result<()> {
         let (namespace, name) = aside.place();
@@ -81,12 +81,12 @@ impl List {
                 "picked": [], "current": [], "changes": [], "candidates": [], "conditions": [], "writes": [],
             },
         });
-        self.item(out, &item)
+        self.write_item(out, &item)
     }
 
-    fn item(&mut self, out: &mut impl Write, item: &Value) -> io::Result<()> {
+    fn write_item(&mut self, out: &mut impl Write, item: &Value) -> io::Result<()> {
         if self.count == 0 {
-            self.begin(out)?;
+            self.write_head(out)?;
         }
         match self.form {
             SimulateOutput::Yaml => yaml_item(out, item)?,
@@ -100,7 +100,7 @@ impl List {
         Ok(())
     }
 
-    fn begin(&self, out: &mut impl Write) -> io::Result<()> {
+    fn write_head(&self, out: &mut impl Write) -> io::Result<()> {
         match self.form {
             SimulateOutput::Yaml => write!(out, "apiVersion: {API_VERSION}\nkind: SchedulingList\nitems:\n"),
             _ => write!(
@@ -110,7 +110,7 @@ impl List {
         }
     }
 
-    /// Writes the end after the last item.
+    /// Writes the end of the list; without items, the whole empty list.
     pub(super) fn end(self, out: &mut impl Write) -> io::Result<()> {
         match (&self.form, self.count) {
             (SimulateOutput::Yaml, 0) => {
@@ -121,7 +121,7 @@ impl List {
             }
             (SimulateOutput::Yaml, _) => Ok(()),
             (_, 0) => {
-                self.begin(out)?;
+                self.write_head(out)?;
                 out.write_all(b"]\n}\n")
             }
             _ => out.write_all(b"\n  ]\n}\n"),
@@ -129,7 +129,7 @@ impl List {
     }
 }
 
-/// One element of a YAML list.
+/// Writes `item` as one element of a YAML list.
 fn yaml_item(out: &mut impl Write, item: &Value) -> io::Result<()> {
     let text = serde_saphyr::to_string(item).map_err(io::Error::other)?;
     for (index, line) in text.trim_end().lines().enumerate() {

@@ -9,7 +9,7 @@ use berth_engine::simulate::{NoPlan, Terms};
 use berth_engine::{Plan, Simulation};
 
 use super::demand_filter::DemandFilter;
-use super::{By, DONE, LoadedInput, MALFORMED, SET_ASIDE, UNPLACED, load};
+use super::{DONE, LoadOptions, LoadedInput, MALFORMED, SET_ASIDE, UNPLACED, load};
 use crate::args::SimulateArgs;
 use crate::catalog::catalog;
 use crate::plan::{changes, print};
@@ -21,9 +21,9 @@ pub(super) fn run(
     terms: &Terms,
     filter: &DemandFilter<'_>,
 ) -> ExitCode {
-    let mut whole = input.whole;
-    match plan(args, input.simulation, terms, filter, &mut whole) {
-        Ok(plan) => print_plan(args, &plan, whole),
+    let mut is_complete = input.is_complete;
+    match plan(args, input.simulation, terms, filter, &mut is_complete) {
+        Ok(plan) => print_plan(args, &plan, is_complete),
         Err(problems) => {
             for problem in problems {
                 crate::say_error!("error: {problem}");
@@ -33,23 +33,25 @@ pub(super) fn run(
     }
 }
 
+/// Computes the plan, or the differences from the objects of `--against`. Sets `is_complete` to false if
+/// documents were set aside.
 fn plan(
     args: &SimulateArgs,
     mut simulation: Simulation,
     terms: &Terms,
     filter: &DemandFilter<'_>,
-    whole: &mut bool,
+    is_complete: &mut bool,
 ) -> Result<Plan, Vec<String>> {
     let choose = |dialect: &dyn Dialect, demand: &Key| filter.accepts(dialect, demand);
     if !args.against.is_empty() {
-        let by = By {
+        let options = LoadOptions {
             config: &args.config,
             rules: args.rules,
             now: terms.now,
         };
-        let mut other = load(&args.against, &by, args.strict, Vec::new())?;
-        other.tell_rest();
-        *whole &= other.whole;
+        let mut other = load(&args.against, &options, args.strict, Vec::new())?;
+        other.print_incomplete();
+        *is_complete &= other.is_complete;
         return simulation
             .compare(&mut other.simulation, terms, choose)
             .map_err(|fault| vec![fault.to_string()]);
@@ -68,7 +70,7 @@ fn plan(
     if !changes.problems.is_empty() {
         return Err(changes.problems);
     }
-    *whole &= changes.aside.is_empty();
+    *is_complete &= changes.aside.is_empty();
     let steps = changes.steps()?;
     simulation
         .plan(&catalog, &steps, terms, choose)
@@ -81,7 +83,7 @@ fn plan(
         })
 }
 
-fn print_plan(args: &SimulateArgs, plan: &Plan, whole: bool) -> ExitCode {
+fn print_plan(args: &SimulateArgs, plan: &Plan, is_complete: bool) -> ExitCode {
     let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
     let value = serde_json::to_value(plan).map_err(io::Error::from);
     let result = value.and_then(|value| print::print(&mut out, &value, args.output));
@@ -92,7 +94,7 @@ fn print_plan(args: &SimulateArgs, plan: &Plan, whole: bool) -> ExitCode {
             crate::say_error!("error: {error}");
             ExitCode::FAILURE
         }
-        Ok(()) if !whole => ExitCode::from(SET_ASIDE),
+        Ok(()) if !is_complete => ExitCode::from(SET_ASIDE),
         Ok(()) if args.exit_code && plan.counts.changed() > 0 => ExitCode::from(UNPLACED),
         Ok(()) => ExitCode::from(DONE),
     }

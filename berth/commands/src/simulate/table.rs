@@ -1,8 +1,8 @@
-//! `-o table`: one block per demand, for people: first the picked clusters, then the changes, then the
-//! rest with reasons.
+//! `-o table`: one block per demand, for people: first the picked clusters, then the released clusters, then
+//! the clusters that were not picked, with reasons.
 //!
-//! A long fleet is cut: after [`CLUSTERS_LIMIT`] clusters that were not picked, the others are only counted,
-//! by reason. JSON and YAML have all clusters, unless `--reasons` omits them.
+//! Of many clusters that were not picked, the first [`CLUSTERS_LIMIT`] have rows, and the others are only
+//! counted by reason. JSON and YAML have all clusters, unless `--reasons` omits them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -13,17 +13,17 @@ use berth_dialect_contract::report::{self, Entry, Places, View};
 use berth_dialect_contract::{
     Action, BindingChange, Decision, Dialect, Inventory, Outcome, Write as Planned, names,
 };
-use berth_engine::simulate::{Aside, DemandOutcome};
+use berth_engine::simulate::{DemandOutcome, InvalidDemand};
 
 use super::output::SET_ASIDE;
 use crate::terminal::{self, Cell, indented};
 use crate::words::{self, NOT_PICKED, PICKED, REFUSED};
 
-/// Highest number of clusters that are not picked and shown one by one.
+/// Highest number of rows about clusters that were not picked.
 const CLUSTERS_LIMIT: usize = 20;
 
 const HEADINGS: [&str; 5] = ["  CLUSTER", "RANK", "SCORE", "RESULT", "REASON"];
-/// The column before which the amounts are inserted, if there are any.
+/// Index of the column RESULT: if an amount is divided, the amounts are inserted before this column.
 const RESULT: usize = 3;
 
 /// Writer of the tables, which counts the outcomes for the summary at the end.
@@ -73,7 +73,7 @@ impl Tables {
     }
 
     /// Writes the block of one object that was set aside.
-    pub(super) fn write_aside(&mut self, out: &mut impl Write, aside: &Aside) -> io::Result<()> {
+    pub(super) fn write_aside(&mut self, out: &mut impl Write, aside: &InvalidDemand) -> io::Result<()> {
         if !self.outcomes.is_empty() {
             writeln!(out)?;
         }
@@ -109,7 +109,7 @@ impl Tables {
     }
 }
 
-/// `Shoot garden-dev/web (gardener)`.
+/// Returns the name of a demand for a headline, such as `Shoot garden-dev/web (gardener)`.
 fn subject(dialect: &dyn Dialect, demand: &Key, kind: &str) -> String {
     let (namespace, _) = names::place(dialect, demand);
     let name = &demand.name;
@@ -125,6 +125,7 @@ fn subject(dialect: &dyn Dialect, demand: &Key, kind: &str) -> String {
     )
 }
 
+/// Returns the name of a demand and its state, such as `Shoot garden-dev/web (gardener): no place`.
 fn headline(demand_outcome: &DemandOutcome<'_>) -> String {
     let decision = demand_outcome.decision;
     let view = demand_outcome
@@ -136,12 +137,12 @@ fn headline(demand_outcome: &DemandOutcome<'_>) -> String {
         .iter()
         .filter(|change| change.action == Action::Create);
     let picked = decision.solved.picked.len() + created.count();
-    let standing = words::standing(
+    let request_state = words::request_state(
         decision.outcome.as_str(),
         picked,
         view.and_then(|view| view.wanted),
     );
-    let phrase = terminal::styled(standing.style, &standing.phrase);
+    let phrase = terminal::styled(request_state.style, &request_state.phrase);
     let subject = subject(
         &*demand_outcome.snapshot.dialect,
         &decision.demand,
@@ -150,6 +151,7 @@ fn headline(demand_outcome: &DemandOutcome<'_>) -> String {
     format!("{subject}: {phrase}")
 }
 
+/// Returns the line about a write, such as
 /// `would create placementdecisions.cluster.open-cluster-management.io ns/p-decision-1`.
 fn write_line(planned: &Planned) -> String {
     let key = &planned.key;
@@ -170,13 +172,13 @@ fn write_line(planned: &Planned) -> String {
     format!("would {} {resource} {place}{subresource}", planned.verb.as_str())
 }
 
-/// The rows of one demand.
+/// Table of the clusters of one demand.
 struct Rows<'a> {
     inventory: &'a dyn Inventory,
     decision: &'a Decision,
     places: Places,
     changes: BTreeMap<&'a str, &'a BindingChange>,
-    /// Whether an amount is divided among clusters: in this case the amounts have a column.
+    /// Whether an amount is divided among clusters: in this case, the amounts have a column.
     divides: bool,
     /// Clusters that have a row.
     shown: BTreeSet<u32>,
@@ -201,16 +203,17 @@ impl<'a> Rows<'a> {
         rows.add_picked();
         rows.add_released();
         rows.add_not_picked();
-        rows.fill_amounts();
+        rows.insert_amounts();
         rows
     }
 
+    /// Adds the picked clusters, and the clusters that the decision would create.
     fn add_picked(&mut self) {
         for &candidate in &self.decision.solved.picked {
             let name = self.inventory.cluster_name(candidate);
             let result = self.result_of(&name).unwrap_or_else(|| PICKED.to_owned());
             let reasons = self.refusals(candidate);
-            self.row(candidate, Cell::new(result, terminal::GOOD), reasons);
+            self.add_row(candidate, Cell::new(result, terminal::GOOD), reasons);
         }
         let created = self
             .decision
@@ -229,7 +232,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Inserts the amounts of the clusters before the results, if an amount is divided.
-    fn fill_amounts(&mut self) {
+    fn insert_amounts(&mut self) {
         if !self.divides {
             return;
         }
@@ -267,7 +270,7 @@ impl<'a> Rows<'a> {
             match self.inventory.candidate(&change.cluster_name) {
                 Some(candidate) => {
                     let reasons = self.refusals(candidate);
-                    self.row(candidate, result, reasons);
+                    self.add_row(candidate, result, reasons);
                 }
                 None => self.rows.push(vec![
                     Cell::plain(format!("  {}", change.cluster_name)),
@@ -317,7 +320,7 @@ impl<'a> Rows<'a> {
             } else {
                 Cell::new(REFUSED, terminal::BAD)
             };
-            self.row(candidate, result, reasons);
+            self.add_row(candidate, result, reasons);
         }
         for (name, plugin, reason) in &self.decision.unknown {
             self.rows.push(vec![
@@ -329,12 +332,12 @@ impl<'a> Rows<'a> {
             ]);
         }
         if !hidden.is_empty() {
-            self.count(&hidden);
+            self.add_hidden(&hidden);
         }
     }
 
-    /// Adds a line with the number of `hidden` clusters, by reason.
-    fn count(&mut self, hidden: &[u32]) {
+    /// Adds a line with the number of `hidden` clusters, by reason, to the footer.
+    fn add_hidden(&mut self, hidden: &[u32]) {
         let filters = self.inventory.filters();
         let mut counts: BTreeMap<(u16, &'static str), usize> = BTreeMap::new();
         let mut feasible = 0_usize;
@@ -364,7 +367,7 @@ impl<'a> Rows<'a> {
             .push(format!("… and {} more: {}", hidden.len(), parts.join(", ")));
     }
 
-    /// `Plugin/Reason: sentence` of every plugin that refuses `candidate`.
+    /// Returns the refusals of `candidate`, each as `Plugin/Reason: sentence`.
     fn refusals(&self, candidate: u32) -> Vec<String> {
         let refusals = self.decision.solved.rejections_of(candidate).iter();
         refusals
@@ -378,8 +381,8 @@ impl<'a> Rows<'a> {
             .collect()
     }
 
-    /// The system's name of the cluster; if this name is not readable (kcp), the name of the cluster's object
-    /// comes first.
+    /// Returns the system's name of the cluster, after the name of the cluster's Target where the two differ
+    /// (kcp).
     fn name_of(&self, candidate: u32) -> String {
         let name = self.inventory.cluster_name(candidate);
         let target = self.inventory.target_name(candidate);
@@ -390,13 +393,14 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The change of a cluster, in words.
+    /// Returns the change of a cluster in words, if the decision changes the cluster.
     fn result_of(&self, cluster_name: &str) -> Option<String> {
         self.changes.get(cluster_name).map(|change| with_states(change))
     }
 
-    /// Adds one line of the cluster, and a further line for each further reason.
-    fn row(&mut self, candidate: u32, result: Cell, reasons: Vec<String>) {
+    /// Adds a row for `candidate` with the first of `reasons`, and one more row for each further reason. A
+    /// candidate that has a row already is skipped.
+    fn add_row(&mut self, candidate: u32, result: Cell, reasons: Vec<String>) {
         if !self.shown.insert(candidate) {
             return;
         }
@@ -423,7 +427,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// A change in words, with the states if the system names them.
+/// Returns a change in words, with the system's states of the binding, if it has states.
 fn with_states(change: &BindingChange) -> String {
     words::action(change.action.as_str(), change.from, change.to)
 }

@@ -1,8 +1,8 @@
-//! Width of lines, and breaking of text.
+//! Width of lines, and wrapping of text.
 
 use std::io::{self, IsTerminal as _};
 
-/// The narrowest terminal for which lines are broken.
+/// Least width of a terminal for which lines are wrapped.
 const NARROWEST: usize = 40;
 
 /// Number of columns of a line on standard output: from the variable `COLUMNS`, or the terminal. `None` if
@@ -23,9 +23,9 @@ pub fn width() -> Option<usize> {
     width.filter(|width| *width >= NARROWEST)
 }
 
-/// The lines of `text`, broken between words so that none is longer than `width`, unless a word is.
+/// Wraps `text` between words into lines of at most `width`; only a single longer word makes a longer line.
 #[must_use]
-pub fn broken(text: &str, width: usize) -> Vec<String> {
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
     let mut length = 0;
@@ -46,11 +46,11 @@ pub fn broken(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// `text` behind `indent` spaces, broken to fit `width`, if it is known.
+/// Returns `text` with `indent` spaces before each line, wrapped to fit `width` if the width is known.
 #[must_use]
 pub fn indented(text: &str, indent: usize, width: Option<usize>) -> String {
     let lines = match width {
-        Some(width) => broken(text, width.saturating_sub(indent)),
+        Some(width) => wrapped(text, width.saturating_sub(indent)),
         None => vec![text.to_owned()],
     };
     let lines: Vec<String> = lines
@@ -65,10 +65,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_broken_between_words_and_words_are_whole() {
-        assert_eq!(broken("a bb ccc dddddd e", 6), ["a bb", "ccc", "dddddd", "e"]);
-        assert_eq!(broken("toolongaword x", 4), ["toolongaword", "x"]);
-        assert_eq!(broken("", 4), [""]);
+    fn text_is_wrapped_between_words_and_words_are_whole() {
+        assert_eq!(wrapped("a bb ccc dddddd e", 6), ["a bb", "ccc", "dddddd", "e"]);
+        assert_eq!(wrapped("toolongaword x", 4), ["toolongaword", "x"]);
+        assert_eq!(wrapped("", 4), [""]);
         assert_eq!(indented("a bb ccc", 2, Some(6)), "  a bb\n  ccc");
         assert_eq!(indented("a bb ccc", 2, None), "  a bb ccc");
     }

@@ -1,11 +1,12 @@
-//! `berth why cluster/NAME`: the requests on a cluster, the requests that could use it and do not get
-//! it, and the moves of a drain.
+//! `berth why cluster/NAME`: the requests on a cluster, the requests that could use the cluster and are not
+//! on it, and the effects of draining the cluster.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
+use berth_client::Client;
 use berth_dialect_contract::Dialect;
 use berth_engine::{Catalog, spelling};
 use berth_scheduling_api::API_VERSION;
@@ -17,26 +18,30 @@ use crate::source::Source;
 use crate::terminal::{self, Cell, indented, shown};
 use crate::words::{NOT_PICKED, REFUSED};
 
-/// Words for a cluster of any system, and for the Target that shows it.
+/// Words that can precede the name of a cluster of any system, or of a Target.
 const ANY: [&str; 5] = ["cluster", "clusters", "target", "targets", "btg"];
 /// Highest number of entries of each list that are shown.
 const ENTRIES_LIMIT: usize = 20;
 /// Highest number of names that are suggested.
 const SUGGESTIONS_LIMIT: usize = 3;
 
-/// A requested cluster.
+/// Question about one cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterQuestion {
-    /// The name, with its system or without.
+    /// Name of the cluster or of the Target, with or without the system.
     pub name: String,
     /// The possible systems of the cluster.
     pub systems: BTreeSet<&'static str>,
 }
 
-/// The cluster that `words` name: as `cluster/NAME`, or with the system's own kind (`seed/NAME`). `None` if
-/// they name another object.
+/// Returns the question if `words` name a cluster: as `cluster/NAME`, or with the system's own kind
+/// (`seed/NAME`); `None` if they name another object.
 #[must_use]
-pub fn asked(words: &[String], dialects: &[Arc<dyn Dialect>], catalog: &Catalog) -> Option<ClusterQuestion> {
+pub fn cluster_question(
+    words: &[String],
+    dialects: &[Arc<dyn Dialect>],
+    catalog: &Catalog,
+) -> Option<ClusterQuestion> {
     let (kind, name) = match words {
         [word] => word.split_once('/')?,
         [kind, name] => (kind.as_str(), name.as_str()),
@@ -59,14 +64,15 @@ pub fn asked(words: &[String], dialects: &[Arc<dyn Dialect>], catalog: &Catalog)
     })
 }
 
-/// All facts about a cluster.
+/// Answer to a question about one cluster.
 struct ClusterAnswer {
     target: Value,
-    /// The decisions that have the cluster.
+    /// The decisions that are bound to the cluster.
     current: Vec<Value>,
-    /// The requests that could use the cluster and do not have it.
+    /// The Candidates of the requests that could use the cluster and are not on it, the nearest to fitting
+    /// first.
     candidates: Vec<Value>,
-    /// Moves that a drain of the cluster would cause, or the server's refusal to plan the drain.
+    /// The plan of draining the cluster, or the server's refusal.
     plan: Result<Value, String>,
 }
 
@@ -80,33 +86,15 @@ pub async fn run(
     source: &Source,
     width: Option<usize>,
 ) -> Result<()> {
-    let answer = ask(question, source).await?;
+    let answer = request(question, source).await?;
     match print(out, &answer, width) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),
     }
 }
 
-async fn ask(question: &ClusterQuestion, source: &Source) -> Result<ClusterAnswer> {
-    let client = &source.client;
-    let targets = items(client.get(&format!("/apis/{API_VERSION}/targets")).await?);
-    let is_requested = |target: &&Value| {
-        let name = text(&target["metadata"], "name");
-        let system = text(&target["spec"], "dialect");
-        let bare = name.strip_suffix(&format!(".{system}")).unwrap_or(&name);
-        let is_named =
-            [name.as_str(), bare, &text(&target["spec"], "clusterName")].contains(&question.name.as_str());
-        is_named && question.systems.contains(system.as_str())
-    };
-    let matching: Vec<&Value> = targets.iter().filter(is_requested).collect();
-    let target = match matching.as_slice() {
-        [one] => (*one).clone(),
-        [] => return Err(absent(question, &targets)),
-        several => {
-            let names: Vec<String> = several.iter().map(|one| text(&one["metadata"], "name")).collect();
-            bail!("several clusters match: name one of {}", names.join(", "));
-        }
-    };
+async fn request(question: &ClusterQuestion, source: &Source) -> Result<ClusterAnswer> {
+    let target = find_target(question, source).await?;
     let (name, system) = (
         text(&target["metadata"], "name"),
         text(&target["spec"], "dialect"),
@@ -128,19 +116,8 @@ async fn ask(question: &ClusterQuestion, source: &Source) -> Result<ClusterAnswe
         );
         candidates.extend(readable_items(source, &path).await?);
     }
-    // The nearest to fitting first.
     candidates.sort_by_key(|candidate| candidate["status"]["rejections"].as_array().map_or(0, Vec::len));
-    let review = json!({
-        "apiVersion": API_VERSION, "kind": "SchedulingReview", "spec": {"changes": [{"drain": name}]},
-    });
-    let path = format!("/apis/{API_VERSION}/schedulingreviews");
-    let plan = match client
-        .send(Method::POST, &path, Some(("application/json", &review)))
-        .await?
-    {
-        Ok(mut answer) => Ok(answer["status"]["plan"].take()),
-        Err(status) => Err(status.message),
-    };
+    let plan = plan_drain(&source.client, &name).await?;
     Ok(ClusterAnswer {
         target,
         current,
@@ -149,7 +126,44 @@ async fn ask(question: &ClusterQuestion, source: &Source) -> Result<ClusterAnswe
     })
 }
 
-/// The items at `path`; empty if the caller may not read them, or the server does not have them.
+/// Returns the Target of the cluster in question.
+async fn find_target(question: &ClusterQuestion, source: &Source) -> Result<Value> {
+    let path = format!("/apis/{API_VERSION}/targets");
+    let targets = items(source.client.get(&path).await?);
+    let is_requested = |target: &&Value| {
+        let name = text(&target["metadata"], "name");
+        let system = text(&target["spec"], "dialect");
+        let bare = name.strip_suffix(&format!(".{system}")).unwrap_or(&name);
+        let is_named =
+            [name.as_str(), bare, &text(&target["spec"], "clusterName")].contains(&question.name.as_str());
+        is_named && question.systems.contains(system.as_str())
+    };
+    let matching: Vec<&Value> = targets.iter().filter(is_requested).collect();
+    match matching.as_slice() {
+        [one] => Ok((*one).clone()),
+        [] => Err(absent(question, &targets)),
+        several => {
+            let names: Vec<String> = several.iter().map(|one| text(&one["metadata"], "name")).collect();
+            bail!("several clusters match: name one of {}", names.join(", "));
+        }
+    }
+}
+
+/// Returns the plan of draining the Target `name`, or the server's refusal.
+async fn plan_drain(client: &Client, name: &str) -> Result<Result<Value, String>> {
+    let review = json!({
+        "apiVersion": API_VERSION, "kind": "SchedulingReview", "spec": {"changes": [{"drain": name}]},
+    });
+    let path = format!("/apis/{API_VERSION}/schedulingreviews");
+    let body = Some(("application/json", &review));
+    Ok(match client.send(Method::POST, &path, body).await? {
+        Ok(mut answer) => Ok(answer["status"]["plan"].take()),
+        Err(status) => Err(status.message),
+    })
+}
+
+/// Returns the items of the list at `path`; empty if the caller may not read the list, or the server does not
+/// have it.
 async fn readable_items(source: &Source, path: &str) -> Result<Vec<Value>> {
     match source.client.send(Method::GET, path, None).await? {
         Ok(list) => Ok(items(list)),
@@ -165,6 +179,7 @@ fn items(mut list: Value) -> Vec<Value> {
     }
 }
 
+/// Returns the error about a cluster that does not exist, with similar names of `targets`.
 fn absent(question: &ClusterQuestion, targets: &[Value]) -> anyhow::Error {
     let names = targets.iter().map(|target| text(&target["metadata"], "name"));
     let near = |name: &String| {
@@ -186,7 +201,25 @@ fn absent(question: &ClusterQuestion, targets: &[Value]) -> anyhow::Error {
 }
 
 fn print(out: &mut impl Write, answer: &ClusterAnswer, width: Option<usize>) -> io::Result<()> {
-    let (target, status) = (&answer.target, &answer.target["status"]);
+    print_target(out, &answer.target, width)?;
+    print_decisions(out, &answer.current)?;
+    print_candidates(out, &answer.candidates, width)?;
+    writeln!(out)?;
+    match &answer.plan {
+        Ok(plan) => {
+            writeln!(out, "{}", terminal::heading("What draining it would move"))?;
+            plan::print::table(out, plan, width)
+        }
+        Err(refusal) => {
+            let line = format!("The effects of draining it are not shown: {}", shown(refusal));
+            writeln!(out, "{}", terminal::dim(&indented(&line, 0, width)))
+        }
+    }
+}
+
+/// Prints the state of a cluster: readiness, place and capacity.
+fn print_target(out: &mut impl Write, target: &Value, width: Option<usize>) -> io::Result<()> {
+    let status = &target["status"];
     let conditions = status["conditions"].as_array().into_iter().flatten();
     let ready = conditions
         .into_iter()
@@ -224,34 +257,19 @@ fn print(out: &mut impl Write, answer: &ClusterAnswer, width: Option<usize>) -> 
     for line in lines.iter().filter(|line| !line.is_empty()) {
         writeln!(out, "{}", indented(line, 2, width))?;
     }
-    decisions(out, &answer.current)?;
-    print_candidates(out, &answer.candidates, width)?;
-    writeln!(out)?;
-    match &answer.plan {
-        Ok(moves) => {
-            writeln!(out, "{}", terminal::heading("What draining it would move"))?;
-            plan::print::table(out, moves, width)
-        }
-        Err(refusal) => {
-            let line = format!(
-                "What draining it would move is not shown to you: {}",
-                shown(refusal)
-            );
-            writeln!(out, "{}", terminal::dim(&indented(&line, 0, width)))
-        }
-    }
+    Ok(())
 }
 
-/// `8 of 8 shoots`.
-fn usage(counted: &Value) -> String {
-    let limit = match counted["limit"].as_i64() {
+/// Returns the text of one entry of a capacity, such as `8 of 8 shoots`.
+fn usage(capacity: &Value) -> String {
+    let limit = match capacity["limit"].as_i64() {
         Some(limit) => format!(" of {limit}"),
         None => String::new(),
     };
-    format!("{}{limit} {}", counted["used"], text(counted, "name"))
+    format!("{}{limit} {}", capacity["used"], text(capacity, "name"))
 }
 
-fn decisions(out: &mut impl Write, decisions: &[Value]) -> io::Result<()> {
+fn print_decisions(out: &mut impl Write, decisions: &[Value]) -> io::Result<()> {
     let noun = if decisions.len() == 1 {
         "request"
     } else {
@@ -265,7 +283,7 @@ fn decisions(out: &mut impl Write, decisions: &[Value]) -> io::Result<()> {
     for decision in decisions.iter().take(ENTRIES_LIMIT) {
         writeln!(out, "  {}", decision_name(decision))?;
     }
-    more(out, decisions.len())
+    print_rest(out, decisions.len())
 }
 
 fn print_candidates(out: &mut impl Write, candidates: &[Value], width: Option<usize>) -> io::Result<()> {
@@ -301,10 +319,11 @@ fn print_candidates(out: &mut impl Write, candidates: &[Value], width: Option<us
         let headings = ["  DECISION", "RESULT", "REASON"];
         write!(out, "{}", terminal::fitted_table(&headings, &rows, width))?;
     }
-    more(out, candidates.len())
+    print_rest(out, candidates.len())
 }
 
-fn more(out: &mut impl Write, count: usize) -> io::Result<()> {
+/// Prints the number of entries of a list with `count` entries that are not shown.
+fn print_rest(out: &mut impl Write, count: usize) -> io::Result<()> {
     match count.saturating_sub(ENTRIES_LIMIT) {
         0 => Ok(()),
         more => writeln!(out, "  {}", terminal::dim(&format!("… and {more} more"))),
@@ -333,7 +352,7 @@ mod tests {
         let dialects = berth_dialect_registry::all();
         let catalog = crate::catalog::catalog(&dialects);
         let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
-        asked(&words, &dialects, &catalog)
+        cluster_question(&words, &dialects, &catalog)
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Answers where no object is found or readable: another place of the object, and the missing right.
+//! Errors of questions about objects that do not exist or may not be read, with hints at similar objects or
+//! at the missing right.
 
 use anyhow::anyhow;
 use berth_apimachinery::Status;
@@ -12,29 +13,31 @@ use super::places::Place;
 
 /// The ClusterRole with the rights for `berth why`.
 const ROLE: &str = "berth:explainer";
-/// Highest number of other places that an answer names.
+/// Highest number of other namespaces that an error names.
 const NAMES_LIMIT: usize = 3;
-/// Highest number of objects of one list that are compared for similar names.
+/// Highest number of objects of one list whose names are compared with the requested name.
 const COMPARED_LIMIT: usize = 500;
 
-/// A question without an answer.
+/// Question that has no answer, since none of the decisions exists.
 pub struct Question<'a> {
-    /// The client that was asked.
+    /// Client of the source that was asked.
     pub client: &'a Client,
-    /// The namespace of objects that name none.
+    /// Namespace of objects in the question that do not name a namespace.
     pub namespace: &'a str,
     /// The words of the question.
     pub words: &'a [String],
     /// The decisions that the words may mean.
     pub places: &'a [Place],
-    /// Whether this process answered.
+    /// Whether the source is this process, not a server.
     pub is_within: bool,
-    /// The hours of a history that has no trace of the object either; `None` if no history was searched.
-    pub unseen_for: Option<u64>,
+    /// Number of seconds for which the searched history has records, 0 without a limit; `None` if no history
+    /// was searched.
+    pub searched_seconds: Option<u64>,
 }
 
 impl Question<'_> {
-    /// Reason why there is no object, and the place of an object with this or a similar name.
+    /// Returns the error that the object does not exist, with a hint: other namespaces that have it, or a
+    /// similar name.
     pub async fn absent(&self) -> anyhow::Error {
         match is_installed(self.client).await {
             Err(error) => return error,
@@ -42,22 +45,18 @@ impl Question<'_> {
             Ok(true) => {}
         }
         let lists = match self.is_within {
-            true => "`berth compare` lists what there is",
-            false => "`kubectl get decisions,clusterdecisions -A` lists what there is",
+            true => "`berth compare` lists all requests",
+            false => "`kubectl get decisions,clusterdecisions -A` lists all decisions",
         };
         let hint = match self.elsewhere().await {
-            Some(namespaces) => namespaces,
-            None => match (self.similar_name().await, self.other_namespace().await) {
+            Some(sentence) => sentence,
+            None => match (self.similar_name().await, self.missing_namespace().await) {
                 (Some(name), _) => format!("did you mean {name}?"),
-                (None, Some(other)) => other,
+                (None, Some(sentence)) => sentence,
                 (None, None) => format!("pass -n for another namespace; {lists}"),
             },
         };
-        let unseen = match self.unseen_for {
-            None => String::new(),
-            Some(0) => ", and none was seen before".to_owned(),
-            Some(hours) => format!(", and none was seen in the last {hours} hours"),
-        };
+        let unseen = self.searched_seconds.map(unseen).unwrap_or_default();
         anyhow!(
             "there is no {}{}{unseen}: {hint}",
             subject(self.words),
@@ -65,7 +64,8 @@ impl Question<'_> {
         )
     }
 
-    /// ` in namespace team-a`, if the words can mean an object there.
+    /// Returns the end of the sentence about the missing object: ` in namespace team-a`, or nothing for a
+    /// cluster-scoped object.
     fn place(&self) -> String {
         let mut namespaces: Vec<&str> = self.places.iter().map(|place| &*place.namespace).collect();
         namespaces.sort_unstable();
@@ -78,11 +78,11 @@ impl Question<'_> {
         }
     }
 
-    /// Sentence about a missing namespace, with the name of a similar namespace.
-    async fn other_namespace(&self) -> Option<String> {
+    /// Returns a hint that the namespace does not exist, with the name of a similar namespace.
+    async fn missing_namespace(&self) -> Option<String> {
         let namespace = &self.namespaced().next()?.namespace;
         let path = format!("/api/v1/namespaces/{namespace}");
-        // Within this process, only the namespaces that were read are known.
+        // This process knows only the namespaces that were read.
         let answer = self.client.send(Method::GET, &path, None).await.ok()?;
         if self.is_within || answer.err()?.code != 404 {
             return None;
@@ -95,8 +95,8 @@ impl Question<'_> {
         })
     }
 
-    /// Sentence about the other namespaces that have a decision of that name. Without the right to read
-    /// decisions there, none are listed.
+    /// Returns a hint at other namespaces that have a decision of the requested name; `None` if there are
+    /// none, or the caller may not list the decisions of all namespaces.
     async fn elsewhere(&self) -> Option<String> {
         let mut namespaces = Vec::new();
         let mut names: Vec<&str> = self.namespaced().map(|place| place.name.as_str()).collect();
@@ -131,7 +131,8 @@ impl Question<'_> {
         Some(format!("it is in {noun} {first_names}{more}; pass -n {first}"))
     }
 
-    /// Similar name of a decision that exists, in the namespace or cluster-scoped.
+    /// Returns the name of an existing decision, in the namespace or cluster-scoped, that is similar to a
+    /// requested name.
     async fn similar_name(&self) -> Option<String> {
         let paths = [
             format!(
@@ -150,12 +151,27 @@ impl Question<'_> {
         None
     }
 
+    /// The requested decisions in a namespace.
     fn namespaced(&self) -> impl Iterator<Item = &Place> {
         self.places.iter().filter(|place| !place.namespace.is_empty())
     }
 }
 
-/// Namespace and name of the objects in the list at `path`; empty if the caller may not read it.
+/// Returns the part of the sentence about the search in a history that has records of the last `seconds`, or
+/// of all times if that is 0.
+fn unseen(seconds: u64) -> String {
+    match (seconds, seconds / 3600) {
+        (0, _) => ", and none was seen before".to_owned(),
+        (3600, _) => ", and none was seen in the last hour".to_owned(),
+        (_, hours) if seconds.is_multiple_of(3600) => {
+            format!(", and none was seen in the last {hours} hours")
+        }
+        _ => format!(", and none was seen in the last {seconds} seconds"),
+    }
+}
+
+/// Returns namespace and name of each object in the list at `path`; empty if the caller may not read the
+/// list.
 async fn list(client: &Client, path: &str) -> Vec<(String, String)> {
     let Ok(Ok(list)) = client.send(Method::GET, path, None).await else {
         return Vec::new();
@@ -168,7 +184,7 @@ async fn list(client: &Client, path: &str) -> Vec<(String, String)> {
     names.collect()
 }
 
-/// Whether the server has Berth's group.
+/// Whether the server serves Berth's API.
 ///
 /// # Errors
 /// When the server does not answer.
@@ -186,7 +202,7 @@ fn not_installed() -> anyhow::Error {
     )
 }
 
-/// `placement "web"` or `request "web"`: the words of a question, for a sentence.
+/// Returns the object of a question for a sentence: `placement "web"`, or `request "web"` without a kind.
 fn subject(words: &[String]) -> String {
     let words: Vec<&str> = match words {
         [word] => word.split('/').collect(),
@@ -199,9 +215,9 @@ fn subject(words: &[String]) -> String {
     }
 }
 
-/// Returns the error about `refusals`, which the server answered for the places that `words` may mean, with
-/// the missing right. Of several refusals, only one is reported: the first about a place in a namespace, or
-/// else the first.
+/// Returns the error about `refusals`, the server's answers for the places that `words` may mean, with the
+/// missing right. Of several refusals, only one is reported: the first about a place in a namespace, or else
+/// the first.
 pub async fn refused(
     client: &Client,
     words: &[String],
@@ -225,29 +241,30 @@ pub async fn refused(
     anyhow!(
         "you may not read the explanation of {}{place_of}: {}",
         subject(words),
-        to_ask_for(client, &place.namespace).await
+        role_hint(client, &place.namespace).await
     )
 }
 
-/// Sentence with the command that binds the missing right, for all namespaces if `namespace` is empty.
-pub async fn to_ask_for(client: &Client, namespace: &str) -> String {
+/// Returns a sentence with the command that binds the missing role to the user: in `namespace`, or in all
+/// namespaces if it is empty.
+pub async fn role_hint(client: &Client, namespace: &str) -> String {
     let user = client.user().await.ok().flatten();
     let user = user.unwrap_or_else(|| "USER".to_owned());
     match namespace {
         "" => format!(
             "ask for a ClusterRoleBinding to {ROLE}: kubectl create clusterrolebinding {ROLE}-{} --clusterrole={ROLE} --user='{user}'",
-            plain(&user)
+            as_name_part(&user)
         ),
         namespace => format!(
             "ask for a RoleBinding to {ROLE} there: kubectl create rolebinding {ROLE}-{} -n {namespace} --clusterrole={ROLE} \
              --user='{user}'",
-            plain(&user)
+            as_name_part(&user)
         ),
     }
 }
 
-/// `user` as a part of a name.
-fn plain(user: &str) -> String {
+/// Converts `user` to a part of an object's name.
+fn as_name_part(user: &str) -> String {
     let letter = |letter: char| match letter.is_ascii_alphanumeric() {
         true => letter.to_ascii_lowercase(),
         false => '-',
@@ -262,6 +279,14 @@ fn plain(user: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_hour_is_no_plural_and_part_of_an_hour_is_not_none() {
+        assert_eq!(unseen(0), ", and none was seen before");
+        assert_eq!(unseen(1800), ", and none was seen in the last 1800 seconds");
+        assert_eq!(unseen(3600), ", and none was seen in the last hour");
+        assert_eq!(unseen(7200), ", and none was seen in the last 2 hours");
+    }
 
     #[test]
     fn a_question_is_named_by_the_object_that_it_asks_about() {

@@ -1,4 +1,4 @@
-//! Decisions that the words of a question may mean: a decision, an object by kind and name, or a name alone.
+//! Interpretation of the words of a question: a decision, an object by kind and name, or a name alone.
 
 use std::sync::Arc;
 
@@ -6,16 +6,16 @@ use berth_apimachinery::{Key, KindInfo};
 use berth_dialect_contract::{DemandKind, Dialect, names};
 use berth_engine::{Catalog, spelling};
 
-/// Namespace and name of a decision, which may not exist.
+/// Namespace and name of a decision that words may mean. The decision may not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Empty for a ClusterDecision.
+    /// Namespace of the decision; empty for a ClusterDecision.
     pub namespace: String,
-    /// `<object>.<system>`.
+    /// Name of the decision: `<object>.<system>`.
     pub name: String,
 }
 
-/// The resources with decisions, in kubectl's form.
+/// Names of the decision resources, as in kubectl: singular, plural and short.
 const DECISIONS: [&str; 6] = [
     "decision",
     "decisions",
@@ -25,11 +25,11 @@ const DECISIONS: [&str; 6] = [
     "bcdec",
 ];
 
-/// The cluster-scoped resources among [`DECISIONS`].
+/// Names of the cluster-scoped resource among [`DECISIONS`].
 const CLUSTER_DECISIONS: [&str; 3] = ["clusterdecision", "clusterdecisions", "bcdec"];
 
-/// Places that `words` may mean, in `namespace` unless they name another namespace. Vague words have several
-/// places.
+/// Returns the decisions that `words` may mean, in `namespace` unless the words name another namespace. A
+/// name alone may mean a decision of each system.
 ///
 /// # Errors
 /// When the words name a kind without decisions, or no object.
@@ -41,55 +41,21 @@ pub fn places(
 ) -> Result<Vec<Place>, String> {
     let (words, within) = split(words, dialects, catalog);
     let is_named = within.is_some();
-    let namespace = within.unwrap_or(namespace);
-    let demands = || {
-        let each = |dialect: &Arc<dyn Dialect>| dialect.demands().iter();
-        dialects
-            .iter()
-            .flat_map(move |dialect| each(dialect).map(move |demand| (dialect, demand)))
+    let search = Search {
+        namespace: within.unwrap_or(namespace),
+        dialects,
+        catalog,
     };
-    let place = |(dialect, demand): (&Arc<dyn Dialect>, &DemandKind), name: &str| {
-        of(&**dialect, demand, catalog, namespace, name)
-    };
-    let places: Vec<Place> = match *words.as_slice() {
-        [name] if !name.is_empty() => match names::split(name) {
-            Some((object, system)) if dialects.iter().any(|dialect| dialect.name() == system) => demands()
-                .filter(|(dialect, _)| dialect.name() == system)
-                .map(|found| place(found, object))
-                .collect(),
-            _ => demands().map(|found| place(found, name)).collect(),
-        },
+    let places = match *words.as_slice() {
+        [name] if !name.is_empty() => search.by_name(name),
         [kind, name] if !kind.is_empty() && !name.is_empty() && !name.contains('/') => {
             let (word, group) = kind.split_once('.').unwrap_or((kind, names::GROUP));
-            if group == names::GROUP && DECISIONS.iter().any(|known| known.eq_ignore_ascii_case(word)) {
-                let places = self::places(&[name.to_owned()], namespace, dialects, catalog)?;
-                let is_cluster_scoped = CLUSTER_DECISIONS
-                    .iter()
-                    .any(|known| known.eq_ignore_ascii_case(word));
-                return Ok(scoped(places, is_cluster_scoped));
+            let is_named_by = |known: &&str| known.eq_ignore_ascii_case(word);
+            if group == names::GROUP && DECISIONS.iter().any(is_named_by) {
+                let is_cluster_scoped = CLUSTER_DECISIONS.iter().any(is_named_by);
+                return Ok(scoped(search.by_name(name), is_cluster_scoped));
             }
-            let kinds = catalog.named(kind);
-            let is_of_kind = |demand: &DemandKind| {
-                let mut kinds = kinds.iter();
-                kinds.any(|kind| kind.info().resource() == demand.resource)
-            };
-            let places: Vec<Place> = demands()
-                .filter(|(_, demand)| is_of_kind(demand))
-                .map(|found| place(found, name))
-                .chain(
-                    kinds
-                        .iter()
-                        .flat_map(|kind| demands_of_template(kind.info(), dialects, namespace, name)),
-                )
-                .collect();
-            if places.is_empty() {
-                let known: Vec<&str> = demands().map(|(_, demand)| demand.kind).collect();
-                return Err(format!(
-                    "\"{kind}\" is not a kind that is scheduled; these are: {}",
-                    known.join(", ")
-                ));
-            }
-            places
+            search.by_kind(kind, name)?
         }
         _ => {
             return Err(
@@ -102,21 +68,92 @@ pub fn places(
     Ok(if is_named { scoped(places, false) } else { places })
 }
 
-/// The cluster-scoped places, or the places in namespaces; all places if none has this scope.
+/// Search for decisions by the words of a question.
+#[derive(Clone, Copy)]
+struct Search<'a> {
+    namespace: &'a str,
+    dialects: &'a [Arc<dyn Dialect>],
+    catalog: &'a Catalog,
+}
+
+impl<'a> Search<'a> {
+    /// Every kind of demands, with its dialect.
+    fn demands(self) -> impl Iterator<Item = (&'a Arc<dyn Dialect>, &'static DemandKind)> {
+        let dialects = self.dialects.iter();
+        dialects.flat_map(|dialect| dialect.demands().iter().map(move |demand| (dialect, demand)))
+    }
+
+    /// Returns the decisions that `name` may mean: the name of a decision, or the name of an object of any
+    /// kind.
+    fn by_name(self, name: &str) -> Vec<Place> {
+        let has_system =
+            |(_, system): &(&str, &str)| self.dialects.iter().any(|dialect| dialect.name() == *system);
+        match names::split(name).filter(has_system) {
+            Some((object, system)) => self
+                .demands()
+                .filter(|(dialect, _)| dialect.name() == system)
+                .map(|(dialect, demand)| self.place(&**dialect, demand, object))
+                .collect(),
+            None => self
+                .demands()
+                .map(|(dialect, demand)| self.place(&**dialect, demand, name))
+                .collect(),
+        }
+    }
+
+    /// Returns the decisions about the object `name` of `kind`.
+    fn by_kind(self, kind: &str, name: &str) -> Result<Vec<Place>, String> {
+        let kinds = self.catalog.named(kind);
+        let is_of_kind = |demand: &DemandKind| {
+            let mut kinds = kinds.iter();
+            kinds.any(|kind| kind.info().resource() == demand.resource)
+        };
+        let own = self
+            .demands()
+            .filter(|(_, demand)| is_of_kind(demand))
+            .map(|(dialect, demand)| self.place(&**dialect, demand, name));
+        let templates = kinds.iter();
+        let of_templates =
+            templates.flat_map(|kind| demands_of_template(kind.info(), self.dialects, self.namespace, name));
+        let places: Vec<Place> = own.chain(of_templates).collect();
+        if places.is_empty() {
+            let known: Vec<&str> = self.demands().map(|(_, demand)| demand.kind).collect();
+            return Err(format!(
+                "\"{kind}\" is not a kind that is scheduled; these are: {}",
+                known.join(", ")
+            ));
+        }
+        Ok(places)
+    }
+
+    /// Place of the decision about the object `name` of `demand`.
+    fn place(self, dialect: &dyn Dialect, demand: &DemandKind, name: &str) -> Place {
+        // kcp schedules Namespaces: the decision about a Namespace is in that Namespace.
+        let namespaced = self
+            .catalog
+            .find(&api_version(demand), demand.kind)
+            .map_or(demand.namespaced, |(kind, _)| kind.info().namespaced());
+        let namespace = if namespaced { self.namespace } else { "" };
+        let (namespace, name) = names::place(dialect, &Key::new(demand.resource, namespace, name));
+        Place { namespace, name }
+    }
+}
+
+/// Returns the cluster-scoped places, or the places in namespaces; all places if none has this scope.
 fn scoped(places: Vec<Place>, is_cluster_scoped: bool) -> Vec<Place> {
     let has_scope = |place: &&Place| place.namespace.is_empty() == is_cluster_scoped;
     let fitting: Vec<Place> = places.iter().filter(has_scope).cloned().collect();
     if fitting.is_empty() { places } else { fitting }
 }
 
-/// The namespace that `words` name: of `KIND/NAMESPACE/NAME`, or of `NAMESPACE/NAME`.
+/// Returns the namespace that `words` name, in the form `KIND/NAMESPACE/NAME` or `NAMESPACE/NAME`.
 #[must_use]
 pub fn within<'a>(words: &'a [String], dialects: &[Arc<dyn Dialect>], catalog: &Catalog) -> Option<&'a str> {
     split(words, dialects, catalog).1
 }
 
-/// The words for the object, and the namespace if the words name one. In `WORD/NAME`, a first word that is a
-/// kind, or similar to a kind, is not a namespace.
+/// Splits `words` into the words for the object, and the namespace if they name one. In `WORD/NAME`, a word
+/// that is a kind, or similar to a kind, is not a namespace.
 fn split<'a>(
     words: &'a [String],
     dialects: &[Arc<dyn Dialect>],
@@ -148,7 +185,8 @@ fn is_namespace(word: &str, dialects: &[Arc<dyn Dialect>], catalog: &Catalog) ->
         && !kinds.any(|demand| spelling::near(&lower, &demand.kind.to_lowercase()))
 }
 
-/// Places of decisions about demands that systems make from the object `name` of a kind with `info`.
+/// Returns the places of decisions about demands that systems create from the object `name` of a kind with
+/// `info`, such as a workload in Karmada.
 fn demands_of_template<'a>(
     info: &KindInfo,
     dialects: &'a [Arc<dyn Dialect>],
@@ -161,17 +199,6 @@ fn demands_of_template<'a>(
         let (namespace, name) = names::place(&**dialect, &dialect.demand_of_template(&key)?);
         Some(Place { namespace, name })
     })
-}
-
-/// Place of the decision about the object `name` of `demand`.
-fn of(dialect: &dyn Dialect, demand: &DemandKind, catalog: &Catalog, namespace: &str, name: &str) -> Place {
-    // kcp schedules Namespaces: the decision about a Namespace is in that Namespace.
-    let namespaced = catalog
-        .find(&api_version(demand), demand.kind)
-        .map_or(demand.namespaced, |(kind, _)| kind.info().namespaced());
-    let namespace = if namespaced { namespace } else { "" };
-    let (namespace, name) = names::place(dialect, &Key::new(demand.resource, namespace, name));
-    Place { namespace, name }
 }
 
 fn api_version(demand: &DemandKind) -> String {

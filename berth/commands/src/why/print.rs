@@ -1,4 +1,4 @@
-//! Output of a Scheduling: the verdict, then every cluster with its reasons, or only one cluster.
+//! Output of a Scheduling: the verdict, then the clusters, each with the reasons for and against it.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -20,8 +20,8 @@ pub(super) struct Answer<'a> {
     pub(super) parsed: &'a Manifest<Scheduling>,
 }
 
-/// Prints `answer` in the requested format. `counts` are the reasons of all clusters, if the answer lacks
-/// some clusters.
+/// Prints `answer` in the requested format. `counts` are the counts of reasons over all clusters, if `answer`
+/// does not contain all clusters.
 ///
 /// # Errors
 /// When `out` fails.
@@ -51,9 +51,9 @@ pub(super) fn print(
             let Some(status) = status else {
                 return Ok(());
             };
-            let standing = words::standing(&status.outcome, status.picked.len(), status.wanted);
+            let request_state = words::request_state(&status.outcome, status.picked.len(), status.wanted);
             let spec = spec.as_ref();
-            writeln!(out, "{}", headline(spec, &standing, &status.message, width))?;
+            writeln!(out, "{}", headline(spec, &request_state, &status.message, width))?;
             warnings(out, &status.warnings, width)?;
             if question.cluster.is_some() {
                 for candidate in &status.candidates {
@@ -67,11 +67,11 @@ pub(super) fn print(
     }
 }
 
-/// Headline of a request, such as `Shoot garden-dev/web (gardener): would be placed on 1 of 1`, with
-/// `message` on the next lines.
+/// Returns the headline of a request, such as `Shoot garden-dev/web (gardener): would be placed on 1 of 1`,
+/// with `message` on the next lines.
 pub fn headline(
     spec: Option<&SchedulingSpec>,
-    standing: &RequestState,
+    request_state: &RequestState,
     message: &str,
     width: Option<usize>,
 ) -> String {
@@ -89,7 +89,7 @@ pub fn headline(
         "{} {}: {}\n{}",
         terminal::heading(&format!("{kind} {place}")),
         terminal::dim(&format!("({})", shown(dialect))),
-        terminal::styled(standing.style, &shown(&standing.phrase)),
+        terminal::styled(request_state.style, &shown(&request_state.phrase)),
         indented(&shown(message), 2, width)
     )
 }
@@ -102,54 +102,77 @@ fn warnings(out: &mut impl Write, warnings: &[String], width: Option<usize>) -> 
     Ok(())
 }
 
+/// Prints the table of the clusters; if `wide`, with a column for the scores by plugin.
 fn table(out: &mut impl Write, status: &PublishedReport, wide: bool, width: Option<usize>) -> io::Result<()> {
-    let mut rows: Vec<Vec<Cell>> = Vec::new();
-    let has_amount = status.amount.is_some();
     // If not all clusters are shown, clusters out of scope are only counted.
     let is_cut = status.remaining_candidates.is_some_and(|rest| rest > 0);
-    for candidate in status
-        .candidates
-        .iter()
+    let candidates = status.candidates.iter();
+    let mut rows: Vec<Vec<Cell>> = candidates
         .filter(|candidate| !is_cut || !candidate.out_of_scope)
-    {
-        let change = status
-            .changes
-            .iter()
-            .find(|change| change.cluster_name == candidate.cluster_name);
-        let result = match (candidate.picked, candidate.feasible) {
-            (true, _) => Cell::new(
-                change.map_or_else(|| PICKED.to_owned(), change_text),
-                terminal::GOOD,
-            ),
-            (false, _) if change.is_some_and(|change| change.action == "Unbind") => {
-                Cell::new(change.map(change_text).unwrap_or_default(), terminal::WARNING)
-            }
-            (false, true) => Cell::new(NOT_PICKED, terminal::DIM),
-            (false, false) => Cell::new(REFUSED, terminal::BAD),
-        };
-        let mut reasons = candidate.rejections.iter().map(reason);
-        let first = LeadingCells {
-            name: format!("  {}", candidate_name(candidate)),
-            rank: candidate.rank.map(|rank| rank.to_string()).unwrap_or_default(),
-            score: score(candidate),
-            amount: has_amount.then(|| amount(candidate.amount, change)),
-            result,
-        };
-        rows.push(row(first, wide.then(|| scores(candidate)), reasons.next()));
-        for more in reasons {
-            rows.push(row(
-                LeadingCells::blank(has_amount),
-                wide.then(String::new),
-                Some(more),
-            ));
-        }
-    }
-    // Changes also name clusters that are not candidates: new clusters, and clusters that no longer exist.
-    let known: BTreeSet<&str> = status
-        .candidates
-        .iter()
-        .map(|candidate| &*candidate.cluster_name)
+        .flat_map(|candidate| candidate_rows(status, candidate, wide))
         .collect();
+    rows.extend(change_rows(status, wide));
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let amount = status.amount.as_ref();
+    let amount = amount.map(|amount| shown(&amount.name).to_uppercase());
+    let headings = ["  CLUSTER", "RANK", "SCORE"]
+        .into_iter()
+        .chain(amount.as_deref())
+        .chain(["RESULT"])
+        .chain(wide.then_some("SCORES"))
+        .chain(["REASON"]);
+    let headings: Vec<&str> = headings.collect();
+    write!(out, "{}", terminal::fitted_table(&headings, &rows, width))
+}
+
+/// Returns the rows of one cluster: the first with all cells, and one more for each further rejection.
+fn candidate_rows(status: &PublishedReport, candidate: &Candidate, wide: bool) -> Vec<Vec<Cell>> {
+    let has_amount = status.amount.is_some();
+    let change = status
+        .changes
+        .iter()
+        .find(|change| change.cluster_name == candidate.cluster_name);
+    let mut reasons = candidate.rejections.iter().map(reason);
+    let first = LeadingCells {
+        name: format!("  {}", candidate_name(candidate)),
+        rank: candidate.rank.map(|rank| rank.to_string()).unwrap_or_default(),
+        score: score(candidate),
+        amount: has_amount.then(|| amount(candidate.amount, change)),
+        result: result(candidate, change),
+    };
+    let mut rows = vec![row(first, wide.then(|| scores(candidate)), reasons.next())];
+    for more in reasons {
+        rows.push(row(
+            LeadingCells::blank(has_amount),
+            wide.then(String::new),
+            Some(more),
+        ));
+    }
+    rows
+}
+
+/// Returns the result of a cluster: the change if it is picked or released, otherwise whether it fits.
+fn result(candidate: &Candidate, change: Option<&ChangeEntry>) -> Cell {
+    match (candidate.picked, change) {
+        (true, Some(change)) => Cell::new(change_text(change), terminal::GOOD),
+        (true, None) => Cell::new(PICKED, terminal::GOOD),
+        (false, Some(change)) if change.action == "Unbind" => {
+            Cell::new(change_text(change), terminal::WARNING)
+        }
+        (false, _) if candidate.feasible => Cell::new(NOT_PICKED, terminal::DIM),
+        (false, _) => Cell::new(REFUSED, terminal::BAD),
+    }
+}
+
+/// Returns the rows of changed clusters that are not candidates: new clusters, and clusters that no longer
+/// exist.
+fn change_rows(status: &PublishedReport, wide: bool) -> Vec<Vec<Cell>> {
+    let has_amount = status.amount.is_some();
+    let candidates = status.candidates.iter();
+    let known: BTreeSet<&str> = candidates.map(|candidate| &*candidate.cluster_name).collect();
+    let mut rows = Vec::new();
     for change in &status.changes {
         let style = match &*change.action {
             "Create" => terminal::GOOD,
@@ -166,22 +189,10 @@ fn table(out: &mut impl Write, status: &PublishedReport, wide: bool, width: Opti
             rows.push(row(first, wide.then(String::new), None));
         }
     }
-    if rows.is_empty() {
-        return Ok(());
-    }
-    let amount = status.amount.as_ref();
-    let amount = amount.map(|amount| shown(&amount.name).to_uppercase());
-    let headings = ["  CLUSTER", "RANK", "SCORE"]
-        .into_iter()
-        .chain(amount.as_deref())
-        .chain(["RESULT"])
-        .chain(wide.then_some("SCORES"))
-        .chain(["REASON"]);
-    let headings: Vec<&str> = headings.collect();
-    write!(out, "{}", terminal::fitted_table(&headings, &rows, width))
+    rows
 }
 
-/// The amount of a cluster as text: `6`, or `6 → 4` if `change` changes the amount.
+/// Returns the amount of a cluster as text: `6`, or `6 → 4` if `change` changes the amount.
 fn amount(amount: Option<i64>, change: Option<&ChangeEntry>) -> String {
     let sides = change.map(|change| (change.amount_from, change.amount_to));
     match sides.unwrap_or_default() {
@@ -192,12 +203,12 @@ fn amount(amount: Option<i64>, change: Option<&ChangeEntry>) -> String {
     }
 }
 
-/// The first cells of a row.
+/// Cells of a row before the scores and the reason.
 struct LeadingCells {
     name: String,
     rank: String,
     score: String,
-    /// Present where an amount is divided.
+    /// Amount of the cluster; `None` if the table has no column for amounts.
     amount: Option<String>,
     result: Cell,
 }
@@ -225,7 +236,7 @@ fn row(first: LeadingCells, scores: Option<String>, reason: Option<String>) -> V
     cells
 }
 
-/// Prints a line about the clusters that are not shown.
+/// Prints a line about the clusters without a row, if there are any.
 fn print_remaining(
     out: &mut impl Write,
     status: &PublishedReport,
@@ -289,22 +300,22 @@ fn print_cluster(out: &mut impl Write, candidate: &Candidate, width: Option<usiz
     Ok(())
 }
 
-/// The text of a rejection: `Plugin/Reason: message`, or `Reason: message` without a plugin.
+/// Returns the text of a rejection: `Plugin/Reason: message`, or `Reason: message` without a plugin.
 fn reason(rejection: &RejectionEntry) -> String {
     let (reason, message) = (shown(&rejection.reason), shown(&rejection.message));
-    // A lower rank is not a refusal by a plugin.
+    // A lower rank is a rejection without a plugin.
     match &*rejection.plugin {
         "" => format!("{reason}: {message}"),
         plugin => format!("{}/{reason}: {message}", shown(plugin)),
     }
 }
 
-/// The total score of a cluster, as text.
+/// Returns the total score of a cluster as text.
 fn score(candidate: &Candidate) -> String {
     report::score_cell(candidate.score, candidate.scores.iter().map(|score| score.value))
 }
 
-/// The scores by plugin, such as `Steady 100, Balance 20 × 2`: a weight of one is left out.
+/// Returns the scores of a cluster by plugin, such as `Steady 100, Balance 20 × 2`, without weights of 1.
 fn scores(candidate: &Candidate) -> String {
     let parts = candidate.scores.iter().map(|score| {
         let plugin = shown(&score.plugin);
@@ -322,13 +333,14 @@ fn scores(candidate: &Candidate) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// A change in words, with the states if the system names them.
+/// Returns a change in words, with the system's states of the binding, if it has states.
 fn change_text(change: &ChangeEntry) -> String {
     let [action, from, to] = [&change.action, &change.from, &change.to].map(|text| shown(text));
     words::action(&action, &from, &to)
 }
 
-/// The name of the Target without the system, followed by the name of the cluster where the two differ (kcp).
+/// Returns the name of the Target without the system, followed by the name of the cluster where the two
+/// differ (kcp).
 fn candidate_name(candidate: &Candidate) -> String {
     let cluster = shown(&candidate.cluster_name);
     let target = shown(&candidate.target);

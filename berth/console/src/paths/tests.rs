@@ -4,7 +4,7 @@ use super::*;
 
 fn allowed(writes: bool) -> Allowlist {
     Allowlist {
-        groups: [BERTH, "core.gardener.cloud"]
+        groups: [BERTH_GROUP, "core.gardener.cloud"]
             .into_iter()
             .map(str::to_owned)
             .collect(),
@@ -141,6 +141,6 @@ fn pages_and_paths_are_bounded() {
         let path = format!("{targets}?{encoded}");
         assert_eq!(code(false, Method::GET, &path), Some(400), "{encoded}");
     }
-    let long = format!("{targets}?continue={}", "x".repeat(LONGEST));
+    let long = format!("{targets}?continue={}", "x".repeat(MAX_PATH_LENGTH));
     assert_eq!(code(false, Method::GET, &long), Some(414));
 }

@@ -35,7 +35,7 @@ fn behind(seen: &SeenRequests) -> kube::Client {
 
 async fn console(client: kube::Client, args: &PageArgs) -> Console {
     let groups = BTreeSet::from(["scheduling.berth.dev".to_owned()]);
-    Console::over(args, groups, client, json!({"writes": args.allow_writes}))
+    Console::with_client(args, groups, client, json!({"writes": args.allow_writes}))
         .await
         .unwrap()
 }
@@ -51,7 +51,7 @@ async fn ask(
         .method(method)
         .uri(path)
         .header("host", format!("127.0.0.1:{}", console.port))
-        .header("x-berth-console-token", console.shared.guard.token());
+        .header("x-berth-console-token", console.shared.verifier.token());
     for (name, value) in more {
         request = request.header(*name, *value);
     }
@@ -175,7 +175,11 @@ async fn bodies_are_bounded_and_what_is_refused_never_leaves() {
 #[tokio::test]
 async fn too_many_requests_at_once_are_refused() {
     let console = console(behind(&SeenRequests::default()), &PageArgs::default()).await;
-    let permits = console.shared.inflight.try_acquire_many(INFLIGHT as u32).unwrap();
+    let permits = console
+        .shared
+        .inflight
+        .try_acquire_many(MAX_INFLIGHT as u32)
+        .unwrap();
     assert_eq!(ask(&console, "GET", TARGETS, &[], Vec::new()).await.status(), 429);
     drop(permits);
     assert_eq!(ask(&console, "GET", TARGETS, &[], Vec::new()).await.status(), 200);
@@ -204,5 +208,5 @@ async fn the_token_is_in_the_fragment_of_the_address() {
     let url = console.url();
     let (address, fragment) = url.split_once('#').unwrap();
     assert!(address.ends_with('/') && !address.contains('?'), "{url}");
-    assert_eq!(fragment, format!("token={}", console.shared.guard.token()));
+    assert_eq!(fragment, format!("token={}", console.shared.verifier.token()));
 }

@@ -181,18 +181,18 @@ fn what_is_held_is_named_with_its_reason_and_the_rest_counted() {
         })
     };
     let all: Vec<Value> = (0..13).map(|number| decision(number, "Unschedulable")).collect();
-    let (findings, requests) = held(&all);
-    assert_eq!(findings.len(), NAMED + 1);
+    let (findings, requests) = unplaced_requests(&all);
+    assert_eq!(findings.len(), MAX_LISTED + 1);
     assert_eq!((requests.without_place, requests.total), (13, 13));
     assert_eq!(findings[0].message, "Unschedulable, NoSuitableSeed: 0 of 5");
     assert_eq!(findings[0].mend, "berth why web-0.gardener -n dev");
-    assert_eq!(findings[NAMED].message, "3 Unschedulable, NoSuitableSeed");
+    assert_eq!(findings[MAX_LISTED].message, "3 Unschedulable, NoSuitableSeed");
     assert!(findings.iter().all(|finding| finding.verdict == Verdict::Note));
-    let (misspelt, _) = held(&[decision(1, "Invalid")]);
+    let (misspelt, _) = unplaced_requests(&[decision(1, "Invalid")]);
     assert_eq!(misspelt[0].verdict, Verdict::Note);
     let cluster = json!({"metadata": {"name": "p.fleet"}, "status": {"phase": "Partial"}});
-    assert_eq!(one(&held(&[cluster]).0).mend, "berth why p.fleet");
-    let (fine, requests) = held(&[decision(0, "Bound"), decision(1, "Ignored")]);
+    assert_eq!(one(&unplaced_requests(&[cluster]).0).mend, "berth why p.fleet");
+    let (fine, requests) = unplaced_requests(&[decision(0, "Bound"), decision(1, "Ignored")]);
     assert_eq!(one(&fine).message, "none of 2");
     assert_eq!((requests.without_place, requests.total), (0, 1));
 }
@@ -208,11 +208,14 @@ fn what_is_wrong_with_targets_is_named_up_to_a_number() {
         (wrong[0].subject.as_str(), wrong[0].message.as_str()),
         ("east.kcp", "not everything is synced: x")
     );
-    let many: Vec<Value> = (0..NAMED + 3)
+    let many: Vec<Value> = (0..MAX_LISTED + 3)
         .map(|number| target(format!("c{number}"), &["w"]))
         .collect();
     let many = targets(&many);
-    assert_eq!((many.len(), many[NAMED].subject.as_str()), (NAMED + 1, "3 more"));
+    assert_eq!(
+        (many.len(), many[MAX_LISTED].subject.as_str()),
+        (MAX_LISTED + 1, "3 more")
+    );
 }
 
 #[test]
@@ -235,7 +238,7 @@ fn rules_that_do_not_go_with_what_the_objects_say_are_noted() {
     assert!(
         found
             .message
-            .starts_with("decisions go by Documented: spec.rules is Documented, although")
+            .starts_with("decisions follow the rules Documented: spec.rules is Documented, although")
     );
 }
 
@@ -247,7 +250,7 @@ fn rules_of(rules: &Value) -> Option<Finding> {
 fn one_decision_of_each_system_is_asked() {
     let decision =
         |namespace: Option<&str>, name: &str| json!({"metadata": {"namespace": namespace, "name": name}});
-    let found = one_of_each_system(&[
+    let found = decision_paths(&[
         decision(Some("garden-p"), "a.b.gardener"),
         decision(Some("garden-p"), "c.gardener"),
         decision(None, "web.fleet"),

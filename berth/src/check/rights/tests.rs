@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn what_is_needed_is_what_the_manifests_give() {
     let installation = Installation::on_hub();
-    let needed = needed(&installation);
+    let needed = required_rights(&installation);
     let of = |role: &str| needed.iter().find(|one| one.role == role).unwrap();
     let server = of("berth:server");
     assert_eq!(server.user, "system:serviceaccount:berth-system:berth");
@@ -50,7 +50,7 @@ fn what_is_needed_is_what_the_manifests_give() {
 #[test]
 fn what_is_missing_is_named_with_the_manifests_that_give_it() {
     let installation = Installation::on_hub().without("kcp");
-    let needed = &needed(&installation)[0];
+    let needed = &required_rights(&installation)[0];
     let fine = role_finding(needed, &[], &installation);
     assert_eq!(fine.verdict, Verdict::Ok);
     let missing: Vec<String> = (0..7).map(|number| format!("get a{number}")).collect();

@@ -1,4 +1,4 @@
-//! A server behind a hub: the hub stores Kubernetes' own kinds and the configurations, and its
+//! A server behind a hub: the hub stores Kubernetes' own kinds and the configurations, and the hub's
 //! admission applies to objects that are stored here.
 
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use berth_dialect_registry::{ActorArgs, Settings};
 use berth_engine::Committer;
 use berth_history::causes::Managers;
 use berth_policies::Catalog;
-use berth_publications::{self, Copies, Place};
+use berth_publications::{self, Copies, Destination};
 use berth_scheduling_rest::RegistryCommitter;
 use berth_syncer::{OnHub, SyncerObjects};
 
-use super::core_parts::{Core, Destinations, EarlyParts, Judges, Surroundings, kinds};
+use super::core_parts::{Core, Destinations, EarlyParts, Surroundings, WriteChecks, kinds};
 use crate::hub::Hub;
 use crate::serve::mirrors;
 
@@ -24,11 +24,11 @@ impl Surroundings for &Hub {
         actors.settings_on_hub()
     }
 
-    fn has(&self, dialect: &str) -> bool {
+    fn stores_on_hub(&self, dialect: &str) -> bool {
         Hub::has(self, dialect)
     }
 
-    fn judges(&self, core: &Core<'_>) -> Judges {
+    fn write_checks(&self, core: &Core<'_>) -> WriteChecks {
         let authorizer = self.delegation.authorizer(core.clock);
         // An observer does not write objects, so it needs no admission.
         let has_admission = !core.options.is_observer();
@@ -41,7 +41,7 @@ impl Surroundings for &Hub {
             let reviewer = Arc::new(Reviewer::new(&authorizer));
             Hub::webhooks(self, core.store, core.options.own_addresses(), reviewer)
         });
-        Judges {
+        WriteChecks {
             authorizer,
             owners: Vec::new(),
             policies: None,
@@ -71,9 +71,9 @@ impl Surroundings for &Hub {
         };
         let copies = Arc::new(Copies::default());
         Ok(Destinations {
-            binds_through: Some(Arc::clone(&committer) as Arc<_>),
+            binding_committer: Some(Arc::clone(&committer) as Arc<_>),
             sink: self.events(),
-            publications: Place::Hub {
+            publications: Destination::Hub {
                 committer: Arc::clone(&committer),
                 copies: Arc::clone(&copies),
             },
@@ -82,13 +82,13 @@ impl Surroundings for &Hub {
             syncer_objects: SyncerObjects {
                 clusters,
                 registry,
-                home: Some(Arc::new(OnHub(Arc::clone(&committer)))),
+                hub: Some(Arc::new(OnHub(Arc::clone(&committer)))),
                 source: Arc::clone(&core.source),
                 configuration: core.configuration_reader(),
             },
             committer,
-            first: Vec::new(),
-            last: Vec::new(),
+            first_groups: Vec::new(),
+            last_groups: Vec::new(),
         })
     }
 }
@@ -106,7 +106,7 @@ fn mirrored(hub: &Hub, core: &Core<'_>, early_parts: &EarlyParts) -> Vec<Arc<dyn
     let configuration_resources = early_parts.configuration.resources.iter();
     mirrored.extend(configuration_resources.map(|resource| Arc::clone(&resource.kind)));
     if !is_observer {
-        mirrored.extend(berth_publications::on_hub());
+        mirrored.extend(berth_publications::kinds_on_hub());
     }
     let on_hub = core.dialects.iter().filter(|dialect| hub.has(dialect.name()));
     mirrored.extend(on_hub.flat_map(|dialect: &Arc<dyn Dialect>| dialect.kinds()));

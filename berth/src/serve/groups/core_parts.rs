@@ -1,9 +1,10 @@
-//! Parts that all servers have, and the additions of the surroundings.
+//! Parts of every server, and the interface to the parts that differ between a standalone server and a server
+//! behind a hub.
 
 use std::sync::Arc;
 
 use anyhow::Result;
-use berth_aggregation::policies::{HubPolicies, Policies as Webhooks};
+use berth_aggregation::policies::{HubPolicies, HubWebhooks};
 use berth_apimachinery::{Clock, GroupResource, Kind};
 use berth_apiserver::metrics::{AdmissionMetrics, PolicyMetrics};
 use berth_apiserver::{Authorizer, Group, Registry, RegistryBuilder};
@@ -15,36 +16,36 @@ use berth_history::causes::Managers;
 use berth_kubernetes::rbac::Rbac;
 use berth_placement_admission::{AutoBind, StoredPolicies};
 use berth_policies::{Catalog, Enforcer};
-use berth_publications::{Copies, Place};
+use berth_publications::{Copies, Destination};
 use berth_scheduling_rest::records::{Bounds, Medium, Records};
 use berth_scheduling_rest::{RegistryCommitter, VirtualApi};
 use berth_storage::{Source, Store};
 use berth_syncer::{ConfigurationReader, SyncerObjects};
 
-use crate::controllers::Sink;
+use crate::controllers::EventSink;
 use crate::serve::options::Options;
 
-/// Surroundings of a server: standalone, or behind a hub.
+/// Surroundings of a server: standalone, or behind a hub. They provide the parts that differ.
 pub(super) trait Surroundings {
     /// Settings of the systems from the command line.
     fn settings(&self, actors: &ActorArgs) -> Settings;
     /// Whether the hub stores the objects of the system named `dialect`; always false without a hub.
-    fn has(&self, dialect: &str) -> bool;
+    fn stores_on_hub(&self, dialect: &str) -> bool;
     /// Authorization, policies and webhooks for writes to this server.
-    fn judges(&self, core: &Core<'_>) -> Judges;
+    fn write_checks(&self, core: &Core<'_>) -> WriteChecks;
     /// The resource of namespaces, if namespaces are served here.
     fn namespaces(&self) -> Option<GroupResource>;
     /// The field managers of objects that the hub stores; `None` without a hub.
     fn managers(&self) -> Option<Managers>;
-    /// The destinations of decisions, events and publications, and the groups in addition to the
-    /// systems'.
+    /// The destinations of decisions, events and publications, and the groups that are served in addition to
+    /// the groups of the systems.
     ///
     /// # Errors
     /// When two parts claim the same resource.
     fn destinations(&self, core: &Core<'_>, early_parts: EarlyParts) -> Result<Destinations>;
 }
 
-/// Parts that need only settings from the surroundings.
+/// Parts of every server that depend on the surroundings only by the settings of the systems.
 pub(super) struct Core<'a> {
     pub(super) store: &'a Arc<dyn Store>,
     pub(super) clock: &'a Arc<dyn Clock>,
@@ -80,7 +81,7 @@ impl<'a> Core<'a> {
         }
     }
 
-    /// Reader of each system's configuration in force, for crates that do not depend on the engine.
+    /// Reader of the configuration in force of each system, for crates that do not depend on the engine.
     pub(super) fn configuration_reader(&self) -> ConfigurationReader {
         let configurations = Arc::clone(self.engine.configurations());
         Arc::new(move |dialect: &str| configurations.of(dialect).object().cloned())
@@ -95,7 +96,7 @@ impl<'a> Core<'a> {
         }
     }
 
-    /// The virtual API over `registry`, which has Kubernetes' own `kinds`.
+    /// The virtual API over `registry`; `kinds` are Kubernetes' own kinds.
     pub(super) fn virtual_api(&self, registry: &Arc<Registry>, kinds: Vec<Arc<dyn Kind>>) -> VirtualApi {
         VirtualApi::new(Arc::clone(&self.engine), Arc::clone(registry), kinds)
             .observing(self.options.args.agreement_grace_period)
@@ -116,22 +117,23 @@ fn medium(storage: Storage) -> Medium {
 }
 
 /// Authorization, policies and webhooks for writes to this server.
-pub(super) struct Judges {
-    /// Authorization.
+pub(super) struct WriteChecks {
+    /// Authorizer of the users who write.
     pub(super) authorizer: Arc<dyn Authorizer>,
-    /// Kinds whose objects may be owners of other objects here.
+    /// Kinds whose objects may be owners of objects that are stored here.
     pub(super) owners: Vec<Arc<dyn Kind>>,
-    /// The admission policies that are checked when they are written here.
+    /// The stored admission policies, which are validated when they are written; `None` behind a hub, which
+    /// stores them.
     pub(super) policies: Option<Arc<StoredPolicies>>,
-    /// The admission policies in force.
+    /// The admission policies that apply to writes to this server.
     pub(super) catalog: Arc<dyn Catalog>,
-    /// The admission policies of the hub.
+    /// The admission policies of the hub; `None` without a hub and for an observer.
     pub(super) hub_policies: Option<Arc<HubPolicies>>,
-    /// The admission webhooks of the hub.
-    pub(super) webhooks: Option<Arc<Webhooks>>,
+    /// The admission webhooks of the hub; `None` without a hub and for an observer.
+    pub(super) webhooks: Option<Arc<HubWebhooks>>,
 }
 
-/// The builder of the registry, and the admission that a write passes.
+/// The builder of the registry, and the parts of admission that a write passes.
 pub(super) struct AdmissionParts {
     pub(super) registry: RegistryBuilder,
     pub(super) admission: berth_placement_admission::Parts,
@@ -141,21 +143,21 @@ pub(super) struct AdmissionParts {
 }
 
 impl AdmissionParts {
-    pub(super) fn new(core: &Core<'_>, judges: &Judges) -> Self {
+    pub(super) fn new(core: &Core<'_>, write_checks: &WriteChecks) -> Self {
         let (admission_metrics, policy_metrics) = (AdmissionMetrics::new(), PolicyMetrics::new());
         let admission = berth_placement_admission::Parts {
             engine: Arc::clone(&core.engine),
             rbac: Arc::clone(&core.rbac),
-            authorizer: Arc::clone(&judges.authorizer),
+            authorizer: Arc::clone(&write_checks.authorizer),
             break_glass: core.options.args.break_glass_group.clone(),
             observer: Arc::clone(&admission_metrics) as Arc<_>,
-            owners: judges.owners.clone(),
-            policies: judges.policies.clone(),
+            owners: write_checks.owners.clone(),
+            policies: write_checks.policies.clone(),
         };
-        let catalog = Arc::clone(&judges.catalog);
+        let catalog = Arc::clone(&write_checks.catalog);
         let surroundings = berth_placement_admission::Surroundings::new(
             catalog,
-            &judges.authorizer,
+            &write_checks.authorizer,
             &core.source,
             &policy_metrics,
         );
@@ -164,7 +166,7 @@ impl AdmissionParts {
             .in_process(&core.source)
             .with_policies(Arc::clone(&enforcer) as Arc<_>);
         // Webhooks come after the policies in each pass, as in kube-apiserver.
-        if let Some(webhooks) = &judges.webhooks {
+        if let Some(webhooks) = &write_checks.webhooks {
             chain = chain.with_policies(Arc::clone(webhooks) as Arc<_>);
         }
         let registry = Registry::builder(chain, Arc::clone(core.clock));
@@ -181,12 +183,13 @@ impl AdmissionParts {
     }
 }
 
-/// Parts that exist before the destinations of writes are known.
+/// Parts that are assembled before the destinations of writes.
 pub(super) struct EarlyParts {
-    /// Kubernetes' own groups.
+    /// The groups of Kubernetes' own kinds.
     pub(super) own: Vec<Group>,
-    /// The group of configurations.
+    /// The group of the configurations.
     pub(super) configuration: Group,
+    /// The registry of the served resources, which is built later.
     pub(super) registry: Arc<Registry>,
 }
 
@@ -196,24 +199,24 @@ pub(super) fn kinds(groups: &[Group]) -> Vec<Arc<dyn Kind>> {
     resources.map(|resource| Arc::clone(&resource.kind)).collect()
 }
 
-/// The destinations of writes, and the groups in addition to the systems'.
+/// The destinations of writes, and the groups that are served in addition to the groups of the systems.
 pub(super) struct Destinations {
     /// Writer of decisions.
     pub(super) committer: Arc<dyn Committer>,
-    /// Committer of Bindings, if the registry does not commit them.
-    pub(super) binds_through: Option<Arc<dyn Committer>>,
+    /// Committer of Bindings; `None` if the registry commits Bindings.
+    pub(super) binding_committer: Option<Arc<dyn Committer>>,
     /// Writer of events.
-    pub(super) sink: Arc<dyn Sink>,
-    /// Destination of publications.
-    pub(super) publications: Place,
-    /// Copies of Publications, if the hub stores them.
+    pub(super) sink: Arc<dyn EventSink>,
+    /// Destination of published objects.
+    pub(super) publications: Destination,
+    /// Copies of Publications from the hub; `None` without a hub.
     pub(super) copies: Option<Arc<Copies>>,
-    /// Kinds that are copied from the hub.
+    /// Kinds whose objects are copied from the hub.
     pub(super) mirrored: Vec<Arc<dyn Kind>>,
-    /// Objects that syncers see.
+    /// Access to the objects that syncers see.
     pub(super) syncer_objects: SyncerObjects,
-    /// Groups before the groups of the systems.
-    pub(super) first: Vec<Group>,
-    /// Groups that follow the groups of the virtual API.
-    pub(super) last: Vec<Group>,
+    /// Groups that are listed before the groups of the systems.
+    pub(super) first_groups: Vec<Group>,
+    /// Groups that are listed after the groups of the virtual API.
+    pub(super) last_groups: Vec<Group>,
 }

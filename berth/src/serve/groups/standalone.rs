@@ -7,11 +7,11 @@ use berth_apimachinery::GroupResource;
 use berth_dialect_registry::{ActorArgs, Settings};
 use berth_history::causes::Managers;
 use berth_kubernetes::{core, reviews};
-use berth_publications::{self, Place};
+use berth_publications::{self, Destination};
 use berth_scheduling_rest::RegistryCommitter;
 use berth_syncer::SyncerObjects;
 
-use super::core_parts::{Core, Destinations, EarlyParts, Judges, Surroundings};
+use super::core_parts::{Core, Destinations, EarlyParts, Surroundings, WriteChecks};
 use crate::controllers::OwnEvents;
 use crate::definitions;
 
@@ -23,13 +23,13 @@ impl Surroundings for Standalone {
         actors.settings()
     }
 
-    fn has(&self, _: &str) -> bool {
+    fn stores_on_hub(&self, _: &str) -> bool {
         false
     }
 
-    fn judges(&self, core: &Core<'_>) -> Judges {
+    fn write_checks(&self, core: &Core<'_>) -> WriteChecks {
         let systems = core.dialects.iter().flat_map(|dialect| dialect.stored_kinds());
-        Judges {
+        WriteChecks {
             authorizer: Arc::clone(&core.rbac) as Arc<_>,
             owners: core::kinds().into_iter().chain(systems).collect(),
             policies: Some(Arc::clone(&core.stored_policies)),
@@ -53,27 +53,27 @@ impl Surroundings for Standalone {
             configuration,
             registry,
         } = early_parts;
-        let mut first = own;
-        first.extend(reviews::groups(&core.rbac));
-        first.extend([configuration, definitions::group()]);
+        let mut first_groups = own;
+        first_groups.extend(reviews::groups(&core.rbac));
+        first_groups.extend([configuration, definitions::group()]);
         Ok(Destinations {
             committer: Arc::new(RegistryCommitter(Arc::clone(&registry))),
-            binds_through: None,
+            binding_committer: None,
             sink: Arc::new(OwnEvents(Arc::clone(&registry))),
-            publications: Place::Here(Arc::clone(&registry)),
+            publications: Destination::Registry(Arc::clone(&registry)),
             copies: None,
             mirrored: Vec::new(),
             syncer_objects: SyncerObjects {
                 clusters: Arc::clone(&registry),
                 registry,
-                home: None,
+                hub: None,
                 source: Arc::clone(&core.source),
                 configuration: core.configuration_reader(),
             },
-            first,
-            // The last group: systems have kinds of the same names, and `kubectl` uses the first kind
-            // for a bare name.
-            last: vec![berth_publications::group(core.store)],
+            first_groups,
+            // This group is the last one: some systems have kinds with these names, and `kubectl` uses the
+            // first kind for a bare name.
+            last_groups: vec![berth_publications::group(core.store)],
         })
     }
 }

@@ -1,28 +1,29 @@
-//! Request body that nominates clusters.
+//! Body of the request that nominates clusters.
 //!
-//! When a cluster has the Workload, Kueue removes `status.nominatedClusterNames` by applying the rest
-//! of the status as `kueue-admission`. Such an apply only removes fields that this manager alone
-//! applied, and a Workload whose names stay is never admitted. So Berth applies the names as the same
-//! manager. An apply removes fields that its manager leaves out; so Berth's apply has all fields that
-//! the manager applied before, with their present values, and the resourceVersion that was read.
+//! When a cluster has the Workload, Kueue removes `status.nominatedClusterNames` by applying the rest of the
+//! status as the field manager `kueue-admission`. Such an apply removes only fields that no other manager
+//! owns, and Kueue never admits a Workload that still has nominated clusters. So Berth applies the names as
+//! `kueue-admission`, too. An apply also removes all fields of the manager that are not in the body; so the
+//! body has all fields that the manager applied before, with their present values, and the resourceVersion
+//! that was read.
 
 use serde_json::{Value, json};
 
-use super::owned;
+use super::managed_fields;
 
-/// The apiVersion of Kueue's last apply of `workload`, if any: the Workload is read and written in this
-/// version.
+/// The apiVersion of Kueue's last apply of `workload`, if there was one. The Workload has to be read and
+/// written in this version, since the managed fields name fields of this version.
 pub(super) fn applied_version(workload: &Value) -> Option<&str> {
-    owned::entry(workload)?["apiVersion"].as_str()
+    managed_fields::entry(workload)?["apiVersion"].as_str()
 }
 
-/// The apply configuration that nominates `names` for `workload`, in the version in which
-/// `workload` was read (see [`applied_version`]).
+/// The apply configuration that nominates the clusters `names` for `workload`, in the version of `workload`
+/// (see [`applied_version`]).
 ///
 /// # Errors
 /// When the managed fields of `workload` cannot be read.
-pub(super) fn body(workload: &Value, names: &[String]) -> Result<Value, String> {
-    let mut status = owned::status(workload)?;
+pub(super) fn nomination(workload: &Value, names: &[String]) -> Result<Value, String> {
+    let mut status = managed_fields::status(workload)?;
     status.insert("nominatedClusterNames".to_owned(), json!(names));
     let metadata = &workload["metadata"];
     Ok(json!({
@@ -69,7 +70,7 @@ mod tests {
 
     #[test]
     fn what_kueue_applied_is_applied_again_with_the_names() {
-        let body = body(&workload(), &["b".to_owned(), "a".to_owned()]).unwrap();
+        let body = nomination(&workload(), &["b".to_owned(), "a".to_owned()]).unwrap();
         assert_eq!(
             body["status"],
             json!({
@@ -90,7 +91,7 @@ mod tests {
         let mut workload = workload();
         workload["metadata"]["managedFields"] = json!([]);
         assert_eq!(applied_version(&workload), None);
-        let body = body(&workload, &["a".to_owned()]).unwrap();
+        let body = nomination(&workload, &["a".to_owned()]).unwrap();
         assert_eq!(body["status"], json!({"nominatedClusterNames": ["a"]}));
     }
 }

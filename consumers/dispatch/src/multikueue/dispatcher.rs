@@ -1,4 +1,4 @@
-//! Handling of one Workload: reads its state, computes a nomination, and writes it.
+//! Handling of one Workload: reading of the involved objects, and computing and writing of the nomination.
 
 use std::time::{Duration, Instant};
 
@@ -15,29 +15,29 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::again::{NominationTime, RecentNominations};
-use super::nominate::{self, NominationFacts, Place as Cluster};
+use super::events::EventReporter;
+use super::nominate::{self, DecidedCluster, NominationFacts};
 use super::problem::Problem;
-use super::read::{self, Trouble};
-use super::tell::EventReporter;
-use super::{DISPATCHER, Place, Servers, body, configured, kueue, owned};
+use super::read::{self, DispatchError};
+use super::recent::{NominationTime, RecentNominations};
+use super::{DISPATCHER, NamespacedName, Servers, body, configuration, kueue, managed_fields};
 
-/// Time for which Kueue's configuration is cached.
+/// Longest time for which Kueue's configuration is cached.
 const CACHE_TTL: Duration = Duration::from_secs(10);
-/// Interval at which a waiting Workload is checked although nothing has changed.
+/// Interval of checks of a waiting Workload without changes.
 const CHECK_INTERVAL: Duration = Duration::from_mins(1);
 
 /// Clusters to nominate.
 struct Nomination {
-    /// The decision.
+    /// The Decision or ClusterDecision.
     decision: Value,
-    /// The decision's clusters, the best first.
-    places: Vec<Cluster>,
-    /// Kueue's names of the clusters.
+    /// The clusters of the decision, the best first.
+    clusters: Vec<DecidedCluster>,
+    /// Kueue's names of the clusters, the best first.
     names: Vec<String>,
 }
 
-/// The relevant part of Kueue's configuration.
+/// Part of Kueue's configuration that concerns dispatching.
 #[derive(Clone)]
 struct KueueConfiguration {
     /// Whether Berth is the configured dispatcher.
@@ -46,12 +46,13 @@ struct KueueConfiguration {
     limit: usize,
 }
 
-/// Nominates clusters for Workloads.
+/// Dispatcher that nominates clusters for Workloads.
 pub(super) struct Dispatcher {
     servers: Servers,
     /// The resource of Workloads.
     pub(super) workloads: ApiResource,
-    configuration: Place,
+    /// The ConfigMap with Kueue's configuration.
+    configuration: NamespacedName,
     reporter: EventReporter,
     recent: Mutex<RecentNominations>,
     cached_configuration: tokio::sync::Mutex<Option<(Instant, KueueConfiguration)>>,
@@ -59,7 +60,7 @@ pub(super) struct Dispatcher {
 }
 
 impl Dispatcher {
-    pub(super) fn new(servers: Servers, workloads: ApiResource, configuration: Place) -> Self {
+    pub(super) fn new(servers: Servers, workloads: ApiResource, configuration: NamespacedName) -> Self {
         Self {
             reporter: EventReporter::new(servers.kueue.clone()),
             servers,
@@ -71,10 +72,10 @@ impl Dispatcher {
         }
     }
 
-    /// Handles `workload`, and returns the time of the next check.
-    pub(super) async fn handle(&self, workload: &DynamicObject) -> Result<Action, Trouble> {
+    /// Nominates clusters for `workload` if it waits for a cluster, and returns the time of the next check.
+    pub(super) async fn handle(&self, workload: &DynamicObject) -> Result<Action, DispatchError> {
         let workload = read::value(workload, &self.workloads)?;
-        let Some(config) = self.waits_for(&workload).await? else {
+        let Some(config) = self.awaited_config(&workload).await? else {
             return Ok(Action::await_change());
         };
         let kueue_configuration = self.kueue_configuration().await?;
@@ -86,19 +87,19 @@ impl Dispatcher {
             .await;
         let result = match nomination {
             Ok(nomination) => self.nominate(&workload, &nomination).await,
-            Err(trouble) => Err(trouble),
+            Err(error) => Err(error),
         };
         match result {
-            Err(Trouble::Reported(problem)) => {
-                self.reporter.problem(&workload, &problem).await;
+            Err(DispatchError::Reported(problem)) => {
+                self.reporter.report_problem(&workload, &problem).await;
                 Ok(Action::requeue(CHECK_INTERVAL))
             }
             other => other,
         }
     }
 
-    /// The MultiKueueConfig whose clusters `workload` waits for, if any.
-    async fn waits_for(&self, workload: &Value) -> Result<Option<String>, Trouble> {
+    /// The MultiKueueConfig of the admission check that `workload` waits for; `None` if it waits for none.
+    async fn awaited_config(&self, workload: &Value) -> Result<Option<String>, DispatchError> {
         let checks = read::kueue_resource(&self.workloads.version, "AdmissionCheck", "admissionchecks");
         for name in kueue::pending_checks(workload) {
             let check = read::kueue_object(&self.servers.kueue, &checks, name).await?;
@@ -109,8 +110,8 @@ impl Dispatcher {
         Ok(None)
     }
 
-    /// The configuration of Kueue, read again after [`CACHE_TTL`].
-    async fn kueue_configuration(&self) -> Result<KueueConfiguration, Trouble> {
+    /// The configuration of Kueue, from the cache if that is younger than [`CACHE_TTL`].
+    async fn kueue_configuration(&self) -> Result<KueueConfiguration, DispatchError> {
         let mut last = self.cached_configuration.lock().await;
         if let Some((at, cached)) = &*last
             && at.elapsed() < CACHE_TTL
@@ -120,7 +121,7 @@ impl Dispatcher {
         let current = self.read_configuration().await?;
         let was_ours = last.take().is_none_or(|(_, earlier)| earlier.is_ours);
         if was_ours && !current.is_ours {
-            let Place { namespace, name } = &self.configuration;
+            let NamespacedName { namespace, name } = &self.configuration;
             tracing::warn!(
                 "the ConfigMap {namespace}/{name} does not have {DISPATCHER} as multiKueue.dispatcherName: nothing is nominated"
             );
@@ -129,16 +130,16 @@ impl Dispatcher {
         Ok(current)
     }
 
-    async fn read_configuration(&self) -> Result<KueueConfiguration, Trouble> {
-        let Place { namespace, name } = &self.configuration;
+    async fn read_configuration(&self) -> Result<KueueConfiguration, DispatchError> {
+        let NamespacedName { namespace, name } = &self.configuration;
         let maps: Api<ConfigMap> = Api::namespaced(self.servers.kueue.clone(), namespace);
         let map = maps.get_opt(name).await?;
-        let map = serde_json::to_value(map).map_err(|error| Trouble::Unreadable(error.to_string()))?;
+        let map = serde_json::to_value(map).map_err(|error| DispatchError::Unreadable(error.to_string()))?;
         let is_ours = match map {
             Value::Null => false,
             map => {
-                let named = configured::dispatcher(&map).map_err(|problem| {
-                    Trouble::Unreadable(format!("the ConfigMap {namespace}/{name}: {problem}"))
+                let named = configuration::dispatcher(&map).map_err(|problem| {
+                    DispatchError::Unreadable(format!("the ConfigMap {namespace}/{name}: {problem}"))
                 })?;
                 named.as_deref() == Some(DISPATCHER)
             }
@@ -146,24 +147,31 @@ impl Dispatcher {
         let definitions: Api<CustomResourceDefinition> = Api::all(self.servers.kueue.clone());
         let definition = definitions.get(&format!("workloads.{}", super::GROUP)).await?;
         let definition =
-            serde_json::to_value(definition).map_err(|error| Trouble::Unreadable(error.to_string()))?;
+            serde_json::to_value(definition).map_err(|error| DispatchError::Unreadable(error.to_string()))?;
         Ok(KueueConfiguration {
             is_ours,
-            limit: configured::limit(&definition, &self.workloads.version).unwrap_or(configured::LIMIT),
+            limit: configuration::limit(&definition, &self.workloads.version)
+                .unwrap_or(configuration::DEFAULT_LIMIT),
         })
     }
 
     /// Computes the nomination for `workload`, from the clusters of the MultiKueueConfig `config`.
-    async fn nomination(&self, workload: &Value, config: &str, limit: usize) -> Result<Nomination, Trouble> {
+    async fn nomination(
+        &self,
+        workload: &Value,
+        config: &str,
+        limit: usize,
+    ) -> Result<Nomination, DispatchError> {
         let name = kueue::decision(workload)?;
         let namespace = workload["metadata"]["namespace"].as_str().unwrap_or_default();
         let decision = read::decision(&self.servers.decisions, namespace, name).await?;
         let parsed = Manifest::<Decision>::deserialize(&decision);
-        let parsed = parsed.map_err(|error| Trouble::Unreadable(format!("decision {name}: {error}")))?;
-        let places = nominate::ranked(&parsed)?;
+        let parsed =
+            parsed.map_err(|error| DispatchError::Unreadable(format!("decision {name}: {error}")))?;
+        let clusters = nominate::ranked(&parsed)?;
         let workers = read::workers(&self.servers.kueue, &self.workloads.version, config).await?;
         let (_, system) = names::split(name).unwrap_or_default();
-        let targets = read::targets(&self.servers.decisions, system, &places).await?;
+        let targets = read::targets(&self.servers.decisions, system, &clusters).await?;
         let facts = NominationFacts {
             decision: name,
             targets: &targets,
@@ -172,41 +180,45 @@ impl Dispatcher {
             namespace: &self.configuration.namespace,
             limit,
         };
-        let names = nominate::nominations(&places, &facts)?;
+        let names = nominate::nominations(&clusters, &facts)?;
         Ok(Nomination {
             decision,
-            places,
+            clusters,
             names,
         })
     }
 
     /// Writes the nomination, unless `workload` already has it.
-    async fn nominate(&self, workload: &Value, nomination: &Nomination) -> Result<Action, Trouble> {
+    async fn nominate(&self, workload: &Value, nomination: &Nomination) -> Result<Action, DispatchError> {
         let (current, names) = (kueue::nominated(workload), &nomination.names);
         if current == *names {
             return Ok(Action::requeue(CHECK_INTERVAL));
         }
         let uid = workload["metadata"]["uid"].as_str().unwrap_or_default();
-        let when = self.recent.lock().when(uid, names, self.start.elapsed());
-        if let NominationTime::After(pause, is_fight) = when {
-            if is_fight {
+        let time = self
+            .recent
+            .lock()
+            .nomination_time(uid, names, self.start.elapsed());
+        if let NominationTime::After { delay, is_contested } = time {
+            if is_contested {
                 let replaced = current.into_iter().map(str::to_owned).collect();
                 self.reporter
-                    .problem(workload, &Problem::Replaced(replaced))
+                    .report_problem(workload, &Problem::Replaced(replaced))
                     .await;
             }
-            return Ok(Action::requeue(pause));
+            return Ok(Action::requeue(delay));
         }
         self.write(workload, names).await?;
         self.recent.lock().record(uid, names, self.start.elapsed());
         self.reporter
-            .nominated(workload, event_text(workload, nomination))
+            .report_nomination(workload, event_text(workload, nomination))
             .await;
         Ok(Action::requeue(CHECK_INTERVAL))
     }
 
-    /// Applies `names` as Kueue's own field manager, in the API version of Kueue's last apply.
-    async fn write(&self, workload: &Value, names: &[String]) -> Result<(), Trouble> {
+    /// Applies the nomination of `names` as Kueue's own field manager, in the API version of Kueue's last
+    /// apply.
+    async fn write(&self, workload: &Value, names: &[String]) -> Result<(), DispatchError> {
         let metadata = &workload["metadata"];
         let text = |field: &str| metadata[field].as_str().unwrap_or_default();
         let (namespace, name) = (text("namespace"), text("name"));
@@ -219,14 +231,13 @@ impl Dispatcher {
         }
         let all: Api<DynamicObject> = Api::namespaced_with(self.servers.kueue.clone(), namespace, &resource);
         let body = match other_version {
-            Some(_) => body::body(&read::value(&all.get(name).await?, &resource)?, names),
-            None => body::body(workload, names),
+            Some(_) => body::nomination(&read::value(&all.get(name).await?, &resource)?, names),
+            None => body::nomination(workload, names),
         };
-        let body = body.map_err(Trouble::Unreadable)?;
-        // The apply is not forced: this dispatcher does not override other managers' fields of the
-        // status.
+        let body = body.map_err(DispatchError::Unreadable)?;
+        // The apply is not forced, so that it fails instead of overriding fields of other managers.
         let params = PatchParams {
-            field_manager: Some(owned::MANAGER.to_owned()),
+            field_manager: Some(managed_fields::MANAGER.to_owned()),
             ..PatchParams::default()
         };
         all.patch_status(name, &params, &Patch::Apply(&body)).await?;
@@ -234,8 +245,8 @@ impl Dispatcher {
     }
 }
 
-/// Text of the Event about a nomination: the clusters in their order, each with the reason, and the
-/// command that shows more.
+/// Text of the Event about a nomination: the clusters in order, each with the reason, and the command that
+/// shows why other clusters are not in the decision.
 fn event_text(workload: &Value, nomination: &Nomination) -> String {
     let decision = &nomination.decision;
     let name = decision["metadata"]["name"].as_str().unwrap_or_default();
@@ -247,11 +258,11 @@ fn event_text(workload: &Value, nomination: &Nomination) -> String {
         }
     };
     let reasons: Vec<String> = nomination
-        .places
+        .clusters
         .iter()
-        .map(|place| match place.explanation.as_str() {
-            "" => place.cluster.clone(),
-            explanation => format!("{} ({explanation})", place.cluster),
+        .map(|decided| match decided.explanation.as_str() {
+            "" => decided.cluster.clone(),
+            explanation => format!("{} ({explanation})", decided.cluster),
         })
         .collect();
     format!(

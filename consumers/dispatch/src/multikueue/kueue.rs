@@ -5,11 +5,11 @@ use serde_json::Value;
 use super::problem::Problem;
 use super::{DECISION, TARGET};
 
-/// The controller of MultiKueue's admission checks.
+/// The controller name of MultiKueue's admission checks.
 const CONTROLLER: &str = "kueue.x-k8s.io/multikueue";
 
-/// The pending admission checks of `workload`, if it waits for a cluster: it has its quota, is on no cluster,
-/// and is neither finished nor being deleted.
+/// The names of the pending admission checks of `workload`; empty unless the Workload waits for a cluster: it
+/// has quota, is on no cluster, and is neither finished nor being deleted.
 pub(super) fn pending_checks(workload: &Value) -> Vec<&str> {
     let status = &workload["status"];
     let is_over = workload["metadata"]["deletionTimestamp"].is_string() || is_true(status, "Finished");
@@ -28,7 +28,7 @@ fn is_true(status: &Value, condition: &str) -> bool {
     conditions.any(|one| one["type"] == condition && one["status"] == "True")
 }
 
-/// The MultiKueueConfig of the AdmissionCheck `check`; `None` if the check is of another controller.
+/// The name of the MultiKueueConfig of the AdmissionCheck `check`; `None` for a check of another controller.
 pub(super) fn configuration(check: &Value) -> Option<&str> {
     let spec = &check["spec"];
     let parameters = &spec["parameters"];
@@ -36,10 +36,10 @@ pub(super) fn configuration(check: &Value) -> Option<&str> {
     is_ours.then(|| parameters["name"].as_str()).flatten()
 }
 
-/// The decision that `workload` names.
+/// The name of the decision in the label or annotation of `workload`.
 ///
 /// # Errors
-/// When `workload` names no decision, or two.
+/// When `workload` names no decision, or two different ones.
 pub(super) fn decision(workload: &Value) -> Result<&str, Problem> {
     let metadata = &workload["metadata"];
     let [label, annotation] = ["labels", "annotations"].map(|place| metadata[place][DECISION].as_str());
@@ -53,30 +53,30 @@ pub(super) fn decision(workload: &Value) -> Result<&str, Problem> {
     }
 }
 
-/// The clusters that are nominated for `workload`.
+/// Kueue's names of the clusters that are nominated for `workload`.
 pub(super) fn nominated(workload: &Value) -> Vec<&str> {
     let names = workload["status"]["nominatedClusterNames"].as_array();
     names.into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// The worker clusters of a MultiKueueConfig, in its order.
+/// The worker clusters of the MultiKueueConfig `config`, in the order of the list.
 pub(super) fn workers(config: &Value) -> Vec<&str> {
     let names = config["spec"]["clusters"].as_array();
     names.into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// A MultiKueueCluster, with the name by which Berth finds it.
+/// A MultiKueueCluster, with the name that Berth compares with targets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Worker {
-    /// The MultiKueueCluster's own name.
+    /// The name of the MultiKueueCluster.
     pub(super) name: String,
-    /// The name by which the cluster is found: the name of the annotated Target, else of the ClusterProfile,
-    /// else of the MultiKueueCluster.
+    /// The name for the comparison with targets: the Target in the annotation, else the name of the
+    /// ClusterProfile, else the name of the MultiKueueCluster.
     pub(super) known_as: String,
 }
 
 impl Worker {
-    /// The MultiKueueCluster `object`.
+    /// Parses the MultiKueueCluster `object`.
     pub(super) fn of(object: &Value) -> Self {
         let metadata = &object["metadata"];
         let name = metadata["name"].as_str().unwrap_or_default();
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_has_quota_and_no_cluster_waits_for_one() {
+    fn only_a_workload_with_quota_and_without_a_cluster_waits() {
         let waiting = json!({
             "conditions": [{"type": "QuotaReserved", "status": "True"}],
             "admissionChecks": [{"name": "mk", "state": "Pending"}, {"name": "other", "state": "Ready"}],

@@ -1,5 +1,5 @@
-//! Clusters that are nominated for a Workload: the clusters of its decision, the best first, under Kueue's
-//! names.
+//! Clusters that are nominated for a Workload: the clusters of the decision that the Workload names, the best
+//! first, under Kueue's names.
 
 use std::collections::BTreeMap;
 
@@ -11,92 +11,96 @@ use berth_scheduling_api::shared::Manifest;
 use super::kueue::Worker;
 use super::problem::Problem;
 
-/// A cluster of a decision.
+/// A cluster that a decision has chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct DecidedCluster {
     /// The system's own name of the cluster.
     pub(super) cluster: String,
-    /// The reason, in the system's words, with the score.
+    /// The reason for the cluster, in the system's own words, and the score.
     pub(super) explanation: String,
+    /// The recorded score of the cluster.
     score: Option<i64>,
 }
 
-/// The clusters of the Decision `decision`, the highest score first. Clusters with equal scores are in the
-/// decision's own order, and so are all clusters if one of them has no score. A cluster that the decision is
-/// leaving does not count.
+/// The clusters of `decision`, the highest score first. Clusters with equal scores keep the order of the
+/// decision, and so do all clusters if a cluster has no score. Clusters that the decision is leaving are left
+/// out.
 ///
 /// # Errors
-/// When the decision is not bound, or has no clusters.
-pub(super) fn ranked(decision: &Manifest<Decision>) -> Result<Vec<Place>, Problem> {
+/// When the phase of the decision is neither Bound nor Partial, or no cluster is left.
+pub(super) fn ranked(decision: &Manifest<Decision>) -> Result<Vec<DecidedCluster>, Problem> {
     let status = decision.body.status.as_ref();
     let phase = status.map_or("Pending", |status| &*status.phase);
     let bindings = status.into_iter().flat_map(|status| &status.decisions);
-    let mut places: Vec<Place> = bindings
-        .filter(|place| place.leaving != Some(true))
-        .map(place)
+    let mut clusters: Vec<DecidedCluster> = bindings
+        .filter(|binding| binding.leaving != Some(true))
+        .map(decided_cluster)
         .collect();
-    if places.is_empty() || !matches!(phase, "Bound" | "Partial") {
-        let why = status.map(|status| [&status.reason, &status.message]);
-        let why = why.into_iter().flatten().flatten();
-        let why: Vec<&str> = why.map(String::as_str).collect();
+    if clusters.is_empty() || !matches!(phase, "Bound" | "Partial") {
+        let texts = status.map(|status| [&status.reason, &status.message]);
+        let texts = texts.into_iter().flatten().flatten();
+        let texts: Vec<&str> = texts.map(String::as_str).collect();
         return Err(Problem::NotBound {
             name: decision.metadata("name").to_owned(),
             phase: phase.to_owned(),
-            why: why.join(": "),
+            reason: texts.join(": "),
         });
     }
-    if places.iter().all(|place| place.score.is_some()) {
-        places.sort_by_key(|place| std::cmp::Reverse(place.score));
+    if clusters.iter().all(|cluster| cluster.score.is_some()) {
+        clusters.sort_by_key(|cluster| std::cmp::Reverse(cluster.score));
     }
-    Ok(places)
+    Ok(clusters)
 }
 
-fn place(place: &ClusterBinding) -> Place {
-    let reason = Some(&*place.reason).filter(|reason| !reason.is_empty());
+fn decided_cluster(binding: &ClusterBinding) -> DecidedCluster {
+    let reason = Some(&*binding.reason).filter(|reason| !reason.is_empty());
     let parts = [
         reason.map(str::to_owned),
-        place.score.map(|score| format!("score {score}")),
+        binding.score.map(|score| format!("score {score}")),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    Place {
-        cluster: (*place.cluster_name).to_owned(),
+    DecidedCluster {
+        cluster: (*binding.cluster_name).to_owned(),
         explanation: parts.join(", "),
-        score: place.score,
+        score: binding.score,
     }
 }
 
-/// Facts for a nomination.
+/// Facts about the two servers that determine a nomination.
 pub(super) struct NominationFacts<'a> {
-    /// The decision's name.
+    /// The name of the decision.
     pub(super) decision: &'a str,
     /// The name of the Target without the system, by cluster of the decision.
     pub(super) targets: &'a BTreeMap<String, String>,
-    /// The MultiKueueConfig.
+    /// The name of the MultiKueueConfig.
     pub(super) config: &'a str,
-    /// The existing MultiKueueClusters of the MultiKueueConfig, in its order.
+    /// The existing MultiKueueClusters of the MultiKueueConfig, in the order of its list.
     pub(super) workers: &'a [Worker],
     /// Namespace of Kueue's configuration and of the ClusterProfiles for Kueue.
     pub(super) namespace: &'a str,
-    /// Highest number of clusters that Kueue accepts.
+    /// Highest number of nominated clusters that Kueue accepts.
     pub(super) limit: usize,
 }
 
-/// The names to nominate for `places`, in their order.
+/// Kueue's names of `clusters`, in the same order.
 ///
 /// # Errors
-/// When the decision's name has no system, Kueue does not know one of the clusters, or accepts fewer
+/// When the decision's name has no system, a cluster has no MultiKueueCluster, or Kueue accepts fewer
 /// clusters.
-pub(super) fn nominations(places: &[Place], facts: &NominationFacts<'_>) -> Result<Vec<String>, Problem> {
+pub(super) fn nominations(
+    clusters: &[DecidedCluster],
+    facts: &NominationFacts<'_>,
+) -> Result<Vec<String>, Problem> {
     let (_, system) =
         names::split(facts.decision).ok_or_else(|| Problem::NoName(facts.decision.to_owned()))?;
     let (mut found, mut missing) = (Vec::new(), Vec::new());
-    for place in places {
-        let target = facts.targets.get(&place.cluster);
+    for decided in clusters {
+        let target = facts.targets.get(&decided.cluster);
         match target.and_then(|target| worker(facts, system, target)) {
             Some(worker) if !found.contains(&worker.name) => found.push(worker.name.clone()),
             Some(_) => {}
             None => missing
-                .push(target.map_or_else(|| place.cluster.clone(), |target| names::join(target, system))),
+                .push(target.map_or_else(|| decided.cluster.clone(), |target| names::join(target, system))),
         }
     }
     if !missing.is_empty() {
@@ -116,8 +120,8 @@ pub(super) fn nominations(places: &[Place], facts: &NominationFacts<'_>) -> Resu
     Ok(found)
 }
 
-/// The MultiKueueCluster of the target `target` of `system`. The name that is unique to this target is tried
-/// first.
+/// The MultiKueueCluster of the target `target` of `system`. Names that include the system are tried before
+/// the bare name, which may also be the name of another system's target.
 fn worker<'a>(facts: &NominationFacts<'a>, system: &str, target: &str) -> Option<&'a Worker> {
     let profile = |names: NameRule| {
         let settings = Settings {
@@ -143,9 +147,9 @@ mod tests {
     use super::*;
 
     fn decision(phase: &str, mut decisions: Value) -> Manifest<Decision> {
-        for place in decisions.as_array_mut().unwrap() {
-            if place["reason"].is_null() {
-                place["reason"] = "".into();
+        for binding in decisions.as_array_mut().unwrap() {
+            if binding["reason"].is_null() {
+                binding["reason"] = "".into();
             }
         }
         let decision = json!({
@@ -156,12 +160,12 @@ mod tests {
     }
 
     fn order(decision: &Manifest<Decision>) -> Vec<String> {
-        let places = ranked(decision).expect("there are clusters");
-        places.into_iter().map(|place| place.cluster).collect()
+        let clusters = ranked(decision).expect("there are clusters");
+        clusters.into_iter().map(|decided| decided.cluster).collect()
     }
 
     #[test]
-    fn the_best_comes_first_and_what_leaves_is_left_out() {
+    fn the_best_cluster_is_first_and_leaving_clusters_are_left_out() {
         let scored = decision(
             "Bound",
             json!([
@@ -181,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_bound_says_why() {
+    fn the_problem_of_an_unbound_decision_has_the_reason() {
         let mut unplaced = decision("Unschedulable", json!([]));
         let status = unplaced.body.status.as_mut().unwrap();
         status.reason = Some("NoFit".to_owned());
@@ -197,7 +201,7 @@ mod tests {
         }
     }
 
-    fn places(names: &[&str]) -> Vec<Place> {
+    fn decided_clusters(names: &[&str]) -> Vec<DecidedCluster> {
         let all: Vec<Value> = names.iter().map(|name| json!({"clusterName": name})).collect();
         ranked(&decision("Bound", json!(all))).unwrap()
     }
@@ -221,11 +225,11 @@ mod tests {
             namespace: "kueue-system",
             limit,
         };
-        nominations(&places(clusters), &facts)
+        nominations(&decided_clusters(clusters), &facts)
     }
 
     #[test]
-    fn clusters_go_by_the_names_kueue_has_for_them_in_the_decisions_order() {
+    fn clusters_have_kueues_names_in_the_order_of_the_decision() {
         let workers = [
             worker_of("one", "c1.ocm"),
             worker_of("c2", "c2"),
@@ -252,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_kueue_does_not_know_is_named_and_nothing_is_nominated() {
+    fn all_clusters_without_a_worker_are_named_and_nothing_is_nominated() {
         let problem = nominated(&["c1", "c2", "c3"], &[worker_of("c1", "c1")], 10).unwrap_err();
         assert_eq!(problem.reason(), "ClusterNotInMultiKueue");
         assert!(
@@ -264,13 +268,13 @@ mod tests {
     }
 
     #[test]
-    fn more_than_kueue_takes_is_refused_whole() {
+    fn more_clusters_than_kueue_accepts_are_an_error() {
         let clusters = ["a", "b", "c"];
         let workers = clusters.map(|name| worker_of(name, name));
         let problem = nominated(&clusters, &workers, 2).unwrap_err();
         assert_eq!(
             problem.to_string(),
-            "decision p.ocm has 3 clusters, and this Kueue takes 2 for a Workload"
+            "decision p.ocm has 3 clusters, and this Kueue takes at most 2 for a Workload: let the decision choose fewer clusters"
         );
         assert!(nominated(&clusters, &workers, 3).is_ok());
     }

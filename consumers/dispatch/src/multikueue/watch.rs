@@ -12,16 +12,18 @@ use kube::runtime::watcher;
 use kube::{Api, ResourceExt};
 
 use super::dispatcher::Dispatcher;
-use super::read::{self, Trouble};
-use super::{DECISION, Place, Servers};
+use super::read::{self, DispatchError};
+use super::{DECISION, NamespacedName, Servers};
 
 /// Highest number of Workloads that are handled at once.
 const PARALLEL: u16 = 8;
-/// Delays before a failed attempt is repeated: after a conflict, and after another error.
-const RETRY: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(5));
+/// Delay before a retry after a conflict.
+const CONFLICT_DELAY: Duration = Duration::from_millis(500);
+/// Delay before a retry after another error.
+const ERROR_DELAY: Duration = Duration::from_secs(5);
 
-/// Handles Workloads, for ever.
-pub(super) async fn run(servers: Servers, workloads: ApiResource, configuration: Place) {
+/// Handles Workloads until the future is dropped.
+pub(super) async fn run(servers: Servers, workloads: ApiResource, configuration: NamespacedName) {
     let all = |resource: &ApiResource| Api::<DynamicObject>::all_with(servers.kueue.clone(), resource);
     let mut controller = Controller::new_with(all(&workloads), watcher::Config::default(), workloads.clone());
     let index = WorkloadIndex {
@@ -33,7 +35,7 @@ pub(super) async fn run(servers: Servers, workloads: ApiResource, configuration:
         let decisions = Api::<DynamicObject>::all_with(servers.decisions.clone(), &resource);
         controller =
             controller.watches_with(decisions, resource, watcher::Config::default(), move |decision| {
-                index.naming(&decision)
+                index.workloads_of(&decision)
             });
     }
     for (kind, plural) in [
@@ -47,7 +49,7 @@ pub(super) async fn run(servers: Servers, workloads: ApiResource, configuration:
         );
         controller =
             controller.watches_with(all(&resource), resource, watcher::Config::default(), move |_| {
-                index.pick(|_| true)
+                index.select(|_| true)
             });
     }
     let dispatcher = Arc::new(Dispatcher::new(servers, workloads, configuration));
@@ -58,7 +60,7 @@ pub(super) async fn run(servers: Servers, workloads: ApiResource, configuration:
         .with_config(Config::default().concurrency(PARALLEL))
         .run(
             handle,
-            |_, trouble: &Trouble, _| Action::requeue(pause(trouble)),
+            |_, error: &DispatchError, _| Action::requeue(retry_delay(error)),
             dispatcher,
         )
         .for_each(|outcome| {
@@ -79,9 +81,9 @@ struct WorkloadIndex {
 
 impl WorkloadIndex {
     /// The Workloads that name `decision`.
-    fn naming(&self, decision: &DynamicObject) -> Vec<ObjectRef<DynamicObject>> {
+    fn workloads_of(&self, decision: &DynamicObject) -> Vec<ObjectRef<DynamicObject>> {
         let (name, namespace) = (decision.name_any(), decision.namespace());
-        self.pick(|workload| {
+        self.select(|workload| {
             let is_in_scope = namespace.is_none() || workload.namespace() == namespace;
             let names = [
                 workload.labels().get(DECISION),
@@ -91,38 +93,38 @@ impl WorkloadIndex {
         })
     }
 
-    fn pick(&self, is_picked: impl Fn(&DynamicObject) -> bool) -> Vec<ObjectRef<DynamicObject>> {
+    fn select(&self, is_selected: impl Fn(&DynamicObject) -> bool) -> Vec<ObjectRef<DynamicObject>> {
         let all = self.store.state();
-        let picked = all.iter().filter(|workload| is_picked(workload));
-        picked
+        let selected = all.iter().filter(|workload| is_selected(workload));
+        selected
             .map(|workload| ObjectRef::from_obj_with(&**workload, self.resource.clone()))
             .collect()
     }
 }
 
-fn pause(trouble: &Trouble) -> Duration {
-    match trouble {
-        Trouble::Request(kube::Error::Api(status)) if status.code == 409 => RETRY.0,
-        _ => RETRY.1,
+fn retry_delay(error: &DispatchError) -> Duration {
+    match error {
+        DispatchError::Request(kube::Error::Api(status)) if status.code == 409 => CONFLICT_DELAY,
+        _ => ERROR_DELAY,
     }
 }
 
-fn log(error: Error<Trouble, watcher::Error>) {
+fn log(error: Error<DispatchError, watcher::Error>) {
     match error {
         // The Workload was deleted.
         Error::ObjectNotFound(_) => {}
-        Error::ReconcilerFailed(Trouble::Request(kube::Error::Api(status)), workload)
+        Error::ReconcilerFailed(DispatchError::Request(kube::Error::Api(status)), workload)
             if status.code == 409 =>
         {
-            tracing::debug!(%workload, "it has changed meanwhile; looking again");
+            tracing::debug!(%workload, "the Workload has changed in the meantime; retrying");
         }
         Error::ReconcilerFailed(trouble, workload) => {
             let trouble = format!("{:#}", anyhow::Error::new(trouble));
-            tracing::warn!(%workload, trouble, "nothing is nominated; trying again");
+            tracing::warn!(%workload, trouble, "no cluster is nominated; retrying");
         }
         other => {
             let error = format!("{:#}", anyhow::Error::new(other));
-            tracing::warn!(error, "cannot follow the Workloads or the decisions; retrying");
+            tracing::warn!(error, "cannot watch the Workloads or the decisions; retrying");
         }
     }
 }

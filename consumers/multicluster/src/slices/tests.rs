@@ -116,7 +116,7 @@ proptest! {
             }
             let now = places(&slices);
             prop_assert!(now.iter().all(|(name, index)| at.get(name).is_none_or(|before| before == index)));
-            prop_assert!(slices.iter().all(|slice| slice.clusters.len() <= MOST));
+            prop_assert!(slices.iter().all(|slice| slice.clusters.len() <= MAX_CLUSTERS));
             prop_assert_eq!(slices.iter().map(|slice| slice.clusters.len()).sum::<usize>(), wanted.len());
             prop_assert!(!slices.is_empty());
             before = wanted;

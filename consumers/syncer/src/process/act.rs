@@ -1,12 +1,13 @@
-//! Execution of one step: its requests, and their outcome.
+//! Execution of one step of the syncer by requests to the hub or to the workload cluster.
 //!
-//! Every write of an existing object has the uid of the object on which it was decided, and every update
-//! also its resourceVersion. An update that was decided on an old state is refused, and decided again.
+//! Every write of an existing object has the uid of the object that the step was computed from, and every
+//! update also the resourceVersion. So an update that was computed from an old state is refused, and computed
+//! again.
 
 use anyhow::{Result, anyhow, bail};
 use berth_apimachinery::{Status, StatusReason};
 use berth_client::{Answer, Client};
-use berth_dialect_kcp::syncer_view::copy::{Record, brought_up_to_date, is_another, owner};
+use berth_dialect_kcp::syncer_view::copy::{Record, brought_up_to_date, must_recreate, owner};
 use berth_dialect_kcp::syncer_view::located;
 use berth_dialect_kcp::syncer_view::registration::{Claim, Owner};
 use berth_dialect_kcp::syncer_view::step::Step;
@@ -19,23 +20,23 @@ use super::mirrors::{Key, NAMESPACES, Plan};
 const JSON: &str = "application/json";
 const MERGE: &str = "application/merge-patch+json";
 
-/// Executor of steps: the owner of the copies, and the connections.
-pub(super) struct Hands {
-    /// Owner of the created copies.
-    pub(super) of: Owner,
+/// Executor of the steps of one syncer.
+pub(super) struct StepExecutor {
+    /// Owner of the copies that the syncer creates.
+    pub(super) owner: Owner,
     /// Client of the view that the hub shows the syncer.
     pub(super) view: Client,
     /// Client of the workload cluster.
     pub(super) cluster: Client,
 }
 
-impl Hands {
-    /// Carries out `plan` for `key`, an object of `kind`. The watches of both sides show the effect.
+impl StepExecutor {
+    /// Executes `plan` for the object `key` of `kind`. The watches of both sides show the effect.
     ///
     /// # Errors
-    /// When a write was refused, a server did not answer, the step is blocked, or a copy still exists that
-    /// should be gone. The key then has to be planned again.
-    pub(super) async fn make(&self, kind: &SyncedKind, key: &Key, plan: Plan) -> Result<()> {
+    /// When a write was refused, a server did not answer, the step is blocked, or the copy of a released
+    /// object still exists. The step has to be computed again then.
+    pub(super) async fn execute(&self, kind: &SyncedKind, key: &Key, plan: Plan) -> Result<()> {
         let Plan { step, down } = plan;
         let upstream_path = format!("{}/{}", kind.collection(&key.namespace), key.name);
         let downstream_path = format!("{}/{}", kind.collection(&down.0), down.1);
@@ -47,7 +48,10 @@ impl Hands {
                 if self.is_gone(key, &downstream_path).await? {
                     self.set_finalizers(&upstream_path, &object).await
                 } else {
-                    bail!("the copy still exists, although the watch does not show it")
+                    bail!(
+                        "the copy {downstream_path} still exists, although the watch does not show it: the syncer deletes it \
+                         once the watch shows it; if this message stays, delete the copy on the workload cluster"
+                    )
                 }
             }
             Step::Report(object) => {
@@ -75,7 +79,7 @@ impl Hands {
         }
     }
 
-    /// Writes only the finalizers of `object`.
+    /// Writes only the finalizers of `object` to the object at `path` upstream.
     async fn set_finalizers(&self, path: &str, object: &Value) -> Result<()> {
         let metadata = &object["metadata"];
         let finalizers = metadata.get("finalizers").cloned().unwrap_or_else(|| json!([]));
@@ -87,9 +91,9 @@ impl Hands {
         check_answer(self.view.send(Method::PATCH, path, Some((MERGE, &patch))).await?)
     }
 
-    /// Whether there is no object of this syncer at `path` downstream. The cluster is read, since the last
-    /// observation may be older than the last write. An object of this syncer without its mark gets the mark
-    /// back, so that the watch shows the object and it is removed.
+    /// Whether there is no object of this syncer at `path` downstream. The cluster is read, since the watch
+    /// may be behind the last write. A copy of this syncer that has lost its mark is marked again, so that
+    /// the watch shows the copy, and the syncer deletes it.
     async fn is_gone(&self, key: &Key, path: &str) -> Result<bool> {
         let found = match self.cluster.send(Method::GET, path, None).await? {
             Ok(found) => found,
@@ -97,7 +101,7 @@ impl Hands {
             Err(status) => return Err(refused(&status)),
         };
         match owner(&found) {
-            Some(owner) => Ok(owner != self.of.identifier),
+            Some(owner) => Ok(owner != self.owner.identifier),
             None if self.was_ours(key, &found) => {
                 self.mark(path, &found).await?;
                 Ok(false)
@@ -106,19 +110,19 @@ impl Hands {
         }
     }
 
-    /// Whether an unmarked downstream object is the copy of `key`: a namespace has its locator, other objects
-    /// have their record.
+    /// Whether the unmarked downstream object `found` is the copy of `key`, according to the locator of a
+    /// namespace or the record of another object.
     fn was_ours(&self, key: &Key, found: &Value) -> bool {
         if key.kind == NAMESPACES {
-            located(&self.of.logical_cluster, found).as_ref() == Some(&key.name)
+            located(&self.owner.logical_cluster, found).as_ref() == Some(&key.name)
         } else {
             Record::of(found).name == key.name
         }
     }
 
-    /// Puts the mark back on the object at `path`.
+    /// Marks the downstream object at `path` as a copy of this syncer.
     async fn mark(&self, path: &str, found: &Value) -> Result<()> {
-        let next = self.of.marked(found);
+        let next = self.owner.marked(found);
         check_answer(self.cluster.send(Method::PUT, path, Some((JSON, &next))).await?)
     }
 
@@ -130,22 +134,25 @@ impl Hands {
             Err(status) => return Err(refused(&status)),
         };
         match owner(&found) {
-            Some(owner) if owner == self.of.identifier => return Ok(()),
+            Some(owner) if owner == self.owner.identifier => return Ok(()),
             Some(other) if self.is_earlier(key, &found) => {
                 tracing::info!(path, other, "takes over a copy of an earlier registration");
                 // If the new copy cannot replace the old one by an update, the old copy has to be deleted
                 // first.
-                if is_another(copy, &found) {
+                if must_recreate(copy, &found) {
                     return self.mark(path, &found).await;
                 }
             }
             Some(other) => bail!(
                 "{path} belongs to another workload cluster ({other}); if that was an earlier registration of this one, \
-                 berth syncer --adopt {other} takes it over"
+                 berth syncer --adopt {other} takes the object over"
             ),
             // A namespace that never belonged to this syncer is left unchanged.
             None if key.kind == NAMESPACES && !self.was_ours(key, &found) => {
-                bail!("{path} already exists and is not managed by this syncer")
+                bail!(
+                    "{path} already exists and is not managed by this syncer: if nothing else uses this namespace, delete it on \
+                     the workload cluster, and the syncer creates its own"
+                )
             }
             None => {}
         }
@@ -155,23 +162,24 @@ impl Hands {
         }
     }
 
-    /// Whether a downstream object is from an earlier registration. For an object in a namespace, the
-    /// namespace decides: the namespace belongs to this syncer by now, and only this syncer creates
-    /// objects there.
+    /// Whether the downstream object `found` is a copy of `key` from an earlier registration of this workload
+    /// cluster. Of objects in namespaces only the record is checked: their namespace belongs to this syncer
+    /// by now, and only this syncer creates objects there.
     fn is_earlier(&self, key: &Key, found: &Value) -> bool {
         match key.kind {
-            NAMESPACES => self.of.claim(found) == Claim::Earlier,
+            NAMESPACES => self.owner.claim(found) == Claim::Earlier,
             _ => self.was_ours(key, found),
         }
     }
 
+    /// Deletes the downstream object at `path` if it is a copy of this syncer.
     async fn delete(&self, path: &str) -> Result<()> {
         let found = match self.cluster.send(Method::GET, path, None).await? {
             Ok(found) => found,
             Err(status) if status.code == 404 => return Ok(()),
             Err(status) => return Err(refused(&status)),
         };
-        if owner(&found) != Some(&self.of.identifier) {
+        if owner(&found) != Some(&self.owner.identifier) {
             return Ok(());
         }
         let options = json!({

@@ -17,7 +17,7 @@ pub(super) struct ConditionText {
 }
 
 impl ConditionText {
-    /// Condition that the cluster does not answer.
+    /// SyncerReady with status False: the cluster does not answer the syncer, because of `problem`.
     pub(super) fn unreachable(problem: &str) -> Self {
         Self {
             kind: SYNCER_READY,
@@ -26,17 +26,17 @@ impl ConditionText {
         }
     }
 
-    /// Condition that the cluster answers.
+    /// SyncerReady with status True: the cluster answers the syncer.
     pub(super) fn reachable() -> Self {
-        Self::fine(SYNCER_READY)
+        Self::with_status_true(SYNCER_READY)
     }
 
-    /// Condition that all objects that are placed on the cluster are synced.
+    /// Synced with status True: all objects that are placed on the cluster are synced.
     pub(super) fn synced() -> Self {
-        Self::fine(SYNCED)
+        Self::with_status_true(SYNCED)
     }
 
-    /// Condition that some objects are not synced.
+    /// Synced with status False: some objects are not synced.
     pub(super) fn not_synced(reason: &'static str, message: String) -> Self {
         Self {
             kind: SYNCED,
@@ -45,7 +45,7 @@ impl ConditionText {
         }
     }
 
-    fn fine(kind: &'static str) -> Self {
+    fn with_status_true(kind: &'static str) -> Self {
         Self {
             kind,
             failure: None,
@@ -53,9 +53,9 @@ impl ConditionText {
         }
     }
 
-    /// `conditions` with this condition; `None` if they have it already. The transition time changes with
-    /// status, severity and reason.
-    pub(super) fn among(&self, conditions: &Value, now: Timestamp) -> Option<Value> {
+    /// Returns `conditions` with this condition set; `None` where nothing has to be written. The transition
+    /// time changes with status, severity and reason.
+    pub(super) fn set_in(&self, conditions: &Value, now: Timestamp) -> Option<Value> {
         let mut list = conditions.as_array().cloned().unwrap_or_default();
         let slot = list.iter_mut().find(|known| known["type"] == self.kind);
         let status = if self.failure.is_some() { "False" } else { "True" };
@@ -90,8 +90,8 @@ impl ConditionText {
     }
 }
 
-/// Whether SyncerReady reports a cluster that does not answer.
-pub(super) fn complains(cluster: &Value) -> bool {
+/// Whether the WorkloadCluster `cluster` has the condition that the cluster does not answer.
+pub(super) fn reports_unreachable(cluster: &Value) -> bool {
     let conditions = cluster["status"]["conditions"].as_array();
     let mut conditions = conditions.into_iter().flatten();
     conditions.any(|known| {
@@ -108,10 +108,10 @@ mod tests {
     }
 
     #[test]
-    fn a_cluster_that_does_not_answer_is_told_once_and_taken_back() {
+    fn an_unreachable_cluster_is_reported_once_until_it_answers_again() {
         let others = json!([{"type": "Ready", "status": "True"}]);
         let conditions = ConditionText::unreachable("connection refused")
-            .among(&others, at(0))
+            .set_in(&others, at(0))
             .unwrap();
         assert_eq!(conditions[0], others[0]);
         assert_eq!(
@@ -130,34 +130,36 @@ mod tests {
             conditions[1]["message"],
             "the cluster does not answer the syncer: connection refused"
         );
-        let again = ConditionText::unreachable("no answer within 10 s").among(&conditions, at(1));
+        let again = ConditionText::unreachable("no answer within 10 s").set_in(&conditions, at(1));
         assert_eq!(again, None);
         let cluster = json!({"status": {"conditions": conditions}});
-        assert!(complains(&cluster) && !complains(&json!({"status": {"conditions": others}})));
-        let back = ConditionText::reachable().among(&conditions, at(2)).unwrap();
+        assert!(
+            reports_unreachable(&cluster) && !reports_unreachable(&json!({"status": {"conditions": others}}))
+        );
+        let back = ConditionText::reachable().set_in(&conditions, at(2)).unwrap();
         assert_eq!(back[1]["status"], "True");
         assert_eq!(back[1].get("reason"), None);
-        assert_eq!(ConditionText::reachable().among(&back, at(3)), None);
+        assert_eq!(ConditionText::reachable().set_in(&back, at(3)), None);
     }
 
     #[test]
-    fn other_words_of_what_is_not_synced_are_told_and_its_time_moves_only_with_the_reason() {
+    fn a_new_message_of_synced_is_written_and_its_transition_time_changes_only_with_the_reason() {
         let text = |reason, message: &str| ConditionText::not_synced(reason, message.to_owned());
-        let conditions = text("A", "1 of 2").among(&Value::Null, at(1)).unwrap();
+        let conditions = text("A", "1 of 2").set_in(&Value::Null, at(1)).unwrap();
         let time = |list: &Value| list[0]["lastTransitionTime"].clone();
-        assert_eq!(text("A", "1 of 2").among(&conditions, at(2)), None);
-        let more = text("A", "2 of 2").among(&conditions, at(2)).unwrap();
+        assert_eq!(text("A", "1 of 2").set_in(&conditions, at(2)), None);
+        let more = text("A", "2 of 2").set_in(&conditions, at(2)).unwrap();
         assert_eq!(
             (&more[0]["message"], time(&more)),
             (&json!("2 of 2"), time(&conditions))
         );
-        let other = text("B", "2 of 2").among(&more, at(3)).unwrap();
+        let other = text("B", "2 of 2").set_in(&more, at(3)).unwrap();
         assert_ne!(time(&other), time(&conditions));
-        let fine = ConditionText::synced().among(&other, at(4)).unwrap();
+        let synced = ConditionText::synced().set_in(&other, at(4)).unwrap();
         assert_eq!(
-            (fine.as_array().unwrap().len(), &fine[0]["status"]),
+            (synced.as_array().unwrap().len(), &synced[0]["status"]),
             (1, &json!("True"))
         );
-        assert_eq!(ConditionText::synced().among(&fine, at(5)), None);
+        assert_eq!(ConditionText::synced().set_in(&synced, at(5)), None);
     }
 }

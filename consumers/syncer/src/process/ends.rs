@@ -1,4 +1,5 @@
-//! The two ends of a syncer: the hub, with the view of its target, and the workload cluster.
+//! The two sides of a syncer, and the connections to them: the hub, with the view of the syncer's target, and
+//! the workload cluster.
 
 use anyhow::{Context, Result, bail};
 use berth_client::Client;
@@ -20,7 +21,7 @@ pub(super) enum Side {
 }
 
 /// Connections of a syncer to the hub and to the workload cluster.
-pub(super) struct Ends {
+pub(super) struct Connections {
     /// The name of the WorkloadCluster.
     pub(super) target: String,
     /// Client of the hub's own API.
@@ -31,7 +32,7 @@ pub(super) struct Ends {
     pub(super) cluster: kube::Client,
 }
 
-impl Ends {
+impl Connections {
     /// Creates the clients. No request is sent yet.
     ///
     /// # Errors
@@ -62,9 +63,7 @@ impl Ends {
             cluster: berth_client::connect(to)?,
         })
     }
-}
 
-impl Ends {
     /// The hub and the name of the WorkloadCluster, by which copies of earlier registrations are recognized.
     /// `None` where the syncer may not read the hub's identity, or there is none.
     ///
@@ -81,7 +80,7 @@ impl Ends {
             Err(status) => {
                 tracing::warn!(
                     problem = status.message,
-                    "the hub does not identify itself, so copies of earlier registrations are taken over with --adopt only; \
+                    "cannot read the identity of the hub, so copies of earlier registrations are taken over with --adopt only; \
                      `berth syncer-rights` renders the right to get the namespace kube-system"
                 );
                 None
@@ -94,7 +93,7 @@ impl Ends {
     }
 }
 
-/// The URLs of the hub and of the view of `target` on that hub. `given` is one of the two.
+/// The URLs of the hub and of the view of `target` on this hub. `given` is either URL.
 fn urls(given: &Uri, target: &str) -> Result<(Uri, Uri)> {
     let targets = format!("/apis/{GROUP}/{VERSION}/targets/");
     let own = format!("{targets}{target}.{DIALECT}/proxy");
@@ -109,7 +108,7 @@ fn urls(given: &Uri, target: &str) -> Result<(Uri, Uri)> {
     let with_path = |path: String| {
         let mut parts = given.clone().into_parts();
         parts.path_and_query = Some(path.parse()?);
-        Uri::from_parts(parts).context("the server of --from-kubeconfig")
+        Uri::from_parts(parts).context("cannot build a URL from the server of --from-kubeconfig")
     };
     let root = if prefix.is_empty() { "/" } else { prefix };
     Ok((with_path(root.to_owned())?, with_path(format!("{prefix}{own}"))?))

@@ -19,7 +19,7 @@ use super::kinds::SyncedKind;
 const PAUSES: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(15));
 
 /// Content of an observation, from one list or watch.
-pub(super) enum Observations {
+pub(super) enum ObservationContent {
     /// A list begins.
     Begin,
     /// An object was listed, added or changed.
@@ -28,21 +28,22 @@ pub(super) enum Observations {
     End,
     /// An object was deleted.
     Gone(Arc<Value>),
-    /// The list or watch failed, for this reason.
+    /// The list or watch failed; the value is the reason.
     Failed(String),
 }
 
-/// An observation, with its side.
+/// An observation of one kind on one side.
 pub(super) struct Observation {
     pub(super) side: Side,
     /// The index of the kind in [`super::kinds::SyncedKinds::kinds`].
     pub(super) kind: usize,
-    pub(super) content: Observations,
+    pub(super) content: ObservationContent,
 }
 
 /// Watch of one kind on one side, which sends observations to `out`.
 pub(super) struct Reflector {
     pub(super) side: Side,
+    /// The index of the kind in [`super::kinds::SyncedKinds::kinds`].
     pub(super) number: usize,
     pub(super) kind: SyncedKind,
     pub(super) client: Client,
@@ -75,15 +76,15 @@ impl Reflector {
                     let is_absent = self.side == Side::Down && is_absent(&problem);
                     let text = format!("{:#}", anyhow::Error::new(problem));
                     failures = failures.saturating_add(1);
-                    let observations = match is_absent {
+                    let contents = match is_absent {
                         // A kind that the cluster does not have counts as a kind without objects. The view
                         // has all kinds.
-                        true => vec![Observations::Begin, Observations::End],
+                        true => vec![ObservationContent::Begin, ObservationContent::End],
                         // Most broken watches begin again at once: a first failure is not reported.
-                        false if failures > 1 => vec![Observations::Failed(text.clone())],
+                        false if failures > 1 => vec![ObservationContent::Failed(text.clone())],
                         false => Vec::new(),
                     };
-                    for content in observations {
+                    for content in contents {
                         if !self.send(content).await {
                             return;
                         }
@@ -101,12 +102,15 @@ impl Reflector {
         }
     }
 
+    /// Sends the observation that `event` contains. Returns whether `out` still has a receiver.
     async fn forward(&self, event: Event<DynamicObject>) -> bool {
         let content = match event {
-            Event::Init => Some(Observations::Begin),
-            Event::InitApply(object) | Event::Apply(object) => self.value(object).map(Observations::Object),
-            Event::InitDone => Some(Observations::End),
-            Event::Delete(object) => self.value(object).map(Observations::Gone),
+            Event::Init => Some(ObservationContent::Begin),
+            Event::InitApply(object) | Event::Apply(object) => {
+                self.value(object).map(ObservationContent::Object)
+            }
+            Event::InitDone => Some(ObservationContent::End),
+            Event::Delete(object) => self.value(object).map(ObservationContent::Gone),
         };
         match content {
             Some(content) => self.send(content).await,
@@ -114,7 +118,7 @@ impl Reflector {
         }
     }
 
-    async fn send(&self, content: Observations) -> bool {
+    async fn send(&self, content: ObservationContent) -> bool {
         let observation = Observation {
             side: self.side,
             kind: self.number,
@@ -123,8 +127,8 @@ impl Reflector {
         self.out.send(observation).await.is_ok()
     }
 
-    /// The object as JSON, with apiVersion and kind, which items of some lists lack. `None` where it has no
-    /// form in JSON.
+    /// The object as JSON, with apiVersion and kind, which items of some lists lack. `None` where it cannot
+    /// be converted.
     fn value(&self, object: DynamicObject) -> Option<Arc<Value>> {
         match serde_json::to_value(&object) {
             Ok(mut value) => {

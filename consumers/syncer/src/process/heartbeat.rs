@@ -1,5 +1,5 @@
-//! Heartbeats: the hub's scheduler passes over a workload cluster whose syncer has been silent for too
-//! long.
+//! Heartbeats: the hub's scheduler does not pick a workload cluster whose syncer has sent no heartbeat for
+//! too long.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use http::Method;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use super::condition_text::{ConditionText, complains};
+use super::condition_text::{ConditionText, reports_unreachable};
 use super::problems::Problems;
 
 /// Pause after a failed heartbeat.
@@ -41,8 +41,8 @@ pub(super) fn identifier(cluster: &Value) -> &str {
     text("uid").or_else(|| text("name")).unwrap_or_default()
 }
 
-/// The sender of heartbeats.
-pub(super) struct Heart<'a> {
+/// Sender of the heartbeats of one session.
+pub(super) struct HeartbeatSender<'a> {
     /// The hub.
     pub(super) hub: &'a Client,
     /// The workload cluster.
@@ -59,20 +59,21 @@ pub(super) struct Heart<'a> {
 
 /// Outcome of a request about the WorkloadCluster.
 enum ReportOutcome {
+    /// The request succeeded; the value is the WorkloadCluster in the answer.
     Arrived(Value),
     /// The WorkloadCluster was replaced by another with this name.
     Replaced,
     /// The WorkloadCluster was changed in between.
     Outdated(String),
     /// The hub refused the request, or did not answer.
-    Lost(String),
+    Failed(String),
 }
 
-impl Heart<'_> {
+impl HeartbeatSender<'_> {
     /// Sends a heartbeat every `interval`, as long as the workload cluster answers: a syncer without its
     /// cluster does no work. While the cluster does not answer, no heartbeat is sent, and the condition
     /// SyncerReady is False. Ends when the WorkloadCluster was replaced by another with this name.
-    pub(super) async fn beat(&self, interval: Duration) {
+    pub(super) async fn run(&self, interval: Duration) {
         let mut last: Option<String> = None;
         loop {
             let cluster_answer = self.check_cluster(interval).await;
@@ -82,7 +83,7 @@ impl Heart<'_> {
             };
             let problem = match (outcome, cluster_answer) {
                 (ReportOutcome::Replaced, _) => return,
-                (ReportOutcome::Lost(problem) | ReportOutcome::Outdated(problem), _) => {
+                (ReportOutcome::Failed(problem) | ReportOutcome::Outdated(problem), _) => {
                     Some(format!("the heartbeat did not arrive: {problem}"))
                 }
                 (ReportOutcome::Arrived(_), Err(problem)) => {
@@ -125,7 +126,7 @@ impl Heart<'_> {
         match self.patch(&json!({"status": status})).await {
             ReportOutcome::Arrived(cluster) => {
                 let synced = self.problems.lock().condition();
-                let back = complains(&cluster).then(ConditionText::reachable);
+                let back = reports_unreachable(&cluster).then(ConditionText::reachable);
                 let conditions: Vec<ConditionText> = back.into_iter().chain([synced]).collect();
                 self.write_conditions(cluster, &conditions).await
             }
@@ -149,7 +150,7 @@ impl Heart<'_> {
     async fn write_conditions(&self, mut cluster: Value, texts: &[ConditionText]) -> ReportOutcome {
         let mut outcome = ReportOutcome::Outdated(String::new());
         for _ in 0..MAX_ATTEMPTS {
-            let Some(conditions) = added(&cluster["status"]["conditions"], texts) else {
+            let Some(conditions) = with_texts(&cluster["status"]["conditions"], texts) else {
                 return ReportOutcome::Arrived(cluster);
             };
             let version = &cluster["metadata"]["resourceVersion"];
@@ -161,7 +162,7 @@ impl Heart<'_> {
             };
             cluster = match self.get().await {
                 ReportOutcome::Arrived(cluster) => cluster,
-                lost => return lost,
+                failure => return failure,
             };
         }
         outcome
@@ -183,18 +184,18 @@ impl Heart<'_> {
             Ok(Ok(cluster)) if identifier(&cluster) != self.expected => ReportOutcome::Replaced,
             Ok(Ok(cluster)) => ReportOutcome::Arrived(cluster),
             Ok(Err(status)) if status.code == 409 => ReportOutcome::Outdated(status.message),
-            Ok(Err(status)) => ReportOutcome::Lost(status.message),
-            Err(problem) => ReportOutcome::Lost(format!("{problem:#}")),
+            Ok(Err(status)) => ReportOutcome::Failed(status.message),
+            Err(problem) => ReportOutcome::Failed(format!("{problem:#}")),
         }
     }
 }
 
-/// `conditions` with `texts` added or replaced; `None` when nothing changes.
-fn added(conditions: &Value, texts: &[ConditionText]) -> Option<Value> {
+/// `conditions` with `texts` added or replaced; `None` where nothing has to be written.
+fn with_texts(conditions: &Value, texts: &[ConditionText]) -> Option<Value> {
     let now = SystemClock.now();
     let mut new = None;
     for text in texts {
-        new = text.among(new.as_ref().unwrap_or(conditions), now).or(new);
+        new = text.set_in(new.as_ref().unwrap_or(conditions), now).or(new);
     }
     new
 }

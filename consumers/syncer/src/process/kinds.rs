@@ -1,4 +1,4 @@
-//! Resources that are synced: the kinds that the view describes in its discovery documents, or those of them
+//! Kinds that are synced: all kinds in the discovery documents of the view, or only Namespace and the kinds
 //! that `--resources` names.
 
 use anyhow::{Context, Result};
@@ -37,12 +37,12 @@ impl SyncedKind {
     }
 }
 
-/// Kinds that are synced.
+/// The kinds that are synced, and requested kinds that are missing.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SyncedKinds {
     /// The kinds, namespaces first.
     pub(super) kinds: Vec<SyncedKind>,
-    /// Requested names that the view does not have.
+    /// The names in `--resources` that the view does not have.
     pub(super) unknown: Vec<String>,
 }
 
@@ -52,8 +52,9 @@ impl SyncedKinds {
         self.kinds.iter().skip(1).map(SyncedKind::name).collect()
     }
 
-    /// The kinds `found` in a view; where `only` has names, only the named kinds and Namespace.
-    fn of(found: Vec<SyncedKind>, only: &[String]) -> Result<Self> {
+    /// Selects from `found`, the kinds in a view: all, or only Namespace and the kinds in `only` if that has
+    /// names.
+    fn select(found: Vec<SyncedKind>, only: &[String]) -> Result<Self> {
         let (namespaces, mut rest): (Vec<_>, Vec<_>) =
             found.into_iter().partition(|kind| kind.name() == "namespaces");
         let is_known = |name: &String| rest.iter().any(|kind| kind.name() == *name);
@@ -63,16 +64,17 @@ impl SyncedKinds {
         rest.retain(|kind| only.is_empty() || only.contains(&kind.name()));
         rest.sort_by_key(SyncedKind::name);
         let namespaces = namespaces.into_iter().next();
-        let mut kinds = vec![namespaces.context("the view shows no namespaces")?];
+        let mut kinds =
+            vec![namespaces.context("the view that the hub serves the syncer has no resource namespaces")?];
         kinds.append(&mut rest);
         Ok(Self { kinds, unknown })
     }
 }
 
-/// The kinds that `view` serves; where `only` has names, only the named kinds and Namespace.
+/// Reads from `view` the kinds to sync: all, or only Namespace and the kinds in `only` if that has names.
 ///
 /// # Errors
-/// When the view does not answer or refuses, or shows no namespaces.
+/// When the view does not answer or refuses, or has no resource `namespaces`.
 pub(super) async fn discover(view: &kube::Client, only: &[String]) -> Result<SyncedKinds> {
     let view = Client::new(view.clone());
     let mut versions = vec!["v1".to_owned()];
@@ -86,13 +88,13 @@ pub(super) async fn discover(view: &kube::Client, only: &[String]) -> Result<Syn
     for version in versions {
         let path = if version.contains('/') { "/apis" } else { "/api" };
         let list = view.get(&format!("{path}/{version}")).await?;
-        found.extend(of_list(&version, &list));
+        found.extend(watchable_kinds(&version, &list));
     }
-    SyncedKinds::of(found, only)
+    SyncedKinds::select(found, only)
 }
 
 /// The kinds in the resource list of one version that can be listed and watched.
-fn of_list(version: &str, list: &Value) -> Vec<SyncedKind> {
+fn watchable_kinds(version: &str, list: &Value) -> Vec<SyncedKind> {
     let resources = list["resources"]
         .as_array()
         .map(Vec::as_slice)
@@ -132,21 +134,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_view_does_not_show_stops_only_itself() {
+    fn resources_that_the_view_lacks_are_reported_and_the_others_synced() {
         let verbs = json!(["get", "list", "watch"]);
         let list = json!({"resources": [
             {"name": "secrets", "kind": "Secret", "verbs": verbs},
             {"name": "namespaces", "kind": "Namespace", "verbs": verbs},
             {"name": "configmaps", "kind": "ConfigMap", "verbs": verbs},
         ]});
-        let found = of_list("v1", &list);
+        let found = watchable_kinds("v1", &list);
         let only = ["configmaps", "widgets.example.com", "gadgets"].map(str::to_owned);
-        let synced = SyncedKinds::of(found.clone(), &only).unwrap();
+        let synced = SyncedKinds::select(found.clone(), &only).unwrap();
         assert_eq!(synced.names(), ["configmaps"]);
         assert_eq!(synced.unknown, ["gadgets", "widgets.example.com"]);
-        let all = SyncedKinds::of(found, &[]).unwrap();
+        let all = SyncedKinds::select(found, &[]).unwrap();
         assert_eq!((all.names().len(), all.unknown.len()), (2, 0));
         assert_eq!(all.kinds[0].name(), "namespaces");
-        assert!(SyncedKinds::of(Vec::new(), &[]).is_err());
+        assert!(SyncedKinds::select(Vec::new(), &[]).is_err());
     }
 }

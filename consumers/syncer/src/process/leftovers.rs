@@ -18,37 +18,44 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::kinds::SyncedKind;
-use super::mirrors::{At, Key, NAMESPACES, place};
+use super::mirrors::{Key, NAMESPACES, NamespacedName, namespaced_name};
 
-/// Longest and shortest pause after a search that failed or had a result.
-const PERIODS: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(1));
+/// Shortest pause after a search that failed or had a result.
+const MIN_PAUSE: Duration = Duration::from_secs(1);
+/// Longest pause after a search that failed or had a result.
+const MAX_PAUSE: Duration = Duration::from_secs(30);
 /// Pause after a search without a result.
-const CLEAN: Duration = Duration::from_mins(10);
+const IDLE_PAUSE: Duration = Duration::from_mins(10);
 
 /// A copy of an earlier registration.
 pub(super) struct Leftover {
+    /// The key of the object upstream.
     pub(super) key: Key,
-    /// Place on the cluster.
-    pub(super) at: At,
+    /// Namespace and name of the copy downstream.
+    pub(super) down: NamespacedName,
+    /// The copy.
     pub(super) object: Value,
 }
 
 /// Result of a search.
 #[derive(Default)]
 pub(super) struct SearchResult {
+    /// The copies of earlier registrations.
     pub(super) earlier: Vec<Leftover>,
-    /// Number of namespaces by their identifier, for identifiers that may belong to earlier registrations of
-    /// this cluster.
+    /// Numbers of namespaces by the identifier in their label, for identifiers that may belong to earlier
+    /// registrations of this cluster.
     pub(super) unproven: BTreeMap<String, usize>,
 }
 
 /// Search for copies of earlier registrations.
 pub(super) struct Search {
+    /// Client of the workload cluster.
     pub(super) cluster: Client,
-    pub(super) of: Owner,
+    /// Owner of the copies of this registration.
+    pub(super) owner: Owner,
     pub(super) kinds: Vec<SyncedKind>,
-    /// Time for which copies of objects that the hub does not show are left alone.
-    pub(super) patience: Duration,
+    /// Time after which copies of objects that the hub does not show are removed.
+    pub(super) remove_after: Duration,
     pub(super) out: mpsc::Sender<SearchResult>,
 }
 
@@ -56,11 +63,11 @@ impl Search {
     /// Searches at intervals, until the receiver is dropped.
     pub(super) async fn run(self) {
         loop {
-            let mut pause = self.patience.clamp(PERIODS.1, PERIODS.0);
+            let mut pause = self.remove_after.clamp(MIN_PAUSE, MAX_PAUSE);
             match self.search().await {
                 Ok(found) => {
                     if found.earlier.is_empty() && found.unproven.is_empty() {
-                        pause = CLEAN;
+                        pause = IDLE_PAUSE;
                     }
                     if self.out.send(found).await.is_err() {
                         return;
@@ -79,30 +86,30 @@ impl Search {
         let mut found = SearchResult::default();
         let mut own = HashMap::new();
         for object in self.list(&self.kinds[NAMESPACES], "").await? {
-            let Some(name) = located(&self.of.logical_cluster, &object) else {
+            let Some(name) = located(&self.owner.logical_cluster, &object) else {
                 continue;
             };
-            match self.of.claim(&object) {
-                Claim::Own => drop(own.insert(place(&object).1, name)),
+            match self.owner.claim(&object) {
+                Claim::Own => drop(own.insert(namespaced_name(&object).1, name)),
                 Claim::Earlier => found.earlier.push(Leftover {
                     key: Key {
                         kind: NAMESPACES,
                         namespace: String::new(),
                         name,
                     },
-                    at: place(&object),
+                    down: namespaced_name(&object),
                     object,
                 }),
                 Claim::Unproven(identifier) => *found.unproven.entry(identifier).or_default() += 1,
-                Claim::Others => {}
+                Claim::None => {}
             }
         }
-        let selector = format!(",{DOWNSTREAM_CLUSTER}!%3D{}", self.of.identifier);
+        let selector = format!(",{DOWNSTREAM_CLUSTER}!%3D{}", self.owner.identifier);
         for (number, kind) in self.kinds.iter().enumerate().skip(1) {
             let copies = self.list(kind, &selector).await?.into_iter();
             found
                 .earlier
-                .extend(copies.filter_map(|object| content(number, object, &own)));
+                .extend(copies.filter_map(|object| leftover(number, object, &own)));
         }
         Ok(found)
     }
@@ -131,9 +138,9 @@ impl Search {
 /// `object` as a leftover, if it is in a namespace of this registration and an earlier registration created
 /// it. No other syncer creates objects there: a syncer creates them only in its own namespaces. `own` has the
 /// upstream name of each downstream namespace of this registration.
-fn content(kind: usize, object: Value, own: &HashMap<String, String>) -> Option<Leftover> {
-    let at = place(&object);
-    let namespace = own.get(&at.0)?.clone();
+fn leftover(kind: usize, object: Value, own: &HashMap<String, String>) -> Option<Leftover> {
+    let down = namespaced_name(&object);
+    let namespace = own.get(&down.0)?.clone();
     let original = Record::of(&object).name;
     owner(&object).filter(|_| !original.is_empty())?;
     let key = Key {
@@ -141,7 +148,7 @@ fn content(kind: usize, object: Value, own: &HashMap<String, String>) -> Option<
         namespace,
         name: original,
     };
-    Some(Leftover { key, at, object })
+    Some(Leftover { key, down, object })
 }
 
 #[cfg(test)]
@@ -152,22 +159,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_a_syncer_made_in_a_namespace_of_ours_is_left_of_an_earlier_registration() {
+    fn only_copies_by_a_syncer_in_own_namespaces_are_leftovers() {
         let own = HashMap::from([("kcp1".to_owned(), "app".to_owned())]);
         let up = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kube-root-ca.crt"}});
         let existing = copy("u-1", &up, "kcp1");
-        let found = content(1, existing.clone(), &own).unwrap();
+        let found = leftover(1, existing.clone(), &own).unwrap();
         assert_eq!(
             (found.key.namespace.as_str(), found.key.name.as_str()),
             ("app", "kube-root-ca.crt")
         );
-        assert_eq!(found.at, ("kcp1".to_owned(), "kcp-root-ca.crt".to_owned()));
+        assert_eq!(found.down, ("kcp1".to_owned(), "kcp-root-ca.crt".to_owned()));
         let mut labelled = existing.clone();
         labelled["metadata"]["annotations"] = json!({});
         assert!(
-            content(1, labelled, &own).is_none(),
-            "somebody else's, with the label"
+            leftover(1, labelled, &own).is_none(),
+            "the label alone does not make it a copy of a syncer"
         );
-        assert!(content(1, copy("u-1", &up, "kcp2"), &own).is_none(), "elsewhere");
+        assert!(
+            leftover(1, copy("u-1", &up, "kcp2"), &own).is_none(),
+            "in another namespace"
+        );
     }
 }

@@ -5,21 +5,21 @@ use std::sync::Arc;
 
 use berth_dialect_kcp::syncer_view::copy::{Record, copy_name};
 use berth_dialect_kcp::syncer_view::registration::Owner;
-use berth_dialect_kcp::syncer_view::step::{Place, Step, namespace_next};
+use berth_dialect_kcp::syncer_view::step::{Step, StepContext, namespace_next};
 use berth_dialect_kcp::syncer_view::{downstream_namespace, located};
 use serde_json::Value;
 
 use super::ends::Side;
-use super::follow::{Observation, Observations};
+use super::follow::{Observation, ObservationContent};
 use super::kinds::SyncedKind;
 
 /// The index of the kind Namespace in [`super::kinds::SyncedKinds::kinds`].
 pub(super) const NAMESPACES: usize = 0;
 
-/// An object, by its name upstream.
+/// The key of an object by its name upstream.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Key {
-    /// The index of its kind in [`super::kinds::SyncedKinds::kinds`].
+    /// The index of the object's kind in [`super::kinds::SyncedKinds::kinds`].
     pub(super) kind: usize,
     /// The object's namespace; empty for a Namespace.
     pub(super) namespace: String,
@@ -28,43 +28,43 @@ pub(super) struct Key {
 }
 
 /// A namespace (or the empty string) and a name, on one side.
-pub(super) type At = (String, String);
+pub(super) type NamespacedName = (String, String);
 
 /// The objects of one kind on one side.
 #[derive(Default)]
 struct Mirror {
-    objects: BTreeMap<At, Arc<Value>>,
+    objects: BTreeMap<NamespacedName, Arc<Value>>,
     /// Whether a complete list has been received.
     complete: bool,
     /// The list that is being received.
-    incoming: Option<BTreeMap<At, Arc<Value>>>,
+    incoming: Option<BTreeMap<NamespacedName, Arc<Value>>>,
 }
 
 impl Mirror {
-    /// Applies an observation, and returns its subject: one object, or all. `None` where the objects stay as
-    /// they are.
-    fn take(&mut self, content: Observations) -> Option<MirrorSubject> {
+    /// Applies an observation. Returns the subject of the change: one object, or all. `None` where no object
+    /// changes.
+    fn apply(&mut self, content: ObservationContent) -> Option<MirrorSubject> {
         match (content, &mut self.incoming) {
-            (Observations::Begin, incoming) => {
+            (ObservationContent::Begin, incoming) => {
                 *incoming = Some(BTreeMap::new());
                 None
             }
-            (Observations::Object(object), Some(incoming)) => {
-                incoming.insert(place(&object), object);
+            (ObservationContent::Object(object), Some(incoming)) => {
+                incoming.insert(namespaced_name(&object), object);
                 None
             }
-            (Observations::End, incoming) => {
+            (ObservationContent::End, incoming) => {
                 let old = std::mem::replace(&mut self.objects, incoming.take().unwrap_or_default());
                 self.complete = true;
                 Some(MirrorSubject::All(old))
             }
-            (Observations::Object(object), None) => {
-                self.objects.insert(place(&object), Arc::clone(&object));
+            (ObservationContent::Object(object), None) => {
+                self.objects.insert(namespaced_name(&object), Arc::clone(&object));
                 Some(MirrorSubject::One(object))
             }
-            (Observations::Failed(_), _) => None,
-            (Observations::Gone(object), incoming) => {
-                let at = place(&object);
+            (ObservationContent::Failed(_), _) => None,
+            (ObservationContent::Gone(object), incoming) => {
+                let at = namespaced_name(&object);
                 self.objects.remove(&at);
                 if let Some(incoming) = incoming {
                     incoming.remove(&at);
@@ -77,27 +77,29 @@ impl Mirror {
 
 /// Subject of an observation.
 enum MirrorSubject {
+    /// One object.
     One(Arc<Value>),
-    /// All present objects, with the former objects.
-    All(BTreeMap<At, Arc<Value>>),
+    /// All objects; the value is the objects before the change.
+    All(BTreeMap<NamespacedName, Arc<Value>>),
 }
 
 /// The namespace (or the empty string) and the name of an object.
-pub(super) fn place(object: &Value) -> At {
+pub(super) fn namespaced_name(object: &Value) -> NamespacedName {
     let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
     (text("namespace"), text("name"))
 }
 
 /// Plan for one object.
 pub(super) struct Plan {
+    /// The step to carry out.
     pub(super) step: Step,
-    /// Place of the object's copy downstream.
-    pub(super) down: At,
+    /// Namespace and name of the object's copy downstream.
+    pub(super) down: NamespacedName,
 }
 
 /// The known objects of both sides.
 pub(super) struct Mirrors {
-    of: Owner,
+    owner: Owner,
     kinds: Vec<SyncedKind>,
     up: Vec<Mirror>,
     down: Vec<Mirror>,
@@ -106,10 +108,10 @@ pub(super) struct Mirrors {
 }
 
 impl Mirrors {
-    pub(super) fn new(of: Owner, kinds: &[SyncedKind]) -> Self {
+    pub(super) fn new(owner: Owner, kinds: &[SyncedKind]) -> Self {
         let mirrors = || kinds.iter().map(|_| Mirror::default()).collect();
         Self {
-            of,
+            owner,
             kinds: kinds.to_vec(),
             up: mirrors(),
             down: mirrors(),
@@ -134,41 +136,41 @@ impl Mirrors {
         }
     }
 
-    /// Whether all objects of both sides are known, except objects of the `lost` kinds.
-    pub(super) fn are_known(&self, lost: impl Fn(usize, Side) -> bool) -> bool {
+    /// Whether all objects of both sides are known, apart from the kinds and sides that are `lost`.
+    pub(super) fn is_complete_except(&self, lost: impl Fn(usize, Side) -> bool) -> bool {
         let sides = [Side::Up, Side::Down];
         let mut all = (0..self.kinds.len()).flat_map(|kind| sides.map(|side| (kind, side)));
         all.all(|(kind, side)| self.is_complete(kind, side) || lost(kind, side))
     }
 
     /// Number of known objects upstream.
-    pub(super) fn count(&self) -> usize {
+    pub(super) fn upstream_count(&self) -> usize {
         self.up.iter().map(|mirror| mirror.objects.len()).sum()
     }
 
     /// Whether the object `key` exists upstream; `None` while that is not known.
-    pub(super) fn shows(&self, key: &Key) -> Option<bool> {
+    pub(super) fn exists_upstream(&self, key: &Key) -> Option<bool> {
         let mirror = &self.up[key.kind];
         let at = (key.namespace.clone(), key.name.clone());
         mirror.complete.then(|| mirror.objects.contains_key(&at))
     }
 
-    /// Applies an observation, and returns the keys that may need a step.
-    pub(super) fn take(&mut self, observation: Observation) -> Vec<Key> {
+    /// Applies an observation. Returns the keys that may need a step.
+    pub(super) fn apply(&mut self, observation: Observation) -> Vec<Key> {
         let Observation { side, kind, content } = observation;
         let mirror = match side {
             Side::Up => &mut self.up[kind],
             Side::Down => &mut self.down[kind],
         };
-        match mirror.take(content) {
+        match mirror.apply(content) {
             None => Vec::new(),
-            Some(MirrorSubject::One(object)) => self.touched(side, kind, &object),
+            Some(MirrorSubject::One(object)) => self.affected(side, kind, &object),
             Some(MirrorSubject::All(before)) => {
                 let mut due: Vec<Key> = before
                     .values()
-                    .flat_map(|object| self.touched(side, kind, object))
+                    .flat_map(|object| self.affected(side, kind, object))
                     .collect();
-                due.extend(self.everything());
+                due.extend(self.all_keys());
                 due.sort_unstable();
                 due.dedup();
                 due
@@ -176,8 +178,8 @@ impl Mirrors {
         }
     }
 
-    /// Every object known on either side.
-    fn everything(&self) -> Vec<Key> {
+    /// The keys of all objects that are known on either side.
+    fn all_keys(&self) -> Vec<Key> {
         let mut all = Vec::new();
         for kind in 0..self.kinds.len() {
             all.extend(self.up[kind].objects.values().map(|object| up_key(kind, object)));
@@ -191,9 +193,9 @@ impl Mirrors {
         all
     }
 
-    /// Objects that a change of `object` concerns: itself, its namespace, and for a namespace its
-    /// content.
-    fn touched(&self, side: Side, kind: usize, object: &Value) -> Vec<Key> {
+    /// The keys that a change of `object` may affect: of the object and of its namespace; for a namespace, of
+    /// the namespace and of the objects in it.
+    fn affected(&self, side: Side, kind: usize, object: &Value) -> Vec<Key> {
         let own = match side {
             Side::Up => Some(up_key(kind, object)),
             Side::Down => self.down_key(kind, object),
@@ -202,7 +204,7 @@ impl Mirrors {
         let mut due = Vec::new();
         if kind == NAMESPACES {
             due.extend(self.content(&own.name).map(|(kind, object)| up_key(kind, object)));
-            let (_, name) = place(object);
+            let (_, name) = namespaced_name(object);
             if side == Side::Down {
                 due.extend(
                     self.copies(&name)
@@ -222,19 +224,20 @@ impl Mirrors {
 
     /// The known objects in a namespace upstream.
     fn content<'a>(&'a self, namespace: &'a str) -> impl Iterator<Item = (usize, &'a Arc<Value>)> {
-        within(&self.up, namespace)
+        objects_in(&self.up, namespace)
     }
 
     /// The copies in a namespace downstream.
     fn copies<'a>(&'a self, namespace: &'a str) -> impl Iterator<Item = (usize, &'a Arc<Value>)> {
-        within(&self.down, namespace)
+        objects_in(&self.down, namespace)
     }
 
-    /// Key of the original of a downstream object, where its namespace belongs to this syncer.
+    /// The key of the object whose copy is the downstream object `object`; `None` if the namespace does not
+    /// belong to this syncer.
     fn down_key(&self, kind: usize, object: &Value) -> Option<Key> {
-        let (namespace, name) = place(object);
+        let (namespace, name) = namespaced_name(object);
         if kind == NAMESPACES {
-            let name = located(&self.of.logical_cluster, object).or_else(|| self.upstream_name(&name))?;
+            let name = located(&self.owner.logical_cluster, object).or_else(|| self.upstream_name(&name))?;
             return Some(Key {
                 kind,
                 namespace: String::new(),
@@ -245,18 +248,19 @@ impl Mirrors {
         let upstream = Record::of(object).name;
         Some(Key {
             kind,
-            namespace: located(&self.of.logical_cluster, namespace_object)?,
+            namespace: located(&self.owner.logical_cluster, namespace_object)?,
             name: if upstream.is_empty() { name } else { upstream },
         })
     }
 
-    /// The upstream namespace of the downstream namespace `name`, where the latter has lost its locator.
+    /// The upstream namespace of the downstream namespace `name`, from the cache: for downstream namespaces
+    /// that have lost their locator.
     fn upstream_name(&self, name: &str) -> Option<String> {
         let (upstream, _) = self.names.iter().find(|(_, known)| *known == name)?;
         Some(upstream.clone())
     }
 
-    /// Plan for `key`; `None` while not enough is known.
+    /// The plan for `key`; `None` while the mirrors on which it depends are not complete.
     pub(super) fn plan(&mut self, key: &Key) -> Option<Plan> {
         let known = |mirrors: &[Mirror], kind: usize| mirrors[kind].complete;
         let namespaces = known(&self.up, NAMESPACES) && known(&self.down, NAMESPACES);
@@ -265,23 +269,21 @@ impl Mirrors {
             _ => &key.namespace,
         };
         let down_namespace = self.downstream(namespace);
-        let up = |mirrors: &[Mirror]| {
-            mirrors[key.kind]
-                .objects
-                .get(&(key.namespace.clone(), key.name.clone()))
-                .cloned()
-        };
-        let up = up(&self.up);
-        let down_of = |kind: usize, at: &At| self.down[kind].objects.get(at).cloned();
+        let up_objects = &self.up[key.kind].objects;
+        let up = up_objects
+            .get(&(key.namespace.clone(), key.name.clone()))
+            .cloned();
+        let down_of = |kind: usize, at: &NamespacedName| self.down[kind].objects.get(at).cloned();
         if key.kind == NAMESPACES {
             let all_known = self.up.iter().all(|mirror| mirror.complete);
             let at = (String::new(), down_namespace);
             let down = down_of(NAMESPACES, &at);
             let content = self.content(&key.name).count();
-            let step = namespace_next(&self.of, up.as_deref(), down.as_deref(), content);
-            // A namespace with unknown content may not be empty.
-            let ends = matches!(step, Step::Delete | Step::Release(_));
-            return (namespaces && (all_known || !ends)).then_some(Plan { step, down: at });
+            let step = namespace_next(&self.owner, up.as_deref(), down.as_deref(), content);
+            // A namespace is removed only once all kinds are known, since it may have objects of an unknown
+            // kind.
+            let removes = matches!(step, Step::Delete | Step::Release(_));
+            return (namespaces && (all_known || !removes)).then_some(Plan { step, down: at });
         }
         let namespace_object = down_of(NAMESPACES, &(String::new(), down_namespace.clone()));
         let at = (
@@ -301,9 +303,9 @@ impl Mirrors {
         kind: usize,
         down_namespace: &'a str,
         namespace_object: Option<&Value>,
-    ) -> Place<'a> {
-        Place {
-            identifier: &self.of.identifier,
+    ) -> StepContext<'a> {
+        StepContext {
+            identifier: &self.owner.identifier,
             namespace: down_namespace,
             ready: namespace_object.is_some_and(|namespace_object| {
                 namespace_object["metadata"].get("deletionTimestamp").is_none()
@@ -312,18 +314,19 @@ impl Mirrors {
         }
     }
 
+    /// The downstream name of an upstream namespace.
     fn downstream(&mut self, namespace: &str) -> String {
         if let Some(name) = self.names.get(namespace) {
             return name.clone();
         }
-        let name = downstream_namespace(&self.of.logical_cluster, namespace);
+        let name = downstream_namespace(&self.owner.logical_cluster, namespace);
         self.names.insert(namespace.to_owned(), name.clone());
         name
     }
 }
 
 fn up_key(kind: usize, object: &Value) -> Key {
-    let (namespace, name) = place(object);
+    let (namespace, name) = namespaced_name(object);
     Key {
         kind,
         namespace,
@@ -332,7 +335,10 @@ fn up_key(kind: usize, object: &Value) -> Key {
 }
 
 /// The objects in `namespace` of every kind but Namespace.
-fn within<'a>(mirrors: &'a [Mirror], namespace: &'a str) -> impl Iterator<Item = (usize, &'a Arc<Value>)> {
+fn objects_in<'a>(
+    mirrors: &'a [Mirror],
+    namespace: &'a str,
+) -> impl Iterator<Item = (usize, &'a Arc<Value>)> {
     let first = (namespace.to_owned(), String::new());
     mirrors
         .iter()

@@ -10,7 +10,7 @@ use super::condition_text::ConditionText;
 use super::ends::Side;
 use super::mirrors::Key;
 
-/// Highest number of problems of a sort that are named in the condition.
+/// Highest number of problems of one reason that are named in the condition.
 const MAX_NAMED: usize = 3;
 /// Longest text of one error in the condition, in characters, without the ellipsis.
 const MAX_CHARS: usize = 300;
@@ -18,8 +18,8 @@ const MAX_CHARS: usize = 300;
 /// The problem of one object.
 struct Problem {
     text: String,
-    /// Time at which the problem ends, unless it is reported again before. `None` for a problem that lasts
-    /// until it is forgotten.
+    /// Time at which the problem ends, unless it is recorded again before. `None` for a problem that lasts
+    /// until [`Problems::forget`].
     until: Option<Instant>,
 }
 
@@ -32,8 +32,8 @@ pub(super) struct Problems {
     objects: BTreeMap<Key, Problem>,
     /// Kinds that cannot be listed or watched, each with the reason.
     watches: BTreeMap<(usize, Side), String>,
-    /// Number of the cluster's namespaces by their identifier, for identifiers that may belong to earlier
-    /// registrations of this cluster.
+    /// Numbers of the cluster's namespaces by the identifier in their label, for identifiers that may belong
+    /// to earlier registrations of this cluster.
     unproven: BTreeMap<String, usize>,
     /// Number of objects that the hub shows.
     shown: usize,
@@ -51,9 +51,9 @@ impl Problems {
         }
     }
 
-    /// Records a problem of `key`, for the time `duration` or until it is forgotten. Returns whether the
-    /// problem is new.
-    pub(super) fn note(&mut self, key: &Key, text: String, duration: Option<Duration>) -> bool {
+    /// Records a problem of `key`, for the time `duration` or until it is forgotten. Returns whether `text`
+    /// differs from the known problem of `key`.
+    pub(super) fn record(&mut self, key: &Key, text: String, duration: Option<Duration>) -> bool {
         let until = duration.map(|duration| Instant::now() + duration);
         let is_news = self.objects.get(key).is_none_or(|known| known.text != text);
         self.objects.insert(key.clone(), Problem { text, until });
@@ -73,7 +73,7 @@ impl Problems {
     }
 
     /// Records that the watch of a kind failed, or works (`None`).
-    pub(super) fn watch(&mut self, kind: usize, side: Side, problem: Option<String>) {
+    pub(super) fn record_watch(&mut self, kind: usize, side: Side, problem: Option<String>) {
         match problem {
             Some(problem) => drop(self.watches.insert((kind, side), problem)),
             None => drop(self.watches.remove(&(kind, side))),
@@ -86,12 +86,13 @@ impl Problems {
     }
 
     /// Records the number of objects that the hub shows.
-    pub(super) fn shows(&mut self, objects: usize) {
+    pub(super) fn record_shown(&mut self, objects: usize) {
         self.shown = objects;
     }
 
-    /// Records the number of namespaces by other identifiers. Returns whether the numbers have changed.
-    pub(super) fn found_unproven(&mut self, unproven: BTreeMap<String, usize>) -> bool {
+    /// Records the numbers of namespaces with the identifiers of other WorkloadClusters. Returns whether the
+    /// numbers have changed.
+    pub(super) fn record_unproven(&mut self, unproven: BTreeMap<String, usize>) -> bool {
         let is_news = self.unproven != unproven;
         self.unproven = unproven;
         is_news
@@ -103,10 +104,10 @@ impl Problems {
         self.objects
             .retain(|_, problem| problem.until.is_none_or(|until| now < until));
         let parts = [
-            self.of_watches(),
-            self.of_objects(),
-            self.of_unknown(),
-            self.of_unproven(),
+            self.watch_part(),
+            self.object_part(),
+            self.unknown_part(),
+            self.unproven_part(),
         ];
         let parts: Vec<(&'static str, String)> = parts.into_iter().flatten().collect();
         let texts: Vec<&str> = parts.iter().map(|(_, text)| text.as_str()).collect();
@@ -120,7 +121,8 @@ impl Problems {
         self.names.get(kind).map_or("", String::as_str)
     }
 
-    fn of_watches(&self) -> Option<(&'static str, String)> {
+    /// Reason and text for kinds that cannot be listed or watched.
+    fn watch_part(&self) -> Option<(&'static str, String)> {
         let texts = self.watches.iter().map(|((kind, side), problem)| {
             let side = match side {
                 Side::Up => "hub",
@@ -128,11 +130,12 @@ impl Problems {
             };
             format!("{} on the {side}: {}", self.name(*kind), shortened(problem))
         });
-        let list = listed(texts, self.watches.len())?;
+        let list = list(texts, self.watches.len())?;
         Some(("WatchFailed", format!("cannot follow {list}")))
     }
 
-    fn of_objects(&self) -> Option<(&'static str, String)> {
+    /// Reason and text for objects with a problem.
+    fn object_part(&self) -> Option<(&'static str, String)> {
         let texts = self.objects.iter().map(|(key, problem)| {
             let place = match key.namespace.as_str() {
                 "" => key.name.clone(),
@@ -141,33 +144,35 @@ impl Problems {
             format!("{} {place}: {}", self.name(key.kind), shortened(&problem.text))
         });
         let (count, all) = (self.objects.len(), self.shown.max(self.objects.len()));
-        let list = listed(texts, count)?;
+        let list = list(texts, count)?;
         Some(("ObjectsNotSynced", format!("{count} of {all} objects: {list}")))
     }
 
-    fn of_unknown(&self) -> Option<(&'static str, String)> {
-        let list = listed(self.unknown.iter().cloned(), self.unknown.len())?;
-        let text = format!("the hub does not show the syncer these of --resources: {list}");
+    /// Reason and text for resources that the hub does not show.
+    fn unknown_part(&self) -> Option<(&'static str, String)> {
+        let list = list(self.unknown.iter().cloned(), self.unknown.len())?;
+        let text = format!("--resources names resources that the hub does not show the syncer: {list}");
         Some(("UnknownResources", text))
     }
 
-    fn of_unproven(&self) -> Option<(&'static str, String)> {
+    /// Reason and text for namespaces of other WorkloadClusters.
+    fn unproven_part(&self) -> Option<(&'static str, String)> {
         let texts = self
             .unproven
             .iter()
-            .map(|(identifier, count)| format!("{count} of {identifier}"));
-        let list = listed(texts, self.unproven.len())?;
+            .map(|(identifier, count)| format!("{count} with the identifier {identifier}"));
+        let list = list(texts, self.unproven.len())?;
         let text = format!(
-            "the cluster has namespaces that another WorkloadCluster's syncer made: {list}; if that was an earlier registration \
+            "the cluster has namespaces that another WorkloadCluster's syncer created: {list}; if that was an earlier registration \
              of this one, berth syncer --adopt UID takes them over"
         );
         Some(("EarlierRegistration", text))
     }
 }
 
-/// The first [`MAX_NAMED`] of `texts`, and the number of the rest; `None` where there are none. `all` is the
-/// number of texts.
-fn listed(texts: impl Iterator<Item = String>, all: usize) -> Option<String> {
+/// A list of the first [`MAX_NAMED`] of `texts`, with the number of the others; `None` for no texts. `all` is
+/// the number of texts.
+fn list(texts: impl Iterator<Item = String>, all: usize) -> Option<String> {
     let mut first: Vec<String> = texts.take(MAX_NAMED).collect();
     if all > first.len() {
         first.push(format!("and {} more", all - first.len()));
@@ -207,18 +212,18 @@ mod tests {
     }
 
     fn condition(problems: &mut Problems) -> Value {
-        let list = problems.condition().among(&Value::Null, Timestamp::UNIX_EPOCH);
+        let list = problems.condition().set_in(&Value::Null, Timestamp::UNIX_EPOCH);
         list.unwrap()[0].clone()
     }
 
     #[test]
-    fn the_first_few_objects_are_named_with_their_error_and_the_others_counted() {
+    fn the_first_objects_are_named_with_their_error_and_the_others_counted() {
         let mut problems = problems(&[]);
         assert_eq!(condition(&mut problems)["status"], "True");
-        problems.shows(7);
-        assert!(problems.note(&key("a"), "no address".to_owned(), None));
+        problems.record_shown(7);
+        assert!(problems.record(&key("a"), "no address".to_owned(), None));
         assert!(
-            !problems.note(&key("a"), "no address".to_owned(), None),
+            !problems.record(&key("a"), "no address".to_owned(), None),
             "no news"
         );
         let synced = condition(&mut problems);
@@ -228,7 +233,7 @@ mod tests {
         );
         assert_eq!(synced["message"], "1 of 7 objects: services app/a: no address");
         for name in ["b", "c", "d", "e"] {
-            problems.note(&key(name), "x".repeat(1000), None);
+            problems.record(&key(name), "x".repeat(1000), None);
         }
         let synced = condition(&mut problems);
         let message = synced["message"].as_str().unwrap();
@@ -244,36 +249,36 @@ mod tests {
     }
 
     #[test]
-    fn what_others_undo_is_a_problem_as_long_as_it_is_heard_of() {
+    fn a_problem_with_a_duration_ends_by_itself() {
         let mut problems = problems(&[]);
-        problems.note(&key("a"), "undone".to_owned(), Some(Duration::ZERO));
+        problems.record(&key("a"), "undone".to_owned(), Some(Duration::ZERO));
         assert_eq!(condition(&mut problems)["status"], "True");
-        problems.note(&key("a"), "undone".to_owned(), Some(Duration::from_mins(5)));
+        problems.record(&key("a"), "undone".to_owned(), Some(Duration::from_mins(5)));
         problems.forget_lasting(&key("a"));
         assert_eq!(condition(&mut problems)["reason"], "ObjectsNotSynced");
-        problems.note(&key("a"), "refused".to_owned(), None);
+        problems.record(&key("a"), "refused".to_owned(), None);
         problems.forget_lasting(&key("a"));
         assert_eq!(condition(&mut problems)["status"], "True");
     }
 
     #[test]
-    fn everything_that_is_wrong_is_told_and_the_worst_gives_the_reason() {
+    fn all_problems_are_in_the_message_and_the_worst_gives_the_reason() {
         let mut problems = problems(&["widgets.example.com"]);
         assert_eq!(condition(&mut problems)["reason"], "UnknownResources");
-        assert!(problems.found_unproven(BTreeMap::from([("u-1".to_owned(), 5)])));
-        problems.watch(1, Side::Down, Some("forbidden".to_owned()));
+        assert!(problems.record_unproven(BTreeMap::from([("u-1".to_owned(), 5)])));
+        problems.record_watch(1, Side::Down, Some("forbidden".to_owned()));
         let synced = condition(&mut problems);
         assert_eq!(synced["reason"], "WatchFailed");
         let message = synced["message"].as_str().unwrap();
         for part in [
             "cannot follow services on the cluster: forbidden",
-            "these of --resources: widgets.example.com",
-            "5 of u-1",
+            "that the hub does not show the syncer: widgets.example.com",
+            "5 with the identifier u-1",
             "--adopt",
         ] {
             assert!(message.contains(part), "{message}");
         }
-        problems.watch(1, Side::Down, None);
+        problems.record_watch(1, Side::Down, None);
         assert!(!problems.is_lost(1, Side::Down));
         assert_eq!(condition(&mut problems)["reason"], "UnknownResources");
     }

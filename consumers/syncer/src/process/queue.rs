@@ -1,5 +1,5 @@
-//! Queue of keys: each key is ready at most once, is worked on by one task at a time, and after failures is
-//! tried again with growing delays.
+//! Queue of keys, like the workqueue of client-go: each key is queued at most once, is processed by one task
+//! at a time, and is retried with growing delays after failures.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::time::Duration;
@@ -8,32 +8,37 @@ use tokio::time::Instant;
 
 use super::mirrors::Key;
 
-/// The delay after the first failure, and the longest.
+/// The delay after the first failure, and the longest delay.
 const DELAYS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(30));
 
-/// The queue.
+/// Queue of keys, with the keys that are being processed and the keys that wait for a retry.
 #[derive(Default)]
 pub(super) struct Queue {
+    /// Keys to process, the oldest first.
     ready: VecDeque<Key>,
+    /// The keys in `ready`.
     queued: HashSet<Key>,
+    /// Keys that are being processed.
     running: HashSet<Key>,
     /// Keys that became due again during their processing.
-    again: HashSet<Key>,
+    due_again: HashSet<Key>,
+    /// Number of failures in a row.
     failures: HashMap<Key, u32>,
+    /// Keys that become due at a time.
     retries: BTreeSet<(Instant, Key)>,
 }
 
 impl Queue {
-    /// Adds `key`, about which something changed.
+    /// Adds `key`, whose objects have changed.
     pub(super) fn add(&mut self, key: Key) {
         if self.running.contains(&key) {
-            self.again.insert(key);
+            self.due_again.insert(key);
         } else if self.queued.insert(key.clone()) {
             self.ready.push_back(key);
         }
     }
 
-    /// Takes the oldest key, for work on it.
+    /// Takes the oldest key, to process it.
     pub(super) fn take(&mut self) -> Option<Key> {
         let key = self.ready.pop_front()?;
         self.queued.remove(&key);
@@ -41,20 +46,20 @@ impl Queue {
         Some(key)
     }
 
-    /// Records that the work on `key` succeeded.
+    /// Records that `key` was processed without a failure.
     pub(super) fn done(&mut self, key: Key) {
         self.failures.remove(&key);
         self.running.remove(&key);
-        if self.again.remove(&key) {
+        if self.due_again.remove(&key) {
             self.add(key);
         }
     }
 
     /// Records a failed attempt at `key`. The delay before the next attempt grows with each failure, up to
     /// the longest of [`DELAYS`]. Returns the number of failures in a row.
-    pub(super) fn failed(&mut self, key: Key, now: Instant) -> u32 {
+    pub(super) fn retry_failed(&mut self, key: Key, now: Instant) -> u32 {
         self.running.remove(&key);
-        self.again.remove(&key);
+        self.due_again.remove(&key);
         let failures = self.failures.entry(key.clone()).or_default();
         let delay = DELAYS
             .0
@@ -66,11 +71,10 @@ impl Queue {
         count
     }
 
-    /// Records that `key` was not worked on, and is due again at the time `at`, or when something about
-    /// it changes.
-    pub(super) fn later(&mut self, key: Key, at: Instant) {
+    /// Records that `key` was not processed. It is due again at the time `at`, or when its objects change.
+    pub(super) fn retry_at(&mut self, key: Key, at: Instant) {
         self.running.remove(&key);
-        self.again.remove(&key);
+        self.due_again.remove(&key);
         self.retries.insert((at, key));
     }
 
@@ -103,14 +107,14 @@ mod tests {
     }
 
     #[test]
-    fn a_key_stands_once_and_is_worked_on_once_at_a_time() {
+    fn a_key_is_queued_once_and_processed_by_one_task_at_a_time() {
         let mut queue = Queue::default();
         queue.add(key("a"));
         queue.add(key("a"));
         assert_eq!(queue.take(), Some(key("a")));
         assert_eq!(queue.take(), None);
         queue.add(key("a"));
-        assert_eq!(queue.take(), None, "it is being worked on");
+        assert_eq!(queue.take(), None, "it is being processed");
         queue.done(key("a"));
         assert_eq!(queue.take(), Some(key("a")), "it became due meanwhile");
     }
@@ -121,7 +125,7 @@ mod tests {
         let wait = |queue: &mut Queue| {
             queue.add(key("a"));
             queue.take();
-            queue.failed(key("a"), now);
+            queue.retry_failed(key("a"), now);
             let due = queue.next_retry().unwrap();
             queue.add_due(due);
             assert_eq!(queue.take(), Some(key("a")));

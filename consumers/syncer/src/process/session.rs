@@ -1,6 +1,5 @@
-//! A session: the synced resources are known, both sides are watched, and steps are carried out
-//! ([`super::work`]), until the process is stopped, or the WorkloadCluster or the synced resources have
-//! changed.
+//! A session: watches both sides and carries out steps ([`super::work`]), until the process is stopped, or
+//! the WorkloadCluster or the synced resources have changed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,9 +13,9 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::SyncerArgs;
-use super::ends::{Ends, Side};
+use super::ends::{Connections, Side};
 use super::follow::{Observation, Reflector};
-use super::heartbeat::{self, Heart};
+use super::heartbeat::{self, HeartbeatSender};
 use super::kinds::{SyncedKinds, discover};
 use super::leftovers::{Search, SearchResult};
 use super::problems::Problems;
@@ -24,24 +23,24 @@ use super::work::Work;
 
 /// Highest number of observations that wait to be applied.
 const BACKLOG: usize = 1024;
-/// Interval at which the view of the hub is compared with the synced resources.
-const REVIEW: Duration = Duration::from_secs(30);
-/// Time for running steps to complete at the end of a session.
-const DRAIN: Duration = Duration::from_secs(10);
+/// Interval of the check whether the kinds to sync have changed.
+const REVIEW_INTERVAL: Duration = Duration::from_secs(30);
+/// Longest time for which the end of a session waits for running steps.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Reason why a session ended.
-pub(super) enum End {
+pub(super) enum EndReason {
     /// The process got the signal to stop.
     Stopped,
-    /// The WorkloadCluster or the synced resources have changed.
+    /// The WorkloadCluster or the kinds to sync have changed; the value says which.
     Changed(&'static str),
 }
 
-/// A session.
+/// A session of one registration and one list of kinds.
 pub(super) struct Session<'a> {
     args: &'a SyncerArgs,
-    ends: &'a Ends,
-    of: Owner,
+    ends: &'a Connections,
+    owner: Owner,
     synced: SyncedKinds,
 }
 
@@ -49,8 +48,9 @@ impl<'a> Session<'a> {
     /// Reads the identity of the syncer and the resources to sync from the hub.
     ///
     /// # Errors
-    /// When the hub does not answer or refuses, does not know the WorkloadCluster, or shows no namespaces.
-    pub(super) async fn begin(args: &'a SyncerArgs, ends: &'a Ends) -> Result<Self> {
+    /// When the hub does not answer or refuses, does not know the WorkloadCluster, or its view has
+    /// no namespaces.
+    pub(super) async fn begin(args: &'a SyncerArgs, ends: &'a Connections) -> Result<Self> {
         let cluster = ends.hub.get(&heartbeat::path(&ends.target)).await?;
         let registration = ends.registration().await?;
         let synced = discover(&ends.view, &args.resources)
@@ -60,13 +60,13 @@ impl<'a> Session<'a> {
             tracing::warn!(
                 resources = synced.unknown.join(","),
                 shown = synced.names().join(","),
-                "--resources names what the hub does not show the syncer; the rest is synced"
+                "--resources names resources that the hub does not show the syncer; the others are synced"
             );
         }
         Ok(Self {
             args,
             ends,
-            of: Owner {
+            owner: Owner {
                 identifier: heartbeat::identifier(&cluster).to_owned(),
                 logical_cluster: args.from_cluster.clone(),
                 registration,
@@ -76,42 +76,45 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Description of the synced resources, for people.
-    pub(super) fn described(&self) -> String {
+    /// The names of the synced resources, as a list for people.
+    pub(super) fn resource_names(&self) -> String {
         self.synced.names().join(", ")
     }
 
-    /// Syncs until `stop`, or until the WorkloadCluster was replaced or the kinds to sync have changed.
+    /// Syncs until `stop` is cancelled, the WorkloadCluster is replaced, or the kinds to sync change.
     ///
     /// # Errors
     /// When a step panicked.
-    pub(super) async fn run(self, stop: &CancellationToken) -> Result<End> {
+    pub(super) async fn run(self, stop: &CancellationToken) -> Result<EndReason> {
         let (out, mut observations) = mpsc::channel(BACKLOG);
-        let mut following = self.follow(&out);
+        // Dropping the tasks at the end of the session aborts them.
+        let mut tasks = self.follow(&out);
         drop(out);
-        let mut leftovers = self.search(&mut following);
+        let mut leftovers = self.search(&mut tasks);
         let mut work = Work::new(
-            &self.of,
+            &self.owner,
             &self.synced,
             self.ends,
             self.args.remove_leftovers_after,
         );
         let problems = Arc::clone(&work.problems);
-        let mut alive = std::pin::pin!(self.alive(&mut following, &problems));
+        let mut session_change = std::pin::pin!(self.wait_for_change(&problems));
         let end = loop {
-            work.start();
+            work.start_steps();
             tokio::select! {
-                () = stop.cancelled() => break End::Stopped,
-                changed = &mut alive, if work.is_under_way() => break End::Changed(changed),
-                Some(observation) = observations.recv() => work.take(observation, &mut observations),
-                Some(found) = leftovers.recv() => work.found(found),
-                Some(ended) = work.running.join_next() => work.ended(ended.context("a step")?),
+                () = stop.cancelled() => break EndReason::Stopped,
+                changed = &mut session_change, if work.is_under_way() => break EndReason::Changed(changed),
+                Some(observation) = observations.recv() => work.apply(observation, &mut observations),
+                Some(found) = leftovers.recv() => work.record_leftovers(found),
+                Some(ended) = work.running.join_next() => {
+                    work.record_outcome(ended.context("a step of the syncer panicked")?);
+                }
                 () = sleep_until(work.queue.next_retry()) => work.queue.add_due(Instant::now()),
             }
         };
         let drained = async { while work.running.join_next().await.is_some() {} };
-        if tokio::time::timeout(DRAIN, drained).await.is_err() {
-            tracing::warn!("stopped before all changes were made; the next start makes them");
+        if tokio::time::timeout(DRAIN_TIMEOUT, drained).await.is_err() {
+            tracing::warn!("stopped before all steps had ended; the next start repeats them");
         }
         Ok(end)
     }
@@ -126,7 +129,7 @@ impl<'a> Session<'a> {
                     number,
                     kind: kind.clone(),
                     client: client.clone(),
-                    identifier: self.of.identifier.clone(),
+                    identifier: self.owner.identifier.clone(),
                     out: out.clone(),
                 };
                 tasks.spawn(reflector.run());
@@ -140,39 +143,38 @@ impl<'a> Session<'a> {
         let (out, found) = mpsc::channel(1);
         let search = Search {
             cluster: berth_client::Client::new(self.ends.cluster.clone()),
-            of: self.of.clone(),
+            owner: self.owner.clone(),
             kinds: self.synced.kinds.clone(),
-            patience: self.args.remove_leftovers_after,
+            remove_after: self.args.remove_leftovers_after,
             out,
         };
         tasks.spawn(search.run());
         found
     }
 
-    /// Sends heartbeats, and ends when the session has to start over. `_following` has the running reflectors
-    /// and the search.
-    async fn alive(&self, _following: &mut JoinSet<()>, problems: &Mutex<Problems>) -> &'static str {
+    /// Sends heartbeats, until a change requires a new session. Returns the change.
+    async fn wait_for_change(&self, problems: &Mutex<Problems>) -> &'static str {
         let resources = self.synced.names();
         let interval = self.args.heartbeat_interval;
         let cluster = berth_client::Client::new(self.ends.cluster.clone());
-        let heart = Heart {
+        let heartbeats = HeartbeatSender {
             hub: &self.ends.hub,
             cluster: &cluster,
             target: &self.ends.target,
-            expected: &self.of.identifier,
+            expected: &self.owner.identifier,
             resources: &resources,
             problems,
         };
         tokio::select! {
-            () = heart.beat(interval) => "the WorkloadCluster is another one",
-            () = self.outdated() => "other resources are to be synced",
+            () = heartbeats.run(interval) => "the WorkloadCluster was replaced by another with its name",
+            () = self.wait_for_other_kinds() => "the kinds that the hub shows have changed",
         }
     }
 
-    /// Ends when the hub shows other kinds than at the start.
-    async fn outdated(&self) {
+    /// Returns once the kinds to sync differ from the kinds at the start of the session.
+    async fn wait_for_other_kinds(&self) {
         loop {
-            tokio::time::sleep(REVIEW).await;
+            tokio::time::sleep(REVIEW_INTERVAL).await;
             match discover(&self.ends.view, &self.args.resources).await {
                 Ok(synced) if synced != self.synced => return,
                 Ok(_) => {}

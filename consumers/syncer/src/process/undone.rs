@@ -1,5 +1,5 @@
-//! Writes that other clients undo downstream. The syncer repeats such a write with growing delays, so that it
-//! does not fight another writer.
+//! Downstream writes that other clients undo. The syncer repeats such a write with growing delays, so that it
+//! does not compete with another writer without pause.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -15,28 +15,29 @@ const DELAYS: (Duration, Duration) = (Duration::from_millis(200), Duration::from
 /// Time after which a write counts as kept: a repetition after this time does not mean that another program
 /// undid the write.
 pub(super) const KEPT_AFTER: Duration = Duration::from_mins(5);
-/// Number of times that a step is carried out, each soon after the last time, before the conflict is reported.
+/// Number of times that a step is carried out, each within [`KEPT_AFTER`] of the previous time, before the
+/// conflict is reported.
 const REPORTED_AFTER: u32 = 3;
 
-/// The last write downstream.
+/// The last downstream write of an object.
 struct LastWrite {
     /// The step, and the hash of the copy that it wrote.
     fingerprint: (&'static str, String),
     at: Instant,
-    /// Number of times that the step was carried out, each soon after the previous time.
+    /// Number of times that the step was carried out, each within [`KEPT_AFTER`] of the previous time.
     times: u32,
 }
 
-/// The last write of each object downstream.
+/// The last downstream write of each object.
 #[derive(Default)]
-pub(super) struct Undone {
+pub(super) struct LastWrites {
     written: HashMap<Key, LastWrite>,
 }
 
-impl Undone {
-    /// End of the delay for `step`, which was carried out before and undone; `None` where there is no
+impl LastWrites {
+    /// End of the delay for `step` on `key`, if `step` repeats the last write; `None` where there is no
     /// delay.
-    pub(super) fn waits(&self, key: &Key, step: &Step, now: Instant) -> Option<Instant> {
+    pub(super) fn delay_end(&self, key: &Key, step: &Step, now: Instant) -> Option<Instant> {
         let written = self.written.get(key)?;
         if fingerprint(step).as_ref() != Some(&written.fingerprint) {
             return None;
@@ -46,15 +47,15 @@ impl Undone {
         (due > now).then_some(due)
     }
 
-    /// Records that a step with the fingerprint `step` was carried out. Returns the number of times if it has
-    /// to be reported.
+    /// Records that a step on `key` was carried out. `fingerprint` is that of the step. Returns the number of
+    /// repetitions if they have to be reported.
     pub(super) fn record(
         &mut self,
         key: &Key,
-        step: Option<(&'static str, String)>,
+        fingerprint: Option<(&'static str, String)>,
         now: Instant,
     ) -> Option<u32> {
-        let fingerprint = step?;
+        let fingerprint = fingerprint?;
         let times = match self.written.get(key) {
             Some(before) if before.fingerprint == fingerprint && now - before.at < KEPT_AFTER => {
                 before.times + 1
@@ -78,7 +79,8 @@ impl Undone {
     }
 }
 
-/// The name of a step that writes downstream, and the hash of the copy that it writes.
+/// The name of `step`, and the hash of the copy that it writes; `None` for steps that do not write a copy
+/// downstream.
 pub(super) fn fingerprint(step: &Step) -> Option<(&'static str, String)> {
     match step {
         Step::Create(object) | Step::Update(object) => Some((step.name(), Record::of(object).hash)),
@@ -100,36 +102,36 @@ mod tests {
     }
 
     #[test]
-    fn a_write_that_is_undone_is_made_again_after_growing_delays() {
+    fn an_undone_write_is_repeated_after_growing_delays() {
         let key = Key {
             kind: 1,
             namespace: "ns".to_owned(),
             name: "a".to_owned(),
         };
-        let (mut undone, step) = (Undone::default(), create("1"));
+        let (mut writes, step) = (LastWrites::default(), create("1"));
         let mut now = Instant::now();
-        assert_eq!(undone.waits(&key, &step, now), None, "the first time");
+        assert_eq!(writes.delay_end(&key, &step, now), None, "it is the first write");
         let mut waited = Vec::new();
         let mut count = None;
         for _ in 0..12 {
-            count = undone.record(&key, fingerprint(&step), now);
-            let due = undone.waits(&key, &step, now).unwrap();
+            count = writes.record(&key, fingerprint(&step), now);
+            let due = writes.delay_end(&key, &step, now).unwrap();
             waited.push((due - now).as_millis());
             now = due;
-            assert_eq!(undone.waits(&key, &step, now), None);
+            assert_eq!(writes.delay_end(&key, &step, now), None);
         }
         assert_eq!(waited[..4], [200, 400, 800, 1600]);
         assert_eq!(waited[11], DELAYS.1.as_millis());
         assert_eq!(count, Some(12));
         // A different copy is not the one that was undone.
-        assert_eq!(undone.waits(&key, &create("2"), now - DELAYS.1), None);
+        assert_eq!(writes.delay_end(&key, &create("2"), now - DELAYS.1), None);
         now += KEPT_AFTER;
         assert_eq!(
-            undone.record(&key, fingerprint(&step), now),
+            writes.record(&key, fingerprint(&step), now),
             None,
-            "it stood long enough"
+            "it was kept long enough"
         );
-        undone.forget(&key);
-        assert_eq!(undone.waits(&key, &step, now), None);
+        writes.forget(&key);
+        assert_eq!(writes.delay_end(&key, &step, now), None);
     }
 }

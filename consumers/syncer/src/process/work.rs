@@ -12,114 +12,123 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Duration, Instant};
 
-use super::act::Hands;
-use super::ends::Ends;
-use super::follow::{Observation, Observations};
+use super::act::StepExecutor;
+use super::ends::Connections;
+use super::follow::{Observation, ObservationContent};
 use super::kinds::{SyncedKind, SyncedKinds};
 use super::leftovers::{Leftover, SearchResult};
 use super::mirrors::{Key, Mirrors, Plan};
 use super::problems::Problems;
 use super::queue::Queue;
-use super::undone::{self, Undone};
+use super::undone::{self, LastWrites};
 
 /// Highest number of steps that run at once.
 const PARALLEL: usize = 8;
-/// The problem of an object that other clients change back or delete downstream.
-const UNDONE: &str = "the workload cluster reverts the change; it is retried with growing delays";
+/// The problem of an object whose downstream copy other clients change back or delete.
+const UNDONE: &str =
+    "another client of the workload cluster reverts the change; the syncer repeats it with growing delays";
 
-/// The result of a step: the status that it reported, if any, and its write downstream, if any.
-type WorkResult = Result<(Option<Value>, Option<(&'static str, String)>)>;
+/// The result of a step: the status that the step reported, and the fingerprint of its downstream write, if
+/// there is one.
+type StepResult = Result<(Option<Value>, Option<(&'static str, String)>)>;
 
-/// The state of a session.
+/// The work of a session: known objects, due keys and running steps.
 pub(super) struct Work {
     mirrors: Mirrors,
     pub(super) queue: Queue,
-    hands: Arc<Hands>,
-    pub(super) running: JoinSet<(Key, WorkResult)>,
+    executor: Arc<StepExecutor>,
+    pub(super) running: JoinSet<(Key, StepResult)>,
     /// The last status that this syncer reported for each object. The status is reported again only after it
     /// has changed, so that the syncers of several clusters do not overwrite each other's reports in turn.
     reported: HashMap<Key, Value>,
     /// Problems that are reported to the hub.
     pub(super) problems: Arc<Mutex<Problems>>,
-    undone: Undone,
+    last_writes: LastWrites,
     /// Objects that the hub does not show and that have a copy of an earlier registration, with the time at
     /// which the copy was first found.
     leftovers: HashMap<Key, Instant>,
-    /// Time for which copies of earlier registrations are left alone if the hub does not show their objects.
-    patience: Duration,
-    /// Copies that will be removed.
+    /// Time after which copies of earlier registrations are removed if the hub does not show their objects.
+    remove_after: Duration,
+    /// Copies of earlier registrations to remove.
     removals: HashMap<Key, Leftover>,
 }
 
 impl Work {
-    /// The initial state for `of`.
-    pub(super) fn new(of: &Owner, synced: &SyncedKinds, ends: &Ends, patience: Duration) -> Self {
-        let hands = Hands {
-            of: of.clone(),
-            view: berth_client::Client::new(ends.view.clone()),
-            cluster: berth_client::Client::new(ends.cluster.clone()),
+    /// The work of a new session whose copies belong to `owner`.
+    pub(super) fn new(
+        owner: &Owner,
+        synced: &SyncedKinds,
+        connections: &Connections,
+        remove_after: Duration,
+    ) -> Self {
+        let executor = StepExecutor {
+            owner: owner.clone(),
+            view: berth_client::Client::new(connections.view.clone()),
+            cluster: berth_client::Client::new(connections.cluster.clone()),
         };
         let names = synced.kinds.iter().map(SyncedKind::name).collect();
         let problems = Problems::new(names, synced.unknown.clone());
         Self {
-            mirrors: Mirrors::new(of.clone(), &synced.kinds),
+            mirrors: Mirrors::new(owner.clone(), &synced.kinds),
             queue: Queue::default(),
-            hands: Arc::new(hands),
+            executor: Arc::new(executor),
             running: JoinSet::new(),
             reported: HashMap::new(),
             problems: Arc::new(Mutex::new(problems)),
-            undone: Undone::default(),
+            last_writes: LastWrites::default(),
             leftovers: HashMap::new(),
-            patience,
+            remove_after,
             removals: HashMap::new(),
         }
     }
 
-    /// Whether all readable objects are known. Heartbeats are sent only while this is so.
+    /// Whether the objects of all kinds that can be watched are known. Before, the session sends no
+    /// heartbeats.
     pub(super) fn is_under_way(&self) -> bool {
         let problems = self.problems.lock();
-        self.mirrors.are_known(|kind, side| problems.is_lost(kind, side))
+        self.mirrors
+            .is_complete_except(|kind, side| problems.is_lost(kind, side))
     }
 
     /// Applies an observation, and all others that have arrived.
-    pub(super) fn take(&mut self, first: Observation, more: &mut mpsc::Receiver<Observation>) {
+    pub(super) fn apply(&mut self, first: Observation, more: &mut mpsc::Receiver<Observation>) {
         let mut next = Some(first);
         while let Some(observation) = next {
             let problem = match &observation.content {
-                Observations::Failed(problem) => Some(problem.clone()),
+                ObservationContent::Failed(problem) => Some(problem.clone()),
                 _ => None,
             };
             self.problems
                 .lock()
-                .watch(observation.kind, observation.side, problem);
-            for key in self.mirrors.take(observation) {
+                .record_watch(observation.kind, observation.side, problem);
+            for key in self.mirrors.apply(observation) {
                 self.queue.add(key);
             }
             next = more.try_recv().ok();
         }
-        self.problems.lock().shows(self.mirrors.count());
+        self.problems.lock().record_shown(self.mirrors.upstream_count());
     }
 
     /// Records copies of earlier registrations. Steps take over copies of objects that the hub shows; the
     /// other copies are removed after a while.
-    pub(super) fn found(&mut self, found: SearchResult) {
+    pub(super) fn record_leftovers(&mut self, found: SearchResult) {
         let (names, now) = (found.unproven.keys().cloned().collect::<Vec<_>>(), Instant::now());
-        if self.problems.lock().found_unproven(found.unproven) && !names.is_empty() {
+        if self.problems.lock().record_unproven(found.unproven) && !names.is_empty() {
             tracing::warn!(
                 identifiers = names.join(","),
-                "the cluster has namespaces that another WorkloadCluster's syncer made; --adopt takes over those of an earlier \
+                "the cluster has namespaces that another WorkloadCluster's syncer created; --adopt takes over those of an earlier \
                  registration"
             );
         }
         let mut since = HashMap::new();
         for leftover in found.earlier {
             let key = leftover.key.clone();
-            if self.mirrors.shows(&key) != Some(false) {
+            if self.mirrors.exists_upstream(&key) != Some(false) {
                 continue;
             }
             let first = self.leftovers.get(&key).copied().unwrap_or(now);
             since.insert(key.clone(), first);
-            if now - first >= self.patience {
+            if now - first >= self.remove_after {
                 self.removals.insert(key.clone(), leftover);
                 self.queue.add(key);
             }
@@ -127,12 +136,12 @@ impl Work {
         self.leftovers = since;
     }
 
-    /// Plans the step for `key`. A copy from an earlier registration whose object the hub still does not
-    /// show gets the mark of this registration. It is then removed like every marked object that the hub does
-    /// not show.
+    /// Plans the step for `key`. A copy of an earlier registration gets the mark of this registration if the
+    /// hub still does not show the object. The copy is then removed like every marked object that the hub
+    /// does not show.
     fn plan(&mut self, key: &Key) -> Option<Plan> {
         let leftover = self.removals.remove(key);
-        let Some(leftover) = leftover.filter(|_| self.mirrors.shows(key) == Some(false)) else {
+        let Some(leftover) = leftover.filter(|_| self.mirrors.exists_upstream(key) == Some(false)) else {
             return self.mirrors.plan(key);
         };
         let (resource, namespace, name) = (self.mirrors.kind(key.kind).name(), &key.namespace, &key.name);
@@ -143,13 +152,13 @@ impl Work {
             "removes a copy of an earlier registration, which the hub does not show"
         );
         Some(Plan {
-            step: Step::Update(self.hands.of.marked(&leftover.object)),
-            down: leftover.at,
+            step: Step::Update(self.executor.owner.marked(&leftover.object)),
+            down: leftover.down,
         })
     }
 
     /// Starts steps that are due, as many as may run at once.
-    pub(super) fn start(&mut self) {
+    pub(super) fn start_steps(&mut self) {
         while self.running.len() < PARALLEL
             && let Some(key) = self.queue.take()
         {
@@ -162,7 +171,7 @@ impl Work {
                 Step::Report(object) => object.get("status").cloned(),
                 Step::Release(_) => {
                     self.reported.remove(&key);
-                    self.undone.forget(&key);
+                    self.last_writes.forget(&key);
                     self.problems.lock().forget(&key);
                     None
                 }
@@ -172,37 +181,37 @@ impl Work {
                 self.queue.done(key);
                 continue;
             }
-            if let Some(at) = self.undone.waits(&key, &plan.step, Instant::now()) {
-                self.queue.later(key, at);
+            if let Some(at) = self.last_writes.delay_end(&key, &plan.step, Instant::now()) {
+                self.queue.retry_at(key, at);
                 continue;
             }
-            let (hands, kind) = (Arc::clone(&self.hands), self.mirrors.kind(key.kind).clone());
+            let (executor, kind) = (Arc::clone(&self.executor), self.mirrors.kind(key.kind).clone());
             tracing::debug!(
                 resource = kind.name(),
                 namespace = key.namespace,
                 name = key.name,
                 step = plan.step.name(),
-                "next"
+                "carries out a step"
             );
             let written = undone::fingerprint(&plan.step);
             self.running.spawn(async move {
-                let outcome = hands.make(&kind, &key, plan).await;
+                let outcome = executor.execute(&kind, &key, plan).await;
                 (key, outcome.map(|()| (status, written)))
             });
         }
     }
 
     /// Records the outcome of a step.
-    pub(super) fn ended(&mut self, (key, outcome): (Key, WorkResult)) {
+    pub(super) fn record_outcome(&mut self, (key, outcome): (Key, StepResult)) {
         let problem = match outcome {
             Ok((reported, written)) => {
                 let writes = written.is_some();
-                let undone = self.undone.record(&key, written, Instant::now());
+                let repetitions = self.last_writes.record(&key, written, Instant::now());
                 if let Some(status) = reported {
                     self.reported.insert(key.clone(), status);
                 }
                 self.queue.done(key.clone());
-                match undone {
+                match repetitions {
                     Some(_) => (UNDONE.to_owned(), Some(undone::KEPT_AFTER)),
                     None => {
                         let mut problems = self.problems.lock();
@@ -217,7 +226,7 @@ impl Work {
                 }
             }
             Err(problem) => {
-                let failures = self.queue.failed(key.clone(), Instant::now());
+                let failures = self.queue.retry_failed(key.clone(), Instant::now());
                 // A first failure is mostly due to another write in between.
                 if failures < 2 {
                     return;
@@ -230,7 +239,7 @@ impl Work {
 
     /// Records the problem of `key`, and logs it if it is new.
     fn record_problem(&self, key: &Key, (text, duration): (String, Option<Duration>)) {
-        if self.problems.lock().note(key, text.clone(), duration) {
+        if self.problems.lock().record(key, text.clone(), duration) {
             let resource = self.mirrors.kind(key.kind).name();
             let (namespace, name) = (&key.namespace, &key.name);
             tracing::warn!(

@@ -1,6 +1,6 @@
-//! Views depend on their workload clusters and on kcp's configuration. A view whose rules changed is
-//! dropped at once, which ends its watches, so that their clients list again. A request gets a view of
-//! the present state.
+//! Removal of outdated views: the rules of a view depend on the WorkloadCluster and on kcp's configuration.
+//! When they change, the view is dropped at once. This ends the watches of the view, so that their clients
+//! list again. The next request builds a view of the present state.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,25 +15,26 @@ use tokio::task::JoinHandle;
 use super::SyncerViews;
 
 impl SyncerViews {
-    /// Watches the inputs of views, until the task is aborted.
+    /// Watches the WorkloadClusters and kcp's configuration, and drops outdated views, until the task is
+    /// aborted.
     pub fn spawn(self: &Arc<Self>) -> JoinHandle<()> {
-        let follower = Follower {
+        let updater = ViewUpdater {
             views: Arc::clone(self),
             changed: ViewChanges::All,
         };
         let scope = Scope::Many(vec![WORKLOAD_CLUSTERS, config::RESOURCE]);
         let source = Arc::clone(&self.shown.source);
-        tokio::spawn(informer::run(source, scope, follower, std::future::pending()))
+        tokio::spawn(informer::run(source, scope, updater, std::future::pending()))
     }
 
     /// Drops the view of the workload cluster `name` if it is not up to date.
-    fn review(&self, name: &str) {
+    fn drop_if_outdated(&self, name: &str) {
         let clusters = self.shown.source.cached(WORKLOAD_CLUSTERS);
         let synced = self.synced();
         let mut views = self.views.lock();
         let is_current = |view: &super::View| {
             let cluster = clusters.get("", name);
-            cluster.is_some_and(|cluster| view.is_for(cluster, &synced))
+            cluster.is_some_and(|cluster| view.is_current(cluster, &synced))
         };
         if views.get(name).is_some_and(|view| !is_current(view)) {
             views.remove(name);
@@ -43,16 +44,19 @@ impl SyncerViews {
 
 /// Changes since the last check of the views.
 enum ViewChanges {
+    /// Every view may be outdated.
     All,
+    /// The views of the WorkloadClusters with these names may be outdated.
     Clusters(BTreeSet<Arc<str>>),
 }
 
-struct Follower {
+/// Handler of the events that can make views outdated.
+struct ViewUpdater {
     views: Arc<SyncerViews>,
     changed: ViewChanges,
 }
 
-impl Handler for Follower {
+impl Handler for ViewUpdater {
     async fn list(&mut self) -> Result<(), StoreError> {
         self.changed = ViewChanges::All;
         Ok(())
@@ -76,9 +80,9 @@ impl Handler for Follower {
         match std::mem::replace(&mut self.changed, none) {
             ViewChanges::All => {
                 let names: Vec<String> = self.views.views.lock().keys().cloned().collect();
-                names.iter().for_each(|name| self.views.review(name));
+                names.iter().for_each(|name| self.views.drop_if_outdated(name));
             }
-            ViewChanges::Clusters(names) => names.iter().for_each(|name| self.views.review(name)),
+            ViewChanges::Clusters(names) => names.iter().for_each(|name| self.views.drop_if_outdated(name)),
         }
         true
     }

@@ -1,4 +1,4 @@
-//! Adapter of kcp's view of a syncer to views of the server library.
+//! The rules of kcp's syncer views, in the form that the server library requires ([`ViewRules`]).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,43 +15,44 @@ use berth_dialect_kcp::syncer_view::{
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{Home, SyncerObjects};
+use super::{HubOrigin, SyncerObjects};
 
-/// Period of the rules of a view.
-pub(super) struct Term {
+/// The time for which the rules of a view hold.
+pub(super) struct Validity {
     /// The name of the workload cluster.
     pub(super) cluster: Arc<str>,
-    /// First revision of the period.
+    /// First revision for which the rules hold.
     pub(super) since: Revision,
-    /// Cancelled when the view is dropped.
+    /// Token that is cancelled when the view is dropped.
     pub(super) ended: CancellationToken,
 }
 
-/// View of one workload cluster's syncer.
+/// Rules of the view of one workload cluster's syncer.
 pub(super) struct SyncerRules {
-    term: Term,
+    validity: Validity,
     clusters: Arc<Registry>,
     identifier: String,
     advanced: bool,
+    /// The label about the syncer's access to an object.
     label: String,
     user: UserInfo,
     registry: Arc<Registry>,
-    home: Option<Arc<dyn Home>>,
-    /// Resources that may be in a namespace of the cluster.
+    hub: Option<Arc<dyn HubOrigin>>,
+    /// Synced resources that are in namespaces.
     content: Vec<GroupResource>,
 }
 
 impl SyncerRules {
-    /// The view of the syncer of the cluster `identifier` for a `term`, with the resources in `synced`.
+    /// Creates the rules for the syncer of the workload cluster `identifier`, with the resources in `synced`.
     pub(super) fn new(
         identifier: &str,
         advanced: bool,
         shown: &SyncerObjects,
         synced: &[GroupResource],
-        term: Term,
+        validity: Validity,
     ) -> Self {
         Self {
-            term,
+            validity,
             clusters: Arc::clone(&shown.clusters),
             identifier: identifier.to_owned(),
             advanced,
@@ -62,7 +63,7 @@ impl SyncerRules {
                 ..UserInfo::default()
             },
             registry: Arc::clone(&shown.registry),
-            home: shown.home.clone(),
+            hub: shown.hub.clone(),
             content: synced
                 .iter()
                 .copied()
@@ -91,6 +92,7 @@ impl SyncerRules {
         marked.map(|(name, _)| name.name.to_string()).collect()
     }
 
+    /// The versions in which Berth serves the synced resources in namespaces.
     fn served(&self) -> impl Iterator<Item = &Arc<ServedVersion>> {
         let index = self.registry.index();
         self.content
@@ -106,16 +108,16 @@ impl SyncerRules {
         counts.sum()
     }
 
-    /// Checks that all objects of the cluster that `home` has in `namespace` are known here; a conflict
-    /// otherwise.
-    async fn all_known(&self, home: &dyn Home, namespace: &str) -> Result<(), Status> {
+    /// Checks that Berth has copies of all objects of the cluster that `hub` has in `namespace`. Otherwise it
+    /// returns a conflict, so that the syncer tries again.
+    async fn check_copies(&self, hub: &dyn HubOrigin, namespace: &str) -> Result<(), Status> {
         for served in self.served() {
-            let names = home
+            let names = hub
                 .labelled(&served.storage_api_version, served.stored, namespace, &self.label)
                 .await?;
             if !names.is_subset(&self.known_names(served, namespace)) {
                 let text = format!(
-                    "not all {} in namespace \"{namespace}\" are known here yet",
+                    "Berth has not copied all {} of namespace \"{namespace}\" from the hub yet; try again",
                     served.name
                 );
                 return Err(Status::conflict(NAMESPACES, namespace, &text));
@@ -127,7 +129,7 @@ impl SyncerRules {
 
 #[async_trait]
 impl ViewRules for SyncerRules {
-    fn sees(&self, object: &Object) -> bool {
+    fn is_visible(&self, object: &Object) -> bool {
         object
             .meta()
             .labels()
@@ -158,25 +160,27 @@ impl ViewRules for SyncerRules {
         Arc::new(seen.expect("the view keeps kind and name"))
     }
 
-    fn since(&self) -> Revision {
-        self.term.since
+    fn valid_from(&self) -> Revision {
+        self.validity.since
     }
 
-    fn hold(&self) -> bool {
+    fn are_valid(&self) -> bool {
         let index = self.clusters.index();
         let source = index
             .preferred(WORKLOAD_CLUSTERS)
             .and_then(|served| served.source());
         let clusters = source.map(|source| source.cached(WORKLOAD_CLUSTERS));
-        let cluster = clusters.as_ref().and_then(|all| all.get("", &self.term.cluster));
-        !self.term.ended.is_cancelled()
+        let cluster = clusters
+            .as_ref()
+            .and_then(|all| all.get("", &self.validity.cluster));
+        !self.validity.ended.is_cancelled()
             && cluster.is_some_and(|cluster| {
                 identifier(cluster.meta()) == self.identifier && is_advanced(cluster) == self.advanced
             })
     }
 
-    async fn outlived(&self) {
-        self.term.ended.cancelled().await;
+    async fn wait_until_invalid(&self) {
+        self.validity.ended.cancelled().await;
     }
 
     fn user(&self) -> &UserInfo {
@@ -185,21 +189,22 @@ impl ViewRules for SyncerRules {
 
     /// Subresource for writes to `subresource`. For an advanced cluster, the reported status is stored in an
     /// annotation of the object itself.
-    fn through(&self, subresource: &'static str) -> &'static str {
+    fn written_subresource(&self, subresource: &'static str) -> &'static str {
         if self.advanced { "" } else { subresource }
     }
 
     fn origin(&self) -> Option<&dyn Origin> {
-        self.home.as_deref().map(|home| home as &dyn Origin)
+        self.hub.as_deref().map(|hub| hub as &dyn Origin)
     }
 
-    /// Before a namespace is released, every acknowledged write in the namespace has to be known.
+    /// Before a namespace is released, every acknowledged write in the namespace has to be known: a hub is
+    /// asked for its objects, and a list of Berth's own store waits until the cached objects are current.
     async fn ready(&self, key: &Key) -> Result<(), Status> {
         if key.resource != NAMESPACES {
             return Ok(());
         }
-        if let Some(home) = &self.home {
-            return self.all_known(&**home, &key.name).await;
+        if let Some(hub) = &self.hub {
+            return self.check_copies(&**hub, &key.name).await;
         }
         for &resource in &self.content {
             self.registry.list(resource).await?;

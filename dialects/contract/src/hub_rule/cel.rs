@@ -1,5 +1,5 @@
-//! CEL of the conditions. No expression fails if the object lacks a field: the hub skips a webhook whose
-//! condition fails (or even refuses the write, with the failurePolicy Fail).
+//! CEL expressions for conditions. No expression fails if the object lacks a field: if a condition fails, the
+//! hub does not call the webhook (or refuses the write, with the failurePolicy Fail).
 
 /// `text` as a CEL literal.
 #[must_use]
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_asked_for_step_by_step() {
+    fn every_part_of_a_path_is_tested() {
         assert_eq!(
             field("object", &["spec", "seedName"], "''"),
             "(object != null && has(object.spec) && has(object.spec.seedName) ? object.spec.seedName : '')"

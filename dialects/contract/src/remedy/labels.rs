@@ -1,5 +1,5 @@
-//! Labels and label selectors: the labels to change so that a selector matches, and the part of a selector
-//! that existing labels satisfy.
+//! Remedies for label selectors: label changes after which a selector matches, and the removal of
+//! requirements that labels do not meet.
 
 use std::collections::BTreeMap;
 
@@ -10,26 +10,26 @@ use berth_apimachinery::selector::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Labels to set, and (`None`) to remove.
-pub type Changes = BTreeMap<String, Option<String>>;
+/// Changes of labels: the new value of each label, or `None` to remove the label.
+pub type LabelChanges = BTreeMap<String, Option<String>>;
 
-/// The last parts of label keys about a location. Advice does not change such labels.
-const PLACES: [&str; 6] = ["region", "cloud", "provider", "country", "location", "datacenter"];
-/// Another label key about a location.
+/// The last parts of label keys that are about a location.
+const LOCATIONS: [&str; 6] = ["region", "cloud", "provider", "country", "location", "datacenter"];
+/// The label key for zones, whose last part alone does not show that it is about a location.
 const ZONE: &str = "topology.kubernetes.io/zone";
 
 /// Whether `key` is about a location. Such a label states a fact, which advice must not change.
 fn is_about_location(key: &str) -> bool {
     let last = key.rsplit(['/', '.']).next().unwrap_or(key);
-    key == ZONE || PLACES.contains(&last)
+    key == ZONE || LOCATIONS.contains(&last)
 }
 
-/// Returns the changes of `labels` after which `selector` matches. A label gets a value that the selector
-/// names, is removed, or gets the value `true` or an empty value. `None` when none of these changes makes the
-/// selector match, or when an existing label about a location would have to change.
+/// Returns changes of `labels` after which `selector` matches. A label gets a value that the selector names,
+/// is removed, or gets the value `true` or an empty value. `None` if no such changes make the selector match,
+/// or if an existing label about a location would have to change.
 #[must_use]
-pub fn to_match(selector: &Selector, labels: &impl LabelSet) -> Option<Changes> {
-    let mut changes = Changes::new();
+pub fn to_match(selector: &Selector, labels: &impl LabelSet) -> Option<LabelChanges> {
+    let mut changes = LabelChanges::new();
     for requirement in &selector.requirements {
         let key = &requirement.key;
         if changes.contains_key(key) {
@@ -62,14 +62,14 @@ pub fn to_match(selector: &Selector, labels: &impl LabelSet) -> Option<Changes> 
 
 /// Returns `changes` as a merge patch.
 #[must_use]
-pub fn patch(changes: &Changes) -> Value {
+pub fn patch(changes: &LabelChanges) -> Value {
     json!({"metadata": {"labels": changes}})
 }
 
-/// The changes in words, such as `label the cluster gpu=yes and take its label zone away` if `what` is `the
-/// cluster`.
+/// The changes as a clause, such as `label the cluster gpu=yes and take its label zone away` if `what` is
+/// `the cluster`.
 #[must_use]
-pub fn words(what: &str, changes: &Changes) -> String {
+pub fn words(what: &str, changes: &LabelChanges) -> String {
     let (set, removed): (Vec<_>, Vec<_>) = changes.iter().partition(|(_, value)| value.is_some());
     let set: Vec<String> = set
         .iter()
@@ -87,12 +87,11 @@ pub fn words(what: &str, changes: &Changes) -> String {
     }
 }
 
-/// Removes the requirements that `labels` do not meet from `selector`, a label selector in its object form;
-/// other fields stay. Returns the removed requirements in the short form; an empty list when `labels` meet
-/// all of them.
+/// Removes the requirements that `labels` do not meet from `selector`, a label selector as an object. Returns
+/// the removed requirements as text; an empty list if `labels` meet all requirements.
 pub fn relax(selector: &mut Value, labels: &impl LabelSet) -> Vec<String> {
     let mut removed = Vec::new();
-    let mut unmet = |one: &LabelSelector| match Selector::compile(one, "") {
+    let mut is_unmet = |requirement: &LabelSelector| match Selector::compile(requirement, "") {
         Ok(compiled) if compiled.matches(labels) => false,
         Ok(compiled) => {
             removed.push(compiled.to_string());
@@ -103,11 +102,11 @@ pub fn relax(selector: &mut Value, labels: &impl LabelSet) -> Vec<String> {
     };
     if let Some(requirements) = selector.get_mut("matchLabels").and_then(Value::as_object_mut) {
         requirements.retain(|key, value| {
-            let one = LabelSelector {
+            let requirement = LabelSelector {
                 match_labels: [(key, value.as_str().unwrap_or_default())].into_iter().collect(),
                 ..LabelSelector::default()
             };
-            !unmet(&one)
+            !is_unmet(&requirement)
         });
     }
     if let Some(requirements) = selector.get_mut("matchExpressions").and_then(Value::as_array_mut) {
@@ -115,11 +114,11 @@ pub fn relax(selector: &mut Value, labels: &impl LabelSet) -> Vec<String> {
             let Ok(requirement) = LabelSelectorRequirement::deserialize(expression) else {
                 return true;
             };
-            let one = LabelSelector {
+            let requirement = LabelSelector {
                 match_expressions: vec![requirement],
                 ..LabelSelector::default()
             };
-            !unmet(&one)
+            !is_unmet(&requirement)
         });
     }
     for field in ["matchLabels", "matchExpressions"] {

@@ -11,43 +11,45 @@ use super::{Places, out_of_scope};
 use crate::decision::{Decision, Outcome};
 use crate::inventory::Inventory;
 
-/// Highest number of reasons of the nearest target that the sentence names.
-const LISTED: usize = 2;
+/// Highest number of reasons that the sentence about the nearest target names.
+const MAX_REASONS: usize = 2;
 
-/// The cause, and the number of targets in scope.
+/// The reason why no target fits, or no further target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cause {
     /// The nouns for one target and for several.
     pub nouns: [&'static str; 2],
-    /// Whether other targets are picked.
-    pub others: bool,
+    /// Whether some targets are picked, so that only no further target fits.
+    pub has_picked: bool,
     /// Number of targets in scope.
-    pub among: usize,
-    /// The reason why none of them fits.
-    pub lack: Lack,
+    pub in_scope: usize,
+    /// The kind of the reason.
+    pub kind: CauseKind,
 }
 
-/// The reason why no target in scope fits.
+/// The kind of the reason why no target in scope fits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Lack {
-    /// No target has all requested labels: the requirements, each with the number of targets that meet it.
+pub enum CauseKind {
+    /// No target has all requested labels. The value has the requirements, each with the number of targets
+    /// that meet the requirement.
     Labels(Vec<(Requirement, usize)>),
-    /// All targets are refused, for various reasons: the target that is nearest to fitting.
+    /// All targets are refused, for various reasons. The fields describe the target that is nearest to
+    /// fitting.
     Nearest {
         /// The system's name of the target that needs the fewest changes to fit; of several such targets,
         /// the first by name.
         cluster_name: String,
-        /// The sentences of its refusals, in the order of the filters.
+        /// The sentences of the refusals of the target, in the order of the filters.
         reasons: Vec<String>,
         /// Number of other targets that need as few changes.
         as_near: usize,
-        /// The requested region, if this is the only target in it.
+        /// The requested region, if the target is the only target in the region.
         only_in: Option<String>,
     },
 }
 
-/// The cause for which `decision` has no target, or no further ones. `None` if targets would fit, if every
-/// target in scope is picked (or none is in scope), or if the filters did not run.
+/// The reason why no target fits in `decision`, or no further target. `None` if a target that is not picked
+/// would fit, if every target in scope is picked, if no target is in scope, or if the filters did not run.
 #[must_use]
 pub fn cause(inventory: &dyn Inventory, decision: &Decision) -> Option<Cause> {
     let solved = &decision.solved;
@@ -72,19 +74,20 @@ pub fn cause(inventory: &dyn Inventory, decision: &Decision) -> Option<Cause> {
         .picked
         .is_empty()
         .then(|| labels(inventory, decision, &refused));
-    let lack = labels
+    let kind = labels
         .flatten()
         .or_else(|| nearest(inventory, decision, &places, &refused))?;
     Some(Cause {
         nouns: inventory.nouns(),
-        others: !solved.picked.is_empty(),
-        among: refused.len() + solved.feasible.len(),
-        lack,
+        has_picked: !solved.picked.is_empty(),
+        in_scope: refused.len() + solved.feasible.len(),
+        kind,
     })
 }
 
-/// The labels that one filter requires, where it refuses all targets.
-fn labels(inventory: &dyn Inventory, decision: &Decision, refused: &[&[Rejection]]) -> Option<Lack> {
+/// The requirements of a filter that requires labels and refuses all targets; `None` if there is no such
+/// filter.
+fn labels(inventory: &dyn Inventory, decision: &Decision, refused: &[&[Rejection]]) -> Option<CauseKind> {
     let (first, rest) = refused.split_first()?;
     let is_refused_by =
         |filter: u16, refusals: &[Rejection]| refusals.iter().any(|refusal| refusal.plugin == filter);
@@ -104,7 +107,7 @@ fn labels(inventory: &dyn Inventory, decision: &Decision, refused: &[&[Rejection
     };
     let requirements = selector.requirements.iter().enumerate();
     let counted = requirements.map(|(number, requirement)| (requirement.clone(), meeting_count(number)));
-    Some(Lack::Labels(counted.collect()))
+    Some(CauseKind::Labels(counted.collect()))
 }
 
 /// The first of the targets that need the fewest changes and are not picked.
@@ -113,7 +116,7 @@ fn nearest(
     decision: &Decision,
     places: &Places,
     refused: &[&[Rejection]],
-) -> Option<Lack> {
+) -> Option<CauseKind> {
     let steps = Steps::of(inventory, decision);
     let mut least = usize::MAX;
     let mut first: Option<&[Rejection]> = None;
@@ -138,7 +141,7 @@ fn nearest(
     let reasons = refusals
         .iter()
         .map(|refusal| inventory.sentence(decision, candidate, refusal.plugin, refusal.reason));
-    Some(Lack::Nearest {
+    Some(CauseKind::Nearest {
         cluster_name: inventory.cluster_name(candidate).to_string(),
         reasons: reasons.collect(),
         as_near: near - 1,
@@ -149,19 +152,19 @@ fn nearest(
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [one, _] = self.nouns;
-        write!(f, "No {}{one} fits", if self.others { "other " } else { "" })?;
-        match &self.lack {
-            Lack::Labels(requirements) => {
-                write!(f, ": of {} ", self.among)?;
-                unmet(f, requirements)
+        write!(f, "No {}{one} fits", if self.has_picked { "other " } else { "" })?;
+        match &self.kind {
+            CauseKind::Labels(requirements) => {
+                write!(f, ": of {} ", self.in_scope)?;
+                write_requirements(f, requirements)
             }
-            Lack::Nearest {
+            CauseKind::Nearest {
                 cluster_name,
                 reasons,
                 as_near,
                 only_in,
             } => {
-                let listed = &reasons[..reasons.len().min(LISTED)];
+                let listed = &reasons[..reasons.len().min(MAX_REASONS)];
                 write!(f, ". Nearest: {cluster_name}: {}", listed.join("; "))?;
                 match reasons.len() - listed.len() {
                     0 => {}
@@ -181,9 +184,9 @@ impl fmt::Display for Cause {
     }
 }
 
-/// `none has region=eu-west-9; 297 have cloud=gcp`, or `none has all of cloud=gcp (297), region=eu-west-1
-/// (12)`.
-fn unmet(f: &mut fmt::Formatter<'_>, requirements: &[(Requirement, usize)]) -> fmt::Result {
+/// Writes `none has region=eu-west-9; 297 have cloud=gcp`, or `none has all of cloud=gcp (297),
+/// region=eu-west-1 (12)`.
+fn write_requirements(f: &mut fmt::Formatter<'_>, requirements: &[(Requirement, usize)]) -> fmt::Result {
     // The word "has" fits neither a label that must be absent nor a comparison.
     let plain = |requirement: &Requirement| match requirement.operator {
         Operator::Exists => true,

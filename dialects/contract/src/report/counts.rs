@@ -1,4 +1,4 @@
-//! The score of a target in one cell of a table, and the number of targets that each reason refuses.
+//! The score of a target as the cell of a table, and the number of targets that are refused for each reason.
 
 use berth_scheduling::{Group, Rejection};
 
@@ -6,8 +6,8 @@ use super::ReasonCount;
 use crate::decision::Decision;
 use crate::inventory::Inventory;
 
-/// The score as a table shows it: the total, or all scores in their order if the system ranks by one score
-/// after the other and has no total. Empty where nothing was scored.
+/// The cell of a table for a score: the total, or, if the system ranks by one score after the other and has
+/// no total, all scores in this order. Empty where nothing was scored.
 #[must_use]
 pub fn score_cell(total: Option<i64>, parts: impl Iterator<Item = Option<i64>>) -> String {
     if let Some(total) = total {
@@ -22,12 +22,12 @@ pub fn score_cell(total: Option<i64>, parts: impl Iterator<Item = Option<i64>>) 
     parts.join("/")
 }
 
-/// Numbers of targets that each reason refuses, by plugin in pipeline order. Targets out of scope are
-/// counted for that reason alone.
+/// The numbers of targets that are refused for each reason, by plugin in pipeline order. A target that is out
+/// of scope counts only for that reason.
 #[must_use]
 pub fn reason_counts(inventory: &dyn Inventory, decision: &Decision) -> Vec<ReasonCount> {
-    // There are at least as many refusals as refused targets, but few reasons. Reasons with one token may
-    // differ in details.
+    // Refusals are counted in groups by reason, since there are many refusals and few reasons. Reasons that
+    // differ only in details have one token, and are counted together.
     let groups = decision.solved.rejections.groups(inventory.scope()).into_iter();
     let mut counts: Vec<((u16, &'static str), i64, Rejection)> = groups
         .map(|Group { first, count }| {

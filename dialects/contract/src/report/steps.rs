@@ -1,4 +1,4 @@
-//! The measure of how far a refused target is from fitting.
+//! The number of changes after which a refused target would fit, by which refused targets are sorted.
 
 use berth_apimachinery::selector::{Requirement, Selector};
 use berth_scheduling::Rejection;
@@ -6,9 +6,11 @@ use berth_scheduling::Rejection;
 use crate::decision::Decision;
 use crate::inventory::Inventory;
 
-/// The labels that a filter requires, each with the targets that meet the requirement.
+/// The labels that a filter requires.
 pub(super) struct LabelRequirements<'a> {
     inventory: &'a dyn Inventory,
+    /// The requirements, each with the targets that meet it, as bits; `None` where the labels of each target
+    /// are compared ([`Words::meeting`](crate::Words::meeting)).
     requirements: Vec<(&'a Requirement, Option<Vec<u64>>)>,
 }
 
@@ -23,7 +25,7 @@ impl<'a> LabelRequirements<'a> {
         }
     }
 
-    /// Whether `candidate` meets the requirement of this number.
+    /// Whether `candidate` meets the requirement with the index `number`.
     pub(super) fn meets(&self, number: usize, candidate: u32) -> bool {
         let (requirement, meeting) = &self.requirements[number];
         match meeting {
@@ -32,20 +34,21 @@ impl<'a> LabelRequirements<'a> {
         }
     }
 
-    /// Number of labels of `candidate` that would have to change.
-    fn unmet(&self, candidate: u32) -> usize {
+    /// Number of requirements that `candidate` does not meet.
+    fn unmet_count(&self, candidate: u32) -> usize {
         let all = 0..self.requirements.len();
         all.filter(|&number| !self.meets(number, candidate)).count()
     }
 }
 
-/// The distance of a refused target from fitting: each refusal counts one step, or as many as
-/// [`Words::steps`] returns. A refusal by labels counts the labels to change.
+/// Counter of the steps after which a refused target would fit: the sum of the steps of all refusals. A
+/// refusal by a filter that only tests labels counts the labels to change; another refusal counts as many
+/// steps as [`Words::steps`] returns.
 ///
 /// [`Words::steps`]: crate::Words::steps
 pub(super) struct Steps<'a> {
     inventory: &'a dyn Inventory,
-    /// The labels that each filter requires, where the filter tests nothing else.
+    /// The labels that each filter requires, if the filter only tests labels.
     labels: Vec<Option<LabelRequirements<'a>>>,
 }
 
@@ -64,7 +67,7 @@ impl<'a> Steps<'a> {
     /// The number of steps after which a target with these refusals would fit.
     pub(super) fn count(&self, refusals: &[Rejection]) -> usize {
         let step = |refusal: &Rejection| match &self.labels[usize::from(refusal.plugin)] {
-            Some(labels) => labels.unmet(refusal.candidate).max(1),
+            Some(labels) => labels.unmet_count(refusal.candidate).max(1),
             None => self.inventory.steps(refusal.reason),
         };
         refusals.iter().map(step).sum()

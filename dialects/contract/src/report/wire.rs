@@ -1,5 +1,5 @@
-//! The report's wire format: the one declaration for writing it and for the published schema. `kubectl
-//! explain` shows the doc comments of these types.
+//! The wire format of the report. The types are serialized, and the published schema is derived from them:
+//! `kubectl explain` shows the doc comments.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A word that is mostly one of a fixed list, such as an outcome or the name of a plugin.
+/// A word, mostly from a fixed list, such as an outcome or the name of a plugin.
 pub type Token = Cow<'static, str>;
 
 /// A decision with everything that led to it.
-// The `status` of a Scheduling. Its long lists may be of other types: candidates are mostly written as
-// `StreamedCandidates`.
+// The `status` of a Scheduling. The types of the long lists are parameters, since candidates are mostly
+// written as `StreamedCandidates`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Report<Candidates = Vec<Candidate>, Writes = Vec<WriteEntry>, Advice = Value> {
@@ -46,26 +46,26 @@ pub struct Report<Candidates = Vec<Candidate>, Writes = Vec<WriteEntry>, Advice 
     pub picked: Vec<Pick>,
     /// Clusters to which the object is bound now.
     pub current: Vec<CurrentEntry>,
-    /// Changes that binding would make to each cluster.
+    /// The changes that binding would make, one for each cluster.
     pub changes: Vec<ChangeEntry>,
-    /// The considered targets: feasible ones, best first; then infeasible ones, the nearest to fitting first;
-    /// then targets that are out of scope; at last the names of missing clusters.
+    /// The considered targets: feasible targets, best first; then infeasible targets, the nearest to fitting
+    /// first; then targets that are out of scope; at last the names of missing clusters.
     pub candidates: Candidates,
     /// Number of further candidates, if `?limit=` requested only the first ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<i64>")]
     pub remaining_candidates: Option<usize>,
-    /// Number of targets that each reason refuses, if `?reasons=counts` requested it.
+    /// Number of targets that are refused for each reason, if `?reasons=counts` requested it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason_counts: Option<Vec<ReasonCount>>,
-    /// The filters in order, each with the number of targets before and after it.
+    /// The filters in order, each with the number of targets before and after the filter.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<Vec<FunnelStep>>")]
     pub funnel: Vec<FunnelStep>,
     /// The conditions that the system itself would report.
     #[schemars(with = "Vec<SystemCondition>")]
     pub conditions: Vec<Value>,
-    /// The exact writes of a binding, in order.
+    /// The exact writes that bind the decision, in order.
     pub writes: Writes,
     /// Changes after which targets would fit, if `?advice=true` requested them.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,11 +75,11 @@ pub struct Report<Candidates = Vec<Candidate>, Writes = Vec<WriteEntry>, Advice 
 /// An amount that is divided among clusters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AmountEntry {
-    /// The name of the divided resource: replicas.
+    /// The name of the divided resource, such as replicas.
     pub name: Token,
     /// The requested amount.
     pub wanted: i64,
-    /// The total amount of the picked clusters.
+    /// The sum of the amounts of the picked clusters.
     pub placed: i64,
 }
 
@@ -137,33 +137,34 @@ struct SystemCondition {
     observed_generation: Option<i64>,
 }
 
-/// Number of targets that one reason refuses.
+/// Number of targets that are refused for one reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReasonCount {
     /// The plugin that refuses.
     pub plugin: Token,
     /// The reason, as one word.
     pub reason: Token,
-    /// Number of targets.
+    /// Number of refused targets.
     pub targets: i64,
-    /// The reason as a sentence about the first of these targets.
+    /// The reason, as a sentence about the first refused target.
     pub message: String,
 }
 
-/// A filter, with the numbers of targets before and after it.
+/// A filter, with the numbers of targets before and after the filter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FunnelStep {
-    /// The filter.
+    /// The name of the filter.
     pub plugin: Token,
     /// Number of targets that pass all earlier filters.
     pub before: i64,
-    /// Number of these targets that also pass this filter.
+    /// Number of targets that pass all earlier filters and this filter.
     pub after: i64,
-    /// The most frequent reason of this filter's refusals, as one word; absent if it refuses no target.
+    /// The most frequent reason for which this filter refuses targets, as one word; absent if it refuses no
+    /// target.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     #[schemars(with = "Option<String>")]
     pub reason: Token,
-    /// The most frequent reason as a sentence about the first target with this reason.
+    /// The most frequent reason, as a sentence about the first target that is refused for it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub message: String,
@@ -200,12 +201,12 @@ pub struct Pick {
 /// Points of one scorer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Score {
-    /// The scorer, by the system's name.
+    /// The name of the scorer in the system.
     pub plugin: Arc<str>,
-    /// The value; absent if the scorer has none for this cluster.
+    /// The value; absent if the scorer has no value for this cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<i64>,
-    /// The weight.
+    /// The weight of the scorer.
     pub weight: i64,
     /// Value times weight.
     pub weighted: i64,
@@ -234,7 +235,7 @@ pub struct CurrentEntry {
     pub amount: Option<i64>,
 }
 
-/// Change that binding would make to one cluster.
+/// The change that binding would make to one cluster.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangeEntry {
@@ -279,7 +280,8 @@ pub struct Candidate {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<i64>")]
     pub rank: Option<usize>,
-    /// All plugins that refuse the target; or the reason why a feasible target is not picked.
+    /// The refusals of the target, one for each plugin that refuses it; or the reason why a feasible target
+    /// is not picked.
     pub rejections: Vec<RejectionEntry>,
     /// The weighted total, where the system adds scores.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -294,10 +296,10 @@ pub struct Candidate {
     pub target: String,
 }
 
-/// The reason why a target is refused.
+/// The reason why a target is refused, or feasible and not picked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RejectionEntry {
-    /// The plugin that refuses the target; empty if the target is feasible and not picked.
+    /// The plugin that refuses the target; empty if the target is feasible.
     pub plugin: Token,
     /// The reason, as one word.
     pub reason: Token,
@@ -315,10 +317,12 @@ pub struct WriteEntry {
     #[serde(default, skip_serializing_if = "str::is_empty")]
     #[schemars(with = "Option<String>")]
     pub subresource: Token,
-    /// The resulting object; only its kind, namespace and name if the reader may not get it.
+    /// The object after the write; only apiVersion, kind, namespace and name if the reader may not get the
+    /// object.
     #[schemars(with = "Map<String, Value>", extend("x-kubernetes-preserve-unknown-fields" = true))]
     pub object: Value,
-    /// Paths of the changes in such an object, as JSON pointers.
+    /// JSON pointers to the changed fields, if `object` is not complete because the reader may not get the
+    /// object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changed_paths: Option<Vec<String>>,
 }

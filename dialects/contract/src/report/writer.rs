@@ -1,5 +1,5 @@
-//! Candidates as JSON, written directly from the decision: without a list or a JSON tree in between. A
-//! sentence that many candidates share is rendered once.
+//! Candidates as JSON, written directly from the decision, without a list of candidates in memory. A sentence
+//! that many candidates have is rendered once.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -12,27 +12,28 @@ use super::{Entry, View};
 
 /// Number of candidates between two checks whether the caller still waits for the answer.
 const CHECK_INTERVAL: usize = 64;
-/// Usual number of bytes per candidate of a large fleet.
+/// Usual number of bytes of a candidate of a large fleet, to reserve the buffer.
 const BYTES_PER_CANDIDATE: usize = 288;
-/// Highest number of refusals whose texts are remembered, to be copied for further candidates.
+/// Highest number of refusals whose places in the buffer are remembered.
 const MAX_TEXTS: usize = 1024;
 
 /// Candidates that are rendered one by one while they are written, so that the candidates of a large fleet
-/// are never all in memory. Their JSON is a list of [`super::Candidate`]s.
+/// are never all in memory. The JSON form is a list of [`super::Candidate`]s.
 pub struct StreamedCandidates<'a> {
-    /// View of the candidates' decision.
+    /// The view of the decision.
     pub view: View<'a>,
     /// The candidates to write, in order.
     pub entries: &'a [Entry],
-    /// Whether the candidates' reasons are written.
+    /// Whether the reasons of the candidates are written.
     pub with_reasons: bool,
 }
 
-/// The places of written refusals in the buffer, to be copied for other candidates with the same text.
+/// The ranges of written refusals in the buffer, from which they are copied for other candidates with the
+/// same text: by plugin, reason and the number that [`Words::alike`](crate::Words::alike) returns.
 type TextPlaces = HashMap<(u16, Reason, u32), Range<usize>>;
 
 impl StreamedCandidates<'_> {
-    /// Appends the list to `out`.
+    /// Appends the list of candidates to `out`.
     ///
     /// # Errors
     /// When the caller no longer waits for the answer.
@@ -42,7 +43,7 @@ impl StreamedCandidates<'_> {
         out.push(b'[');
         for (index, &entry) in self.entries.iter().enumerate() {
             if index % CHECK_INTERVAL == 0 {
-                budget::wanted()?;
+                budget::check_needed()?;
             }
             if index > 0 {
                 out.push(b',');
@@ -54,10 +55,11 @@ impl StreamedCandidates<'_> {
     }
 }
 
-/// Writes candidates one by one into one buffer.
+/// Writer of candidates, one by one, into one buffer.
 pub struct Writer<'a> {
     view: View<'a>,
     with_reasons: bool,
+    /// The refusals that are in the buffer already.
     known: TextPlaces,
 }
 
@@ -72,8 +74,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes `entry` at the end of `out`, in the form of a [`super::Candidate`]. All entries must go into
-    /// the same `out`, which may only grow in between: repeated texts are copied from its earlier part.
+    /// Appends `entry` to `out`, in the form of a [`super::Candidate`]. All calls must use the same `out`,
+    /// and `out` must only grow between the calls: repeated texts are copied from the earlier part of `out`.
     pub fn write(&mut self, entry: Entry, out: &mut Vec<u8>) {
         match entry {
             Entry::Target(candidate) => self.target(candidate, out),
@@ -89,7 +91,7 @@ impl<'a> Writer<'a> {
         json(&*name, out);
         out.extend_from_slice(br#","feasible":"#);
         json(&refusals.is_empty(), out);
-        if view.outside(refusals) {
+        if view.is_outside(refusals) {
             out.extend_from_slice(br#","outOfScope":true"#);
         }
         out.extend_from_slice(br#","picked":"#);
@@ -115,7 +117,8 @@ impl<'a> Writer<'a> {
             true => json(&*name, out),
             false => json(view.inventory.target_name(candidate).as_str(), out),
         }
-        // The dialect follows the name within the same quotes.
+        // The name of the dialect is part of the same JSON string: the closing quote is removed and written
+        // again.
         out.pop();
         out.push(b'.');
         out.extend_from_slice(view.dialect.as_bytes());
@@ -142,8 +145,8 @@ impl<'a> Writer<'a> {
                 self.known.insert(key, start..out.len());
             }
         }
-        if let Some(passed_over) = view.passed_over(candidate, refusals) {
-            json(&passed_over, out);
+        if let Some(not_picked) = view.not_picked(candidate, refusals) {
+            json(&not_picked, out);
         }
     }
 
@@ -168,6 +171,7 @@ impl<'a> Writer<'a> {
     }
 }
 
+/// Appends `value` to `out` as JSON.
 fn json(value: &(impl Serialize + ?Sized), out: &mut Vec<u8>) {
-    serde_json::to_writer(out, value).expect("what a report says is JSON, and memory takes it");
+    serde_json::to_writer(out, value).expect("a report can be written as JSON into memory");
 }

@@ -1,5 +1,5 @@
-//! The writes for which a hub must call the webhook, all by users other than the scheduler: writes of policy
-//! snapshots and bindings, since these objects contain decisions; and updates of placements that add or
+//! The rules for a hub: it must call the webhooks for writes by users other than the scheduler, of policy
+//! snapshots and bindings, since these objects contain decisions, and for updates of placements that add or
 //! remove the scheduler's finalizer.
 
 use berth_admission::{Operation, Phase};

@@ -100,7 +100,9 @@ fn the_rollout_moves_scheduled_to_bound_and_no_state_else() {
         if !may {
             refused(
                 update(ROLLOUT, &old, &new),
-                &format!("spec.state: Forbidden: from {from} to {to}: the rollout moves Scheduled to Bound"),
+                &format!(
+                    "spec.state: Forbidden: from {from} to {to}: the rollout may only change Scheduled to Bound"
+                ),
             );
         }
     }

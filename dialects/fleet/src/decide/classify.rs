@@ -1,5 +1,5 @@
-//! The bindings of a placement, classified by what happens to them (docs/systems/fleet.md, "Bindings").
-//! Eligibility, affinity and taints do not matter, since bound clusters stay.
+//! The classes of a placement's bindings, which decide what happens to a binding (docs/systems/fleet.md,
+//! "Bindings"). Eligibility, affinity and taints do not matter, since bound clusters stay.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use crate::fleet::Fleet;
 use crate::fleet::record::BindingRecord;
 use crate::kind::State;
 
-/// Bindings by candidate, each candidate once.
+/// Bindings by candidate, in ascending order; at most one for each candidate.
 pub(super) type ByCandidate<'a> = Vec<(Ix, &'a Arc<BindingRecord>)>;
 
 /// The bindings of a placement by class.
 pub(super) struct Classes<'a> {
-    /// Bindings that are being deleted, which only lose the scheduler's finalizer.
+    /// Bindings that are being deleted: only the scheduler's finalizer is removed.
     pub(super) deleting: Vec<&'a Arc<BindingRecord>>,
-    /// Bindings that are Unscheduled already, and are restored if their cluster is picked.
+    /// Bindings that are Unscheduled, which are restored if the cluster is picked.
     pub(super) unscheduled: ByCandidate<'a>,
     /// Bindings to clusters that no longer exist.
     pub(super) dangling: Vec<&'a Arc<BindingRecord>>,
@@ -75,7 +75,7 @@ impl<'a> Classes<'a> {
         classes
     }
 
-    /// The binding to `candidate` in `list`.
+    /// The binding to `candidate` in `list`; `None` if there is none.
     pub(super) fn find(list: &ByCandidate<'a>, candidate: Ix) -> Option<&'a Arc<BindingRecord>> {
         let place = list
             .binary_search_by_key(&candidate, |(candidate, _)| *candidate)
@@ -85,7 +85,7 @@ impl<'a> Classes<'a> {
 }
 
 /// Sorts `list` by candidate, and keeps only the first binding by name for each candidate. Returns the
-/// others.
+/// removed bindings.
 fn deduplicate<'a>(list: &mut ByCandidate<'a>) -> Vec<&'a Arc<BindingRecord>> {
     list.sort_by_key(|(candidate, _)| *candidate);
     let mut surplus = Vec::new();

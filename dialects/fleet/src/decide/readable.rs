@@ -1,5 +1,6 @@
-//! Values that a policy compares although they are not quantities. A placement with such a policy is not
-//! decided; other placements are (docs/systems/fleet.md, "Differences from upstream").
+//! Check of the property values that a policy compares: a value that is not a quantity cannot be compared,
+//! and the placement is not decided. Other placements are decided (docs/systems/fleet.md, "Differences from
+//! upstream").
 
 use berth_scheduling::Ix;
 
@@ -8,15 +9,15 @@ use crate::columns::Columns;
 use crate::filters::passing;
 use crate::policy::{Mode, Policy};
 
-/// The first value that `policy` cannot compare, in words. No value is considered if the policy requests no
-/// further cluster.
+/// A sentence about the first value that `policy` cannot compare; `None` if there is none, or if the policy
+/// requests no further cluster, so that nothing is compared.
 pub(super) fn problem(policy: &Policy, columns: &Columns, classes: &Classes<'_>) -> Option<String> {
     let needs_more = match policy.mode {
         Mode::All => true,
         Mode::Number(wanted) => classes.present.len() < wanted,
         Mode::Fixed(_) => false,
     };
-    if !needs_more || !policy.properties().any(|name| columns.has_unreadable(name)) {
+    if !needs_more || !policy.properties().any(|name| columns.has_non_quantities(name)) {
         return None;
     }
     let problem = |name: &str, (candidate, value): (Ix, &str)| {
@@ -26,7 +27,7 @@ pub(super) fn problem(policy: &Policy, columns: &Columns, classes: &Classes<'_>)
     for term in &policy.required {
         let mut matching = columns.labels.select(&term.labels, columns.count());
         for test in &term.properties {
-            let mut values = columns.unreadable(&test.name);
+            let mut values = columns.non_quantities(&test.name);
             if let Some(entry) = values.find(|(candidate, _)| matching.has(*candidate)) {
                 return Some(problem(&test.name, entry));
             }
@@ -37,7 +38,7 @@ pub(super) fn problem(policy: &Policy, columns: &Columns, classes: &Classes<'_>)
     let sorters = policy.preferred.iter().filter_map(|term| term.sorter.as_ref());
     sorters
         .filter_map(|sorter| {
-            let entry = columns.unreadable(&sorter.name).next()?;
+            let entry = columns.non_quantities(&sorter.name).next()?;
             Some(problem(&sorter.name, entry))
         })
         .next()

@@ -1,4 +1,5 @@
-//! Kept bindings, picked clusters and released bindings (docs/systems/fleet.md, "Picking").
+//! Selection by a policy: the bindings that stay, the clusters that are picked, and the bindings that are
+//! released (docs/systems/fleet.md, "Picking").
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -22,10 +23,10 @@ use crate::fleet::Fleet;
 use crate::fleet::record::BindingRecord;
 use crate::kind::State;
 use crate::policy::{Mode, Policy};
-use crate::scores::{self, CandidateRank, KnownScorer, Ranking, best_first};
+use crate::scores::{self, CandidateRank, KnownScorer, RankCriterion, best_first};
 use crate::words;
 
-/// Facts that are known before anything is picked.
+/// The input of a selection, and facts that are known before anything is picked.
 struct SelectionFacts<'a> {
     fleet: &'a Fleet,
     columns: &'a Arc<Columns>,
@@ -37,7 +38,10 @@ struct SelectionFacts<'a> {
     eligibility: ClusterEligibility,
 }
 
-/// Selects by the policy's mode, or as the caller chose.
+/// Selects by the mode of `policy`. If the caller has chosen clusters, only those are selected.
+///
+/// # Errors
+/// When a cluster that the caller has chosen cannot be bound.
 pub(super) fn select(
     fleet: &Fleet,
     columns: &Arc<Columns>,
@@ -59,13 +63,13 @@ pub(super) fn select(
         eligibility: ClusterEligibility::judge(columns, ask.now, fleet.limits),
     };
     match &policy.mode {
-        Mode::Fixed(names) => facts.fixed(names),
-        Mode::All | Mode::Number(_) => facts.scheduled(),
+        Mode::Fixed(names) => facts.select_fixed(names),
+        Mode::All | Mode::Number(_) => facts.select_scheduled(),
     }
 }
 
 /// The rank of `candidate` by the scores that are recorded with its binding.
-fn recorded(candidate: Ix, binding: &BindingRecord) -> CandidateRank {
+fn recorded_rank(candidate: Ix, binding: &BindingRecord) -> CandidateRank {
     let score = binding.decision.cluster_score.unwrap_or_default();
     CandidateRank {
         topology: score.priority_score.unwrap_or(0),
@@ -75,19 +79,90 @@ fn recorded(candidate: Ix, binding: &BindingRecord) -> CandidateRank {
     }
 }
 
+/// The rank of a cluster that the policy names, without scores.
+fn unscored_rank(candidate: Ix) -> CandidateRank {
+    CandidateRank {
+        topology: 0,
+        affinity: 0,
+        sticky: false,
+        candidate,
+    }
+}
+
+/// The candidates of `ranks`, in the same order.
+fn order(ranks: &[CandidateRank]) -> Vec<Ix> {
+    ranks.iter().map(|rank| rank.candidate).collect()
+}
+
+/// The counts for each refusal by a topology spread constraint: the candidate, and the counts of its domain
+/// and of the emptiest domain.
+fn skews(rejections: &Rejections, spread: &Spread<'_>) -> Vec<(Ix, u32, u32)> {
+    let violations = rejections
+        .iter()
+        .filter(|rejection| Code::of_reason(rejection.reason) == Code::SkewExceeded);
+    let skews = violations.filter_map(|rejection| {
+        let (own, least) = spread.counts(rejection.reason.detail, rejection.candidate)?;
+        Some((rejection.candidate, own, least))
+    });
+    skews.collect()
+}
+
 impl SelectionFacts<'_> {
-    /// The clusters that the caller chose; `None` lets the policy pick.
+    /// The names of the clusters that the caller has chosen; `None` if the policy picks.
     fn chosen(&self) -> Option<&[String]> {
         self.ask.chosen.filter(|chosen| !chosen.is_empty())
     }
 
     /// Whether `candidate` has a binding by an older policy.
-    fn sticky(&self, candidate: Ix) -> bool {
+    fn is_sticky(&self, candidate: Ix) -> bool {
         Classes::find(&self.classes.obsolete, candidate).is_some()
     }
 
+    /// The set of `candidates`.
+    fn bits(&self, candidates: impl IntoIterator<Item = Ix>) -> Bits {
+        let mut bits = Bits::none(self.columns.count());
+        for candidate in candidates {
+            bits.set(candidate, true);
+        }
+        bits
+    }
+
+    /// The clusters in `pickable`, with the ranks that they have before anything is picked; only clusters in
+    /// `choice` if the caller has chosen.
+    fn candidates(&self, pickable: &Bits, affinity: &[i32], choice: Option<&Bits>) -> Vec<CandidateRank> {
+        pickable
+            .iter()
+            .filter(|&candidate| choice.is_none_or(|choice| choice.has(candidate)))
+            .map(|candidate| CandidateRank {
+                topology: 0,
+                affinity: affinity[candidate as usize],
+                sticky: self.is_sticky(candidate),
+                candidate,
+            })
+            .collect()
+    }
+
+    /// Picks from `candidates`: all for PickAll; for PickN the best, as many as `kept_count` kept bindings
+    /// leave.
+    fn pick(
+        &self,
+        mut candidates: Vec<CandidateRank>,
+        kept_count: usize,
+        spread: &mut Spread<'_>,
+    ) -> Vec<CandidateRank> {
+        let Mode::Number(number) = self.policy.mode else {
+            return candidates;
+        };
+        let missing = number.saturating_sub(kept_count);
+        if self.policy.spread.is_empty() {
+            return scores::best(candidates, missing);
+        }
+        best_first(&mut candidates);
+        spread.pick(&candidates, missing)
+    }
+
     /// Selects by the modes PickAll and PickN.
-    fn scheduled(&self) -> Result<Selection, ChoiceRefusal> {
+    fn select_scheduled(&self) -> Result<Selection, ChoiceRefusal> {
         let (columns, policy) = (self.columns, self.policy);
         let affinity_filter = ClusterAffinity::judge(&policy.required, columns);
         let namespaces = NamespaceAffinity {
@@ -116,32 +191,14 @@ impl SelectionFacts<'_> {
         })?;
         let kept = self.kept(choice.as_ref());
         let mut spread = Spread::new(&policy.spread, columns, kept.iter().copied());
-        let mut candidates: Vec<CandidateRank> = pickable
-            .iter()
-            .filter(|&candidate| choice.as_ref().is_none_or(|choice| choice.has(candidate)))
-            .map(|candidate| CandidateRank {
-                topology: 0,
-                affinity: affinity[candidate as usize],
-                sticky: self.sticky(candidate),
-                candidate,
-            })
-            .collect();
-        let picks = match policy.mode {
-            Mode::Number(number) => {
-                let missing = number.saturating_sub(kept.len());
-                if policy.spread.is_empty() {
-                    scores::best(candidates, missing)
-                } else {
-                    best_first(&mut candidates);
-                    spread.pick(&candidates, missing)
-                }
-            }
-            Mode::All | Mode::Fixed(_) => candidates,
-        };
-        self.all_placed(choice.as_ref(), &kept, &picks, &spread)?;
-        let mut chosen = Bits::none(columns.count());
-        kept.iter().for_each(|&candidate| chosen.set(candidate, true));
-        picks.iter().for_each(|pick| chosen.set(pick.candidate, true));
+        let candidates = self.candidates(&pickable, &affinity, choice.as_ref());
+        let picks = self.pick(candidates, kept.len(), &mut spread);
+        self.check_all_placed(choice.as_ref(), &kept, &picks, &spread)?;
+        let chosen = self.bits(
+            kept.iter()
+                .copied()
+                .chain(picks.iter().map(|pick| pick.candidate)),
+        );
         let topology = TopologySpread {
             spread: &spread,
             chosen: &chosen,
@@ -161,10 +218,11 @@ impl SelectionFacts<'_> {
             });
         let filters: Vec<&dyn Filter<Columns>> = filters.collect();
         let (feasible, rejections) = berth_scheduling::filter(&**columns, columns.count(), &filters);
-        Ok(self.rank(kept, picks, &affinity, &spread, feasible, rejections))
+        Ok(self.selection(kept, picks, &affinity, &spread, feasible, rejections))
     }
 
-    /// The present bindings that stay: the bindings that the caller chose, or all up to the requested number.
+    /// The candidates of present bindings that stay: the candidates that the caller has chosen, or as many as
+    /// the policy requests.
     fn kept(&self, choice: Option<&Bits>) -> Vec<Ix> {
         let present = &self.classes.present;
         if let Some(choice) = choice {
@@ -178,7 +236,7 @@ impl SelectionFacts<'_> {
         if surplus == 0 {
             return present.iter().map(|(candidate, _)| *candidate).collect();
         }
-        let mut leaving: Vec<Ix> = self.scale_in().into_iter().take(surplus).collect();
+        let mut leaving: Vec<Ix> = self.release_order().into_iter().take(surplus).collect();
         leaving.sort_unstable();
         let stays = present
             .iter()
@@ -186,9 +244,9 @@ impl SelectionFacts<'_> {
         stays.map(|(candidate, _)| *candidate).collect()
     }
 
-    /// The present bindings in the order in which scaling in releases them: Scheduled ones first, then
-    /// bindings without a score, then by lowest scores, then by name.
-    fn scale_in(&self) -> Vec<Ix> {
+    /// The candidates of present bindings, in the order in which surplus bindings are released: Scheduled
+    /// bindings first, then bindings without a score, then by lowest scores, then by name.
+    fn release_order(&self) -> Vec<Ix> {
         let mut order: Vec<_> = self
             .classes
             .present
@@ -196,7 +254,7 @@ impl SelectionFacts<'_> {
             .map(|&(candidate, binding)| {
                 let CandidateRank {
                     topology, affinity, ..
-                } = recorded(candidate, binding);
+                } = recorded_rank(candidate, binding);
                 let scored = binding.decision.cluster_score.is_some();
                 (
                     binding.state != State::Scheduled,
@@ -211,9 +269,9 @@ impl SelectionFacts<'_> {
         order.into_iter().map(|(.., candidate)| candidate).collect()
     }
 
-    /// Ranks the clusters: chosen clusters before the others, within both groups best first for PickN, and by
-    /// name for PickAll.
-    fn rank(
+    /// Builds the selection by PickAll or PickN. Chosen clusters rank before other clusters; both groups are
+    /// sorted best first for PickN, and by name for PickAll.
+    fn selection(
         &self,
         kept: Vec<Ix>,
         picks: Vec<CandidateRank>,
@@ -222,61 +280,35 @@ impl SelectionFacts<'_> {
         feasible: Vec<Ix>,
         rejections: Rejections,
     ) -> Selection {
-        let count = self.columns.count();
         let by_score = matches!(self.policy.mode, Mode::Number(_));
-        let mut chosen: Vec<CandidateRank> = kept
+        let mut chosen = self.chosen_ranks(&kept, &picks);
+        let chosen_bits = self.bits(chosen.iter().map(|rank| rank.candidate));
+        let rest = feasible
             .iter()
-            .filter_map(|&candidate| {
-                Classes::find(&self.classes.present, candidate).map(|binding| recorded(candidate, binding))
-            })
-            .chain(picks.iter().copied())
-            .collect();
-        let mut chosen_bits = Bits::none(count);
-        chosen
-            .iter()
-            .for_each(|standing| chosen_bits.set(standing.candidate, true));
-        let rest = feasible.iter().filter(|&&candidate| !chosen_bits.has(candidate));
-        let mut others: Vec<CandidateRank> = rest
-            .map(|&candidate| CandidateRank {
-                topology: spread.score(candidate),
-                affinity: affinity[candidate as usize],
-                sticky: self.sticky(candidate),
-                candidate,
-            })
-            .collect();
-        let order = |chosen: &[CandidateRank]| -> Vec<Ix> {
-            chosen.iter().map(|standing| standing.candidate).collect()
-        };
+            .copied()
+            .filter(|&candidate| !chosen_bits.has(candidate));
+        let mut others = self.ranks(rest, affinity, spread);
         if by_score {
-            chosen.sort_unstable_by_key(|standing| Reverse(standing.without_stickiness()));
+            chosen.sort_unstable_by_key(|rank| Reverse(rank.without_stickiness()));
             best_first(&mut others);
         } else {
-            chosen.sort_unstable_by_key(|standing| standing.candidate);
+            chosen.sort_unstable_by_key(|rank| rank.candidate);
         }
-        let recorded = order(&chosen);
+        let status_order = order(&chosen);
         if by_score {
             best_first(&mut chosen);
         }
         let picked = order(&chosen);
         let fits = |candidate: &Ix| feasible.binary_search(candidate).is_ok();
         let ranked = picked.iter().copied().filter(fits);
-        let ranked = ranked
-            .chain(others.iter().map(|standing| standing.candidate))
-            .collect();
+        let ranked = ranked.chain(others.iter().map(|rank| rank.candidate)).collect();
         let (scorers, scores) = if by_score {
             self.score(&chosen, &others, &feasible)
         } else {
             (Vec::new(), Vec::new())
         };
-        let violations = rejections
-            .iter()
-            .filter(|rejection| Code::of_reason(rejection.reason) == Code::SkewExceeded);
-        let skews = violations.filter_map(|rejection| {
-            let (own, least) = spread.counts(rejection.reason.detail, rejection.candidate)?;
-            Some((rejection.candidate, own, least))
-        });
         Selection {
-            skews: skews.collect(),
+            skews: skews(&rejections, spread),
             emptiest: spread.emptiest(self.columns),
             scorers,
             released: self.released(&kept),
@@ -289,8 +321,8 @@ impl SelectionFacts<'_> {
                 ranked,
                 picked,
             },
-            others,
-            recorded,
+            not_chosen: others,
+            status_order,
             chosen: chosen_bits,
             columns: Arc::clone(self.columns),
             kept,
@@ -298,39 +330,65 @@ impl SelectionFacts<'_> {
         }
     }
 
-    /// The present bindings that are not kept, in the order of their release.
+    /// The ranks of the kept clusters, as recorded, and of the `picks`.
+    fn chosen_ranks(&self, kept: &[Ix], picks: &[CandidateRank]) -> Vec<CandidateRank> {
+        let recorded = kept.iter().filter_map(|&candidate| {
+            let binding = Classes::find(&self.classes.present, candidate)?;
+            Some(recorded_rank(candidate, binding))
+        });
+        recorded.chain(picks.iter().copied()).collect()
+    }
+
+    /// The ranks of `candidates` after the picks.
+    fn ranks(
+        &self,
+        candidates: impl Iterator<Item = Ix>,
+        affinity: &[i32],
+        spread: &Spread<'_>,
+    ) -> Vec<CandidateRank> {
+        candidates
+            .map(|candidate| CandidateRank {
+                topology: spread.score(candidate),
+                affinity: affinity[candidate as usize],
+                sticky: self.is_sticky(candidate),
+                candidate,
+            })
+            .collect()
+    }
+
+    /// The candidates of present bindings that are not kept, in the order in which they are released.
     fn released(&self, kept: &[Ix]) -> Vec<Ix> {
         if kept.len() == self.classes.present.len() {
             return Vec::new();
         }
-        let mut released = self.scale_in();
+        let mut released = self.release_order();
         released.retain(|candidate| kept.binary_search(candidate).is_err());
         released
     }
 
-    /// The scorers in use and their columns. KubeFleet ranks by one scorer after the other, in this order,
-    /// and has no total.
+    /// The scorers in use and the columns of their scores. KubeFleet ranks by one scorer after the other, in
+    /// this order, and has no total.
     fn score(
         &self,
         chosen: &[CandidateRank],
         others: &[CandidateRank],
         feasible: &[Ix],
-    ) -> (Vec<Ranking>, Vec<berth_scheduling::ScoreColumn>) {
-        let is_in_use = |scorer: &Ranking| match scorer {
-            Ranking::Spread => !self.policy.spread.is_empty(),
-            Ranking::Affinity => true,
-            Ranking::Sticky => !self.classes.obsolete.is_empty(),
+    ) -> (Vec<RankCriterion>, Vec<berth_scheduling::ScoreColumn>) {
+        let is_in_use = |scorer: &RankCriterion| match scorer {
+            RankCriterion::Spread => !self.policy.spread.is_empty(),
+            RankCriterion::Affinity => true,
+            RankCriterion::Sticky => !self.classes.obsolete.is_empty(),
         };
-        let scorers: Vec<Ranking> = Ranking::ALL.into_iter().filter(is_in_use).collect();
+        let scorers: Vec<RankCriterion> = RankCriterion::ALL.into_iter().filter(is_in_use).collect();
         let mut columns = vec![vec![None; self.columns.count() as usize]; scorers.len()];
         // A kept binding without a score was not scored when it was created.
-        let unscored = |standing: &&CandidateRank| {
-            let binding = Classes::find(&self.classes.present, standing.candidate);
+        let is_unscored = |rank: &&CandidateRank| {
+            let binding = Classes::find(&self.classes.present, rank.candidate);
             binding.is_some_and(|binding| binding.decision.cluster_score.is_none())
         };
-        for standing in chosen.iter().filter(|standing| !unscored(standing)).chain(others) {
+        for rank in chosen.iter().filter(|rank| !is_unscored(rank)).chain(others) {
             for (scorer, column) in scorers.iter().zip(&mut columns) {
-                column[standing.candidate as usize] = Some(scorer.value(standing));
+                column[rank.candidate as usize] = Some(scorer.value(rank));
             }
         }
         let known: Vec<KnownScorer<'_>> = columns.iter().map(|column| KnownScorer(column)).collect();
@@ -339,22 +397,25 @@ impl SelectionFacts<'_> {
         (scorers, columns)
     }
 
-    /// Selects by the mode PickFixed: the named clusters, if they are eligible. A named cluster with a
-    /// binding keeps it.
-    fn fixed(&self, names: &[Arc<str>]) -> Result<Selection, ChoiceRefusal> {
-        let columns = self.columns;
-        let mut named = Bits::none(columns.count());
-        let mut order = Vec::new();
-        let mut unknown = Vec::new();
+    /// The candidates with the `names`, in the order of the names, and the names of clusters that do not
+    /// exist.
+    fn find_named(&self, names: &[Arc<str>]) -> (Vec<Ix>, Vec<Arc<str>>) {
+        let (mut candidates, mut unknown) = (Vec::new(), Vec::new());
         for name in names {
-            match columns.candidate(name) {
-                Some(candidate) => {
-                    named.set(candidate, true);
-                    order.push(candidate);
-                }
+            match self.columns.candidate(name) {
+                Some(candidate) => candidates.push(candidate),
                 None => unknown.push(Arc::clone(name)),
             }
         }
+        (candidates, unknown)
+    }
+
+    /// Selects by the mode PickFixed: the named clusters, if they are eligible. A named cluster with a
+    /// binding stays bound, also if it is not eligible.
+    fn select_fixed(&self, names: &[Arc<str>]) -> Result<Selection, ChoiceRefusal> {
+        let columns = self.columns;
+        let (order, unknown) = self.find_named(names);
+        let named = self.bits(order.iter().copied());
         let fixed = PickFixed {
             named: &named,
             eligibility: &self.eligibility,
@@ -368,22 +429,18 @@ impl SelectionFacts<'_> {
         })?;
         let is_chosen = |candidate: Ix| choice.as_ref().is_none_or(|choice| choice.has(candidate));
         let kept = self.kept(choice.as_ref());
-        let fresh = order.iter().copied().filter(|&candidate| {
+        let new = order.iter().copied().filter(|&candidate| {
             let is_allowed = Classes::find(&self.classes.obsolete, candidate).is_some()
                 || self.eligibility.passes(candidate);
             is_allowed && !self.held.has(candidate) && is_chosen(candidate)
         });
-        let unscored = |candidate| CandidateRank {
-            topology: 0,
-            affinity: 0,
-            sticky: false,
-            candidate,
-        };
-        let picks: Vec<CandidateRank> = fresh.map(unscored).collect();
+        let picks: Vec<CandidateRank> = new.map(unscored_rank).collect();
         let (feasible, rejections) = berth_scheduling::filter(&**columns, columns.count(), &[&fixed]);
-        let mut chosen = Bits::none(columns.count());
-        kept.iter().for_each(|&candidate| chosen.set(candidate, true));
-        picks.iter().for_each(|pick| chosen.set(pick.candidate, true));
+        let chosen = self.bits(
+            kept.iter()
+                .copied()
+                .chain(picks.iter().map(|pick| pick.candidate)),
+        );
         let unnamed = kept.iter().copied().filter(|&candidate| !named.has(candidate));
         let picked: Vec<Ix> = order
             .iter()
@@ -396,11 +453,11 @@ impl SelectionFacts<'_> {
         let ranked: Vec<Ix> = picked.iter().copied().chain(rest).filter(fits).collect();
         Ok(Selection {
             released: self.released(&kept),
-            others: Vec::new(),
+            not_chosen: Vec::new(),
             skews: Vec::new(),
             emptiest: Vec::new(),
             scorers: Vec::new(),
-            recorded: picked.clone(),
+            status_order: picked.clone(),
             solved: PipelineOutcome {
                 rejections,
                 feasible,
@@ -416,9 +473,13 @@ impl SelectionFacts<'_> {
         })
     }
 
-    /// The clusters that the caller chose; `None` where the policy picks. `refused` returns the reason why a
-    /// cluster cannot be bound.
-    fn caller_choice(&self, refused: impl Fn(Ix) -> Option<String>) -> Result<Option<Bits>, ChoiceRefusal> {
+    /// The clusters that the caller has chosen; `None` if the policy picks. `refusal` returns the reason why
+    /// a cluster cannot be bound.
+    ///
+    /// # Errors
+    /// When a chosen cluster does not exist or cannot be bound, or when the caller has chosen too
+    /// many clusters.
+    fn caller_choice(&self, refusal: impl Fn(Ix) -> Option<String>) -> Result<Option<Bits>, ChoiceRefusal> {
         let Some(chosen) = self.chosen() else {
             return Ok(None);
         };
@@ -433,7 +494,7 @@ impl SelectionFacts<'_> {
                 Some(candidate) if choice.has(candidate) => {
                     errors.push(FieldError::duplicate(path, name.as_str()));
                 }
-                Some(candidate) => match refused(candidate) {
+                Some(candidate) => match refusal(candidate) {
                     Some(reasons) => errors.push(FieldError::invalid(path, name.as_str(), reasons)),
                     None => choice.set(candidate, true),
                 },
@@ -451,9 +512,9 @@ impl SelectionFacts<'_> {
         }
     }
 
-    /// Checks that every cluster that the caller chose is picked; only topology spread can still refuse a
-    /// cluster.
-    fn all_placed(
+    /// Checks that every cluster that the caller has chosen is kept or picked: a topology spread constraint
+    /// may still refuse a cluster, and the kept bindings may leave no further pick.
+    fn check_all_placed(
         &self,
         choice: Option<&Bits>,
         kept: &[Ix],
@@ -467,7 +528,8 @@ impl SelectionFacts<'_> {
             |candidate: Ix| kept.contains(&candidate) || picks.iter().any(|pick| pick.candidate == candidate);
         let mut errors = Vec::new();
         let emptiest = spread.emptiest(self.columns);
-        let words = words::Words::new(self.fleet, self.ask.demand, Some(self.policy), &[], &emptiest);
+        let words =
+            words::RefusalSentences::new(self.fleet, self.ask.demand, Some(self.policy), &[], &emptiest);
         for (index, name) in chosen.iter().enumerate() {
             let unplaced = self
                 .columns
@@ -480,7 +542,7 @@ impl SelectionFacts<'_> {
                         let sentence = words.skew(candidate, constraint, counts);
                         format!("{}: {sentence}", Code::SkewExceeded)
                     }
-                    None => "is more than the placement asks for".to_owned(),
+                    None => "exceeds the number of clusters that the placement requests".to_owned(),
                 };
                 errors.push(FieldError::invalid(
                     format!("spec.targets[{index}]"),
@@ -496,7 +558,7 @@ impl SelectionFacts<'_> {
         }
     }
 
-    /// Every refusal of `candidate` by `filters`, as one text.
+    /// All refusals of `candidate` by `filters`, as one text.
     fn refusals(&self, filters: &[&dyn Filter<Columns>], candidate: Ix) -> String {
         let judged = filters
             .iter()
@@ -509,7 +571,7 @@ impl SelectionFacts<'_> {
                 }),
             });
         let rejections: Vec<Rejection> = judged.collect();
-        let words = words::Words::new(self.fleet, self.ask.demand, Some(self.policy), &[], &[]);
+        let words = words::RefusalSentences::new(self.fleet, self.ask.demand, Some(self.policy), &[], &[]);
         status::joined(&words, &rejections)
     }
 }

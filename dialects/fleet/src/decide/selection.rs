@@ -1,4 +1,5 @@
-//! A selection: kept bindings, picked clusters, and the reasons against the others.
+//! The result of selecting clusters for a placement: kept bindings, picked clusters, and the reasons against
+//! all other clusters.
 
 use std::sync::Arc;
 
@@ -6,34 +7,36 @@ use berth_dialect_columns::Bits;
 use berth_scheduling::{Ix, PipelineOutcome};
 
 use crate::columns::Columns;
-use crate::filters::spread::Emptiest;
-use crate::scores::{CandidateRank, Ranking};
+use crate::filters::spread::EmptiestDomain;
+use crate::scores::{CandidateRank, RankCriterion};
 
-/// Kept bindings, picked clusters and released bindings.
+/// The result of selecting clusters for a placement. A present binding is a binding by the current policy
+/// snapshot ([`super::classify::Classes::present`]).
 pub(super) struct Selection {
     /// The candidates of present bindings that stay.
     pub(super) kept: Vec<Ix>,
     /// The newly picked clusters in the order of their picks, with their scores at that time.
     pub(super) picks: Vec<CandidateRank>,
-    /// The candidates of present bindings that are released, in order.
+    /// The candidates of present bindings that are released, in the order of their writes.
     pub(super) released: Vec<Ix>,
-    /// Named clusters that do not exist, in the order of the policy.
+    /// The names in a PickFixed policy for which no cluster exists, in the order of the policy.
     pub(super) unknown: Vec<Arc<str>>,
     /// All refusals, scores and ranks.
     pub(super) solved: PipelineOutcome,
-    /// Picked clusters in the order of the status. Stickiness does not affect this order: no object records
-    /// it, and an interrupted decision must result in the same list as a complete one.
-    pub(super) recorded: Vec<Ix>,
-    /// The scores of feasible clusters that are not chosen, by candidate.
-    pub(super) others: Vec<CandidateRank>,
-    /// Counts for refusals by constraints ([`crate::detail::Detail::skews`]).
+    /// The kept and picked clusters in the order of the status. Stickiness does not affect this order: no
+    /// object records it, and an interrupted decision must result in the same list as a complete one.
+    pub(super) status_order: Vec<Ix>,
+    /// The ranks of the feasible clusters that are neither kept nor picked; empty for PickFixed.
+    pub(super) not_chosen: Vec<CandidateRank>,
+    /// Numbers of clusters in domains, for refusals by constraints ([`crate::detail::Detail::skews`]).
     pub(super) skews: Vec<(Ix, u32, u32)>,
-    /// The emptiest domains ([`crate::detail::Detail::emptiest`]).
-    pub(super) emptiest: Vec<Option<Emptiest>>,
+    /// The emptiest domain of each constraint ([`crate::detail::Detail::emptiest`]).
+    pub(super) emptiest: Vec<Option<EmptiestDomain>>,
     /// The scorers in use, the most important first.
-    pub(super) scorers: Vec<Ranking>,
+    pub(super) scorers: Vec<RankCriterion>,
     /// The columns of the decided snapshot.
     pub(super) columns: Arc<Columns>,
+    /// The kept and picked clusters.
     pub(super) chosen: Bits,
 }
 
@@ -43,7 +46,7 @@ impl Selection {
         self.chosen.has(candidate)
     }
 
-    /// Candidates that are kept although a filter refuses them now.
+    /// The candidates that are kept although a filter refuses them now.
     pub(super) fn unfit(&self) -> Vec<Ix> {
         let fits = |candidate: &Ix| self.solved.feasible.binary_search(candidate).is_ok();
         let kept = self.kept.iter().copied();

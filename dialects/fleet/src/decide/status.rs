@@ -1,4 +1,5 @@
-//! The status of the snapshot and the condition of the placement (docs/systems/fleet.md, "What is written").
+//! The results of a decision in the objects: the status of the policy snapshot, and the condition of the
+//! placement (docs/systems/fleet.md, "What is written").
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -15,18 +16,20 @@ use crate::code::{self, Code, Plugin};
 use crate::columns::Columns;
 use crate::fleet::Fleet;
 use crate::fleet::record::{BindingRecord, PlacementRecord};
+use crate::fulfilment::PolicyFulfilment;
 use crate::kind::{ClusterDecision, ClusterScore};
-use crate::names::{DECISIONS_LISTED, FULFILLED, SCHEDULED, UNFULFILLED, UNSELECTED_LISTED};
+use crate::names::{FULFILLED, MAX_DECISIONS, MAX_UNSELECTED, SCHEDULED, UNFULFILLED};
 use crate::plan::{CurrentSnapshot, SnapshotPlan};
 use crate::policy::{Mode, Policy};
-use crate::satisfied::PolicyFulfilment;
 use crate::scores::{CandidateRank, best_first};
 use crate::words;
-use crate::words::Words;
+use crate::words::RefusalSentences;
 
-/// The beginning of every message of a condition.
+/// The beginning of the message of every condition.
 const FOUND: &str = "found ";
 
+/// The beginnings of the dialect's messages of conditions. Any other message comes from another
+/// controller, and is kept.
 const SENTENCES: Sentences = Sentences(&[
     "found # cluster",
     "found no cluster that fits",
@@ -38,10 +41,10 @@ impl PolicyFulfilment {
     pub(super) fn of(policy: &Policy, selection: &Selection, columns: &Columns) -> Self {
         let count = selection.kept.len() + selection.picks.len();
         let (fulfilled, message) = match &policy.mode {
-            Mode::All if selection.others.is_empty() && count == 0 => {
+            Mode::All if selection.not_chosen.is_empty() && count == 0 => {
                 (true, format!("{FOUND}no cluster that fits"))
             }
-            Mode::All if selection.others.is_empty() => {
+            Mode::All if selection.not_chosen.is_empty() => {
                 (true, format!("{FOUND}{}, every one that fits", clusters(count)))
             }
             Mode::All => (false, format!("{FOUND}{}, and more would fit", clusters(count))),
@@ -49,45 +52,52 @@ impl PolicyFulfilment {
                 count >= *wanted,
                 format!("{FOUND}{count} of the {} asked for", clusters(*wanted)),
             ),
-            Mode::Fixed(names) => {
-                let chosen: Vec<Ix> = selection.solved.picked.clone();
-                let missing: Vec<&str> = names
-                    .iter()
-                    .filter(|name| {
-                        !columns
-                            .candidate(name)
-                            .is_some_and(|named| chosen.contains(&named))
-                    })
-                    .map(|name| &**name)
-                    .collect();
-                let mut message = format!(
-                    "{FOUND}{} of the {} named",
-                    names.len() - missing.len(),
-                    clusters(names.len())
-                );
-                if !missing.is_empty() {
-                    message.push_str(&format!(
-                        "; missing {}",
-                        listing::clusters(missing.iter().copied())
-                    ));
-                }
-                (missing.is_empty(), message)
-            }
+            Mode::Fixed(names) => return Self::of_names(names, selection, columns),
         };
         Self { fulfilled, message }
     }
 
-    /// The reason of the condition.
+    /// The fulfilment of a PickFixed policy with these `names` by `selection`.
+    fn of_names(names: &[Arc<str>], selection: &Selection, columns: &Columns) -> Self {
+        let is_picked = |name: &Arc<str>| {
+            columns
+                .candidate(name)
+                .is_some_and(|candidate| selection.solved.picked.contains(&candidate))
+        };
+        let missing: Vec<&str> = names
+            .iter()
+            .filter(|name| !is_picked(name))
+            .map(|name| &**name)
+            .collect();
+        let mut message = format!(
+            "{FOUND}{} of the {} named",
+            names.len() - missing.len(),
+            clusters(names.len())
+        );
+        if !missing.is_empty() {
+            message.push_str(&format!(
+                "; missing {}",
+                listing::clusters(missing.iter().copied())
+            ));
+        }
+        Self {
+            fulfilled: missing.is_empty(),
+            message,
+        }
+    }
+
+    /// The reason of the condition about the fulfilment.
     pub(crate) const fn reason(&self) -> &'static str {
         if self.fulfilled { FULFILLED } else { UNFULFILLED }
     }
 
-    /// The status of the condition.
+    /// The status of the condition about the fulfilment: True or False.
     pub(crate) const fn status(&self) -> &'static str {
         if self.fulfilled { "True" } else { "False" }
     }
 }
 
+/// A number of clusters in words: `1 cluster`, `2 clusters`.
 fn clusters(count: usize) -> String {
     if count == 1 {
         "1 cluster".to_owned()
@@ -96,18 +106,18 @@ fn clusters(count: usize) -> String {
     }
 }
 
-/// The scores as they are recorded.
-pub(super) fn score(standing: &CandidateRank) -> ClusterScore {
+/// The scores of a candidate in the form in which bindings and snapshots record them.
+pub(super) fn score(rank: &CandidateRank) -> ClusterScore {
     ClusterScore {
-        affinity_score: Some(standing.affinity),
-        priority_score: Some(standing.topology),
+        affinity_score: Some(rank.affinity),
+        priority_score: Some(rank.topology),
     }
 }
 
-/// The decisions in the status: first selected clusters in the order of [`Selection::recorded`], then
-/// feasible clusters that ranked too low, by scores, then refused clusters by name, with all refusals. For
-/// PickFixed, the unselected clusters are those of [`missing`]. The API allows 1,000 decisions in all. Except
-/// for PickFixed, at most 20 unselected clusters are listed, as in KubeFleet.
+/// The decisions in the status of the snapshot: first the selected clusters in the order of
+/// [`Selection::status_order`], then the unselected clusters. For PickFixed, the latter are those of
+/// [`missing`]; otherwise, at most 20 clusters of [`unselected`] are listed, as in KubeFleet. The API allows
+/// 1,000 decisions in all. `cluster_decisions` are the decisions on the picks, in the order of the picks.
 pub(super) fn listed(
     fleet: &Fleet,
     placement: &Key,
@@ -123,45 +133,51 @@ pub(super) fn listed(
         .zip(cluster_decisions)
         .collect();
     let selected = selection
-        .recorded
+        .status_order
         .iter()
-        .take(DECISIONS_LISTED)
+        .take(MAX_DECISIONS)
         .filter_map(|candidate| match fresh.get(candidate) {
             Some(decision) => Some((*decision).clone()),
             None => Classes::find(&classes.present, *candidate).map(kept),
         });
     let mut list: Vec<ClusterDecision> = selected.collect();
-    let words = Words::new(
+    let words = RefusalSentences::new(
         fleet,
         placement,
         Some(policy),
         &selection.skews,
         &selection.emptiest,
     );
-    let limit = DECISIONS_LISTED.saturating_sub(list.len());
+    let limit = MAX_DECISIONS.saturating_sub(list.len());
     if let Mode::Fixed(names) = &policy.mode {
         list.extend(missing(names, selection, &words).into_iter().take(limit));
         return list;
     }
-    let limit = limit.min(UNSELECTED_LISTED);
-    let mut others: Vec<CandidateRank> = selection
-        .others
+    list.extend(unselected(selection, &words, limit.min(MAX_UNSELECTED)));
+    list
+}
+
+/// The first `limit` unselected clusters: feasible clusters with a lower rank, the best first, then refused
+/// clusters by name, with all refusals.
+fn unselected(selection: &Selection, words: &RefusalSentences<'_>, limit: usize) -> Vec<ClusterDecision> {
+    let mut ranks: Vec<CandidateRank> = selection
+        .not_chosen
         .iter()
-        .map(|other| other.without_stickiness())
+        .map(|rank| rank.without_stickiness())
         .collect();
-    best_first(&mut others);
-    let lower_ranked = others.iter().map(|standing| ClusterDecision {
-        cluster_name: selection.name(standing.candidate),
+    best_first(&mut ranks);
+    let lower_ranked = ranks.iter().map(|rank| ClusterDecision {
+        cluster_name: selection.name(rank.candidate),
         selected: false,
-        cluster_score: Some(score(standing)),
+        cluster_score: Some(score(rank)),
         reason: format!(
             "feasible, but selected clusters come first (affinity score {}, topology spread score {})",
-            standing.affinity, standing.topology
+            rank.affinity, rank.topology
         ),
     });
-    let mut unselected: Vec<ClusterDecision> = lower_ranked.take(limit).collect();
+    let mut list: Vec<ClusterDecision> = lower_ranked.take(limit).collect();
     let mut rest = selection.solved.rejections.as_slice();
-    while unselected.len() < limit
+    while list.len() < limit
         && let Some(first) = rest.first()
     {
         let own = rest.partition_point(|rejection| rejection.candidate <= first.candidate);
@@ -170,13 +186,12 @@ pub(super) fn listed(
         if selection.is_chosen(first.candidate) {
             continue;
         }
-        unselected.push(refused(selection.name(first.candidate), joined(&words, refusals)));
+        list.push(refused(selection.name(first.candidate), joined(words, refusals)));
     }
-    list.extend(unselected);
     list
 }
 
-/// The recorded decision of a binding that stays.
+/// The decision on a cluster whose binding stays, as the binding records it.
 fn kept(binding: &Arc<BindingRecord>) -> ClusterDecision {
     let recorded = &binding.decision;
     let reason = if recorded.reason.is_empty() {
@@ -192,6 +207,7 @@ fn kept(binding: &Arc<BindingRecord>) -> ClusterDecision {
     }
 }
 
+/// The decision against a cluster, for `reason`.
 fn refused(cluster_name: String, reason: String) -> ClusterDecision {
     ClusterDecision {
         cluster_name,
@@ -201,9 +217,9 @@ fn refused(cluster_name: String, reason: String) -> ClusterDecision {
     }
 }
 
-/// The unselected clusters that a PickFixed policy names: first those that exist, then those that do not,
-/// both in the order of the policy.
-fn missing(names: &[Arc<str>], selection: &Selection, words: &Words<'_>) -> Vec<ClusterDecision> {
+/// The unselected clusters that a PickFixed policy names: first the existing clusters, then the names without
+/// a cluster, both in the order of the policy.
+fn missing(names: &[Arc<str>], selection: &Selection, words: &RefusalSentences<'_>) -> Vec<ClusterDecision> {
     let known = names
         .iter()
         .filter_map(|name| Some((name, selection.columns.candidate(name)?)));
@@ -227,8 +243,8 @@ fn missing(names: &[Arc<str>], selection: &Selection, words: &Words<'_>) -> Vec<
     ineligible.chain(unknown).collect()
 }
 
-/// All refusals as one text.
-pub(super) fn joined(words: &Words<'_>, rejections: &[Rejection]) -> String {
+/// The sentences of all `rejections` of one cluster as one text.
+pub(super) fn joined(words: &RefusalSentences<'_>, rejections: &[Rejection]) -> String {
     let lines = rejections.iter().map(|rejection| {
         let plugin = Plugin::of_rejection(rejection).name();
         let token = code::token(rejection.reason);
@@ -240,10 +256,10 @@ pub(super) fn joined(words: &Words<'_>, rejections: &[Rejection]) -> String {
 
 /// Whether the status of the snapshot must be written. The order of the decisions and the time of the
 /// condition do not matter.
-pub(super) fn changes(
+pub(super) fn snapshot_changes(
     plan: &SnapshotPlan,
     listed: &[ClusterDecision],
-    satisfied: &PolicyFulfilment,
+    fulfilment: &PolicyFulfilment,
     record: &PlacementRecord,
 ) -> bool {
     let CurrentSnapshot::Known(snapshot, _) = &plan.current else {
@@ -251,18 +267,18 @@ pub(super) fn changes(
     };
     let status = &snapshot.status;
     let same_condition = condition(&status.conditions, SCHEDULED).is_some_and(|known| {
-        known.status == satisfied.status()
-            && known.reason == satisfied.reason()
-            && SENTENCES.leave(&known.message, &satisfied.message)
+        known.status == fulfilment.status()
+            && known.reason == fulfilment.reason()
+            && SENTENCES.keeps(&known.message, &fulfilment.message)
             && known.observed_generation == Some(snapshot.object.meta().generation())
     });
     status.observed_generation != Some(record.object.meta().generation())
         || !same_condition
-        || !alike(&status.target_clusters, listed)
+        || !is_equal(&status.target_clusters, listed)
 }
 
-/// Whether two lists have the same decisions.
-fn alike(stored: &[ClusterDecision], listed: &[ClusterDecision]) -> bool {
+/// Whether two lists contain the same decisions, in any order.
+fn is_equal(stored: &[ClusterDecision], listed: &[ClusterDecision]) -> bool {
     fn by_name(list: &[ClusterDecision]) -> BTreeMap<&str, &ClusterDecision> {
         list.iter()
             .map(|decision| (decision.cluster_name.as_str(), decision))
@@ -272,11 +288,11 @@ fn alike(stored: &[ClusterDecision], listed: &[ClusterDecision]) -> bool {
 }
 
 /// Whether the condition of the placement must be written.
-pub(super) fn placement_changes(record: &PlacementRecord, satisfied: &PolicyFulfilment) -> bool {
-    condition(&record.conditions, record.form.scheduled).is_none_or(|known| {
-        known.status != satisfied.status()
-            || known.reason != satisfied.reason()
+pub(super) fn placement_changes(record: &PlacementRecord, fulfilment: &PolicyFulfilment) -> bool {
+    condition(&record.conditions, record.form.scheduled_condition).is_none_or(|known| {
+        known.status != fulfilment.status()
+            || known.reason != fulfilment.reason()
             || known.observed_generation != Some(record.object.meta().generation())
-            || !SENTENCES.leave(&known.message, &satisfied.message)
+            || !SENTENCES.keeps(&known.message, &fulfilment.message)
     })
 }

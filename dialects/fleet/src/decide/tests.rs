@@ -3,12 +3,12 @@
 use berth_dialect_contract::{Action, Inventory, Outcome, Phase, Targets, Words};
 use serde_json::{Value, json};
 
-use crate::testing::{NOW, World, cluster, hub_wide, key, placement, resource_placement};
+use crate::testing::{NOW, TestHub, cluster, key, placement, placement_key, resource_placement};
 
-fn world(policy: &Value) -> World {
+fn world(policy: &Value) -> TestHub {
     let mut sick = cluster("sick", &json!({}));
     sick["status"] = json!({});
-    World::of([
+    TestHub::of([
         cluster("a", &json!({"zone": "1"})),
         cluster("b", &json!({"zone": "1"})),
         cluster("c", &json!({"zone": "2"})),
@@ -17,7 +17,7 @@ fn world(policy: &Value) -> World {
     ])
 }
 
-fn picked(world: &World, chosen: &[&str]) -> Vec<String> {
+fn picked(world: &TestHub, chosen: &[&str]) -> Vec<String> {
     let decision = world.choose(chosen).unwrap();
     let picked = decision.solved.picked.iter();
     picked
@@ -25,7 +25,7 @@ fn picked(world: &World, chosen: &[&str]) -> Vec<String> {
         .collect()
 }
 
-fn refused(world: &World, chosen: &[&str]) -> Vec<String> {
+fn refused(world: &TestHub, chosen: &[&str]) -> Vec<String> {
     world
         .choose(chosen)
         .unwrap_err()
@@ -39,7 +39,7 @@ fn refused(world: &World, chosen: &[&str]) -> Vec<String> {
 fn exactly_the_chosen_clusters_are_bound() {
     let mut world = world(&json!({"placementType": "PickN", "numberOfClusters": 2}));
     assert_eq!(picked(&world, &["a", "b"]), ["b", "a"]);
-    world.settle();
+    world.apply_decision();
     let decision = world.choose(&["a"]).unwrap();
     assert_eq!(
         (decision.outcome, decision.reason),
@@ -81,7 +81,7 @@ fn chosen_clusters_must_keep_the_topology_even() {
     assert_eq!(
         refused(&world, &["a", "b"]),
         [
-            "spec.targets[0]: Invalid value: \"a\": TopologySpreadConstraints/SkewExceeded: one more would exceed maxSkew 1 \
+            "spec.targets[0]: Invalid value: \"a\": TopologySpreadConstraints/SkewExceeded: one more cluster would exceed maxSkew 1 \
              over zone: its domain 1 has 1, the emptiest domain 2 has 0"
         ]
     );
@@ -105,7 +105,7 @@ fn only_named_clusters_can_be_chosen_for_pick_fixed() {
 #[test]
 fn a_cluster_held_already_may_be_chosen_whatever_it_became() {
     let mut world = world(&json!({"placementType": "PickN", "numberOfClusters": 2}));
-    world.settle();
+    world.apply_decision();
     let mut ill = cluster("c", &json!({}));
     ill["status"] = json!({});
     world.put(&ill);
@@ -115,7 +115,7 @@ fn a_cluster_held_already_may_be_chosen_whatever_it_became() {
 #[test]
 fn a_policy_that_got_past_validation_is_invalid_and_nothing_moves() {
     let mut world = world(&json!({"placementType": "PickN", "numberOfClusters": 1}));
-    world.settle();
+    world.apply_decision();
     world.put(&placement(&json!({"placementType": "PickN"})));
     let decision = world.choose(&[]).unwrap();
     assert_eq!(
@@ -146,7 +146,7 @@ fn a_property_that_is_no_quantity_fails_the_placements_that_compare_it_and_no_ot
         cluster["status"]["properties"] = properties;
         cluster
     };
-    let mut world = World::of([
+    let mut world = TestHub::of([
         with(
             "a",
             "1",
@@ -179,9 +179,9 @@ fn a_property_that_is_no_quantity_fails_the_placements_that_compare_it_and_no_ot
 fn what_is_let_go_is_told_until_it_is_cleaned_and_counts_for_nothing() {
     let mut world = world(&json!({"placementType": "PickN", "numberOfClusters": 2}));
     let demand = key(&placement(&json!({})));
-    let view = |world: &World| world.fleet.demand(&demand, NOW.parse().unwrap()).unwrap();
+    let view = |world: &TestHub| world.fleet.demand(&demand, NOW.parse().unwrap()).unwrap();
     assert_eq!(view(&world).phase, Phase::Pending);
-    world.settle();
+    world.apply_decision();
     assert_eq!(
         (view(&world).phase, view(&world).placed.len(), view(&world).wanted),
         (Phase::Bound, 2, Some(2))
@@ -189,7 +189,7 @@ fn what_is_let_go_is_told_until_it_is_cleaned_and_counts_for_nothing() {
     let mut binding = world.bindings().remove(0);
     binding["spec"]["state"] = "Unscheduled".into();
     world.put(&binding);
-    let places = |world: &World| -> Vec<(String, String, bool)> {
+    let places = |world: &TestHub| -> Vec<(String, String, bool)> {
         let placed = view(world).placed.into_iter();
         placed
             .map(|at| (at.cluster_name.to_string(), at.state, at.leaving))
@@ -221,7 +221,7 @@ fn what_is_let_go_is_told_until_it_is_cleaned_and_counts_for_nothing() {
 fn a_number_that_is_reached_is_the_reason_and_not_a_rank() {
     let mut world = world(&json!({"placementType": "PickN", "numberOfClusters": 1}));
     let first = world.choose(&[]).unwrap();
-    let reason = |world: &World, decision: &berth_dialect_contract::Decision| {
+    let reason = |world: &TestHub, decision: &berth_dialect_contract::Decision| {
         let candidate = world.fleet.candidate("a").unwrap();
         let rank = decision
             .solved
@@ -237,7 +237,7 @@ fn a_number_that_is_reached_is_the_reason_and_not_a_rank() {
         reason(&world, &first),
         "NotPickedByScore: ranks 3 of 3, and 1 is selected"
     );
-    world.settle();
+    world.apply_decision();
     let decision = world.choose(&[]).unwrap();
     assert_eq!(
         reason(&world, &decision),
@@ -261,7 +261,7 @@ fn properties_are_told_in_the_unit_they_were_written_in() {
         "requiredDuringSchedulingIgnoredDuringExecution": {"clusterSelectorTerms": [{"propertySelector": {
             "matchExpressions": [
                 {"name": "resources.kubernetes-fleet.io/available-memory", "operator": "Ge", "values": ["20Gi"]}]}}]}}}});
-    let world = World::of([small, placement(&policy)]);
+    let world = TestHub::of([small, placement(&policy)]);
     let decision = world.choose(&[]).unwrap();
     let refusal = decision.solved.rejections[0];
     assert_eq!(
@@ -273,11 +273,11 @@ fn properties_are_told_in_the_unit_they_were_written_in() {
 #[test]
 fn a_second_binding_to_one_cluster_goes() {
     let mut world = world(&json!({"placementType": "PickN", "numberOfClusters": 1}));
-    world.settle();
+    world.apply_decision();
     let mut second = world.bindings().remove(0);
     second["metadata"]["name"] = "p-zz".into();
     world.put(&second);
-    world.settle();
+    world.apply_decision();
     let states: Vec<String> = world
         .bindings()
         .iter()
@@ -289,11 +289,11 @@ fn a_second_binding_to_one_cluster_goes() {
 
 #[test]
 fn the_message_of_the_condition_follows_the_count_from_one_to_two() {
-    let mut world = World::of([
+    let mut world = TestHub::of([
         cluster("a", &json!({})),
         placement(&json!({"placementType": "PickAll"})),
     ]);
-    let told = |world: &World| -> Vec<String> {
+    let told = |world: &TestHub| -> Vec<String> {
         let writes = world.fleet.writes(&world.choose(&[]).unwrap());
         let conditions = writes.iter().flat_map(|write| {
             let list = write.object["status"]["conditions"].as_array();
@@ -303,18 +303,18 @@ fn the_message_of_the_condition_follows_the_count_from_one_to_two() {
             .map(|condition| condition["message"].as_str().unwrap_or_default().to_owned())
             .collect()
     };
-    world.settle();
+    world.apply_decision();
     world.put(&cluster("b", &json!({})));
     let two = "found 2 clusters, every one that fits";
     assert_eq!(told(&world), [two; 2], "the snapshot's and the placement's");
-    world.settle();
+    world.apply_decision();
     assert!(told(&world).is_empty());
 }
 
 #[test]
 fn unknown_fields_survive_every_write() {
     let mut world = world(&json!({"placementType": "PickN", "numberOfClusters": 1}));
-    world.settle();
+    world.apply_decision();
     let mut binding = world.bindings().remove(0);
     binding["spec"]["applyStrategy"] = json!({"type": "ServerSideApply"});
     binding["metadata"]["annotations"] = json!({"mine": "stays"});
@@ -322,7 +322,7 @@ fn unknown_fields_survive_every_write() {
     world.put(&placement(
         &json!({"placementType": "PickN", "numberOfClusters": 0}),
     ));
-    world.settle();
+    world.apply_decision();
     let binding = world.bindings().remove(0);
     assert_eq!(binding["spec"]["applyStrategy"]["type"], "ServerSideApply");
     assert_eq!(
@@ -364,7 +364,7 @@ fn a_resource_placement_goes_where_its_namespace_is() {
         ]
     };
     let own = resource_placement(&json!({"placementType": "PickAll"}));
-    let world = World::of(clusters().into_iter().chain([own.clone()]));
+    let world = TestHub::of(clusters().into_iter().chain([own.clone()]));
     let decision = world.choose_for(&key(&own), &[]).unwrap();
     let refused: Vec<(String, &str)> = decision
         .solved
@@ -379,13 +379,13 @@ fn a_resource_placement_goes_where_its_namespace_is() {
     assert_eq!(refused, wanted.map(|(name, token)| (name.to_owned(), token)));
     // The filter does not apply to named clusters, nor to a cluster-scoped placement.
     let named = resource_placement(&json!({"placementType": "PickFixed", "clusterNames": ["lacks", "nil"]}));
-    let world = World::of(clusters().into_iter().chain([named.clone()]));
+    let world = TestHub::of(clusters().into_iter().chain([named.clone()]));
     assert_eq!(
         world.choose_for(&key(&named), &[]).unwrap().outcome,
         Outcome::Scheduled
     );
     let hub = placement(&json!({"placementType": "PickAll"}));
-    let world = World::of(clusters().into_iter().chain([hub]));
+    let world = TestHub::of(clusters().into_iter().chain([hub]));
     assert_eq!(world.choose(&[]).unwrap().solved.picked.len(), 4);
 }
 
@@ -395,17 +395,17 @@ fn placements_of_one_name_in_the_hub_and_in_namespaces_do_not_touch_each_other()
     let own = resource_placement(&one);
     let mut elsewhere = own.clone();
     elsewhere["metadata"]["namespace"] = "other".into();
-    let mut world = World::of([
+    let mut world = TestHub::of([
         cluster("a", &json!({})),
         placement(&one),
         own.clone(),
         elsewhere.clone(),
     ]);
-    for demand in [hub_wide(), key(&own), key(&elsewhere)] {
-        world.settle_for(&demand);
+    for demand in [placement_key(), key(&own), key(&elsewhere)] {
+        world.apply_decision_for(&demand);
     }
     for (demand, kind, namespace) in [
-        (hub_wide(), "ClusterResourceBinding", Value::Null),
+        (placement_key(), "ClusterResourceBinding", Value::Null),
         (key(&own), "ResourceBinding", json!("team")),
         (key(&elsewhere), "ResourceBinding", json!("other")),
     ] {
@@ -434,9 +434,9 @@ fn a_resource_placement_of_what_is_in_no_namespace_is_warned_of() {
         {"group": "apps", "version": "v1", "kind": "Deployment"},
         {"group": "", "version": "v1", "kind": "Namespace", "name": "team"},
     ]);
-    let world = World::of([cluster("a", &json!({})), own.clone()]);
+    let world = TestHub::of([cluster("a", &json!({})), own.clone()]);
     let decision = world.choose_for(&key(&own), &[]).unwrap();
     let warnings = world.fleet.warnings(&decision);
     assert_eq!(warnings.len(), 1, "{warnings:?}");
-    assert!(warnings[0].starts_with("spec.resourceSelectors[1] selects Namespace"));
+    assert!(warnings[0].starts_with("spec.resourceSelectors[1] selects the cluster-scoped kind Namespace"));
 }

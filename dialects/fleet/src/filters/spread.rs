@@ -1,10 +1,10 @@
 //! Topology spread constraints, evaluated incrementally (docs/systems/fleet.md, "Topology spread").
 //!
 //! A placement with constraints picks one cluster at a time, since each pick changes the counts. The effect
-//! of a pick on a cluster depends only on the cluster's domains, so that clusters with the same domains form
-//! a cell. A pick compares only the best candidate of each cell, and changes only the counts of the picked
-//! cluster's domains. The result is the same as if every cluster were judged again at every pick; a test
-//! compares both.
+//! of a pick on other clusters depends only on their domains: clusters with equal domains for all constraints
+//! form a cell. A pick compares only the best candidate of each cell, and changes only the counts of the
+//! picked cluster's domains. The result equals that of judging every cluster again at every pick; a test
+//! compares the two.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,23 +19,23 @@ use crate::scores::CandidateRank;
 /// The score of a violated soft constraint.
 const SOFT_VIOLATION: i32 = -1_000;
 
-/// The topology spread constraints of one placement, with counts of its clusters.
+/// The topology spread constraints of one placement, with the numbers of its clusters in their domains.
 #[derive(Clone)]
 pub(crate) struct Spread<'a> {
     constraints: Vec<ConstraintCount<'a>>,
 }
 
-/// One constraint with its counts.
+/// One constraint, with the numbers of the placement's clusters in the domains.
 #[derive(Clone)]
 struct ConstraintCount<'a> {
     constraint: &'a Constraint,
     domains: Domains,
-    /// Number of the placement's clusters in each domain.
+    /// The number of the placement's clusters in each domain.
     counts: Vec<u32>,
     extremes: Extremes,
 }
 
-/// The smallest, second smallest and largest count.
+/// The smallest, second smallest and largest number of clusters in a domain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Extremes {
     smallest: u32,
@@ -56,14 +56,14 @@ impl Extremes {
         }
         Self {
             smallest,
-            // If there is only one domain, the second smallest count is the smallest one.
+            // With a single domain, the second smallest count is the smallest one.
             second: if second == u32::MAX { smallest } else { second },
             largest,
         }
     }
 
-    /// The change of the skew if a domain with `count` clusters gets one more: 1 if all counts are equal,
-    /// also with a single domain.
+    /// The change of the skew if a domain with `count` clusters gets one more cluster. If all counts are
+    /// equal, or there is only one domain, the change is 1.
     fn change(self, count: u32) -> i32 {
         if self.largest == self.smallest {
             1
@@ -76,9 +76,11 @@ impl Extremes {
 }
 
 impl ConstraintCount<'_> {
-    fn emptiest(&self, columns: &Columns) -> Option<Emptiest> {
+    /// The emptiest domain; `None` if there are no domains. Of several equally empty domains,
+    /// the domain with the first value in order.
+    fn emptiest(&self, columns: &Columns) -> Option<EmptiestDomain> {
         let mut clusters: HashMap<u32, Vec<Ix>> = HashMap::new();
-        for (candidate, &domain) in (0..).zip(&self.domains.of) {
+        for (candidate, &domain) in (0..).zip(&self.domains.by_candidate) {
             let count = self.counts.get(domain as usize);
             if count.is_some_and(|&count| count == self.extremes.smallest) {
                 clusters.entry(domain).or_default().push(candidate);
@@ -89,15 +91,15 @@ impl ConstraintCount<'_> {
             .values()
             .filter_map(|own| Some((value(*own.first()?)?, own)))
             .min()?;
-        Some(Emptiest {
+        Some(EmptiestDomain {
             value: value.into(),
-            others: clusters.len() - 1,
-            only: Some(own[0]).filter(|_| own.len() == 1),
+            tied: clusters.len() - 1,
+            only_cluster: Some(own[0]).filter(|_| own.len() == 1),
         })
     }
 
-    /// The change of the skew if `domain` gets one more cluster, and whether the skew then exceeds its
-    /// limit. `None` for a cluster outside of all domains.
+    /// The change of the skew if `domain` gets one more cluster, and whether the skew then exceeds `maxSkew`;
+    /// `None` for a cluster outside all domains.
     fn judge(&self, domain: u32) -> Option<(i32, bool)> {
         if domain == NO_DOMAIN {
             return None;
@@ -108,19 +110,20 @@ impl ConstraintCount<'_> {
     }
 }
 
-/// The emptiest domain of a constraint.
+/// The domain of a constraint with the fewest clusters of the placement.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Emptiest {
-    /// The value of the label.
+pub(crate) struct EmptiestDomain {
+    /// The value of the topology label for the domain.
     pub(crate) value: Arc<str>,
-    /// Number of other domains with the same count.
-    pub(crate) others: usize,
-    /// The only cluster in the domain; `None` where it has several.
-    pub(crate) only: Option<Ix>,
+    /// The number of other domains with an equal number of the placement's clusters.
+    pub(crate) tied: usize,
+    /// The only cluster of the fleet in the domain; `None` for a domain with several clusters.
+    pub(crate) only_cluster: Option<Ix>,
 }
 
 impl<'a> Spread<'a> {
-    /// Creates the constraints over `columns`, with the clusters in `held` counted.
+    /// Creates the counts for `constraints` over the clusters in `columns`. The placement already has the
+    /// clusters in `held`.
     pub(crate) fn new(
         constraints: &'a [Constraint],
         columns: &Columns,
@@ -129,8 +132,10 @@ impl<'a> Spread<'a> {
         let counted = constraints.iter().map(|constraint| {
             let domains = columns.labels.domains(&constraint.key, columns.count());
             let mut counts = vec![0; domains.count];
-            let domains_held = held.clone().map(|candidate| domains.of[candidate as usize]);
-            for domain in domains_held.filter(|&domain| domain != NO_DOMAIN) {
+            let held_domains = held
+                .clone()
+                .map(|candidate| domains.by_candidate[candidate as usize]);
+            for domain in held_domains.filter(|&domain| domain != NO_DOMAIN) {
                 counts[domain as usize] += 1;
             }
             ConstraintCount {
@@ -145,10 +150,10 @@ impl<'a> Spread<'a> {
         }
     }
 
-    /// Counts one more cluster.
+    /// Counts `candidate` as one more cluster of the placement.
     fn add(&mut self, candidate: Ix) {
         for counted in &mut self.constraints {
-            let domain = counted.domains.of[candidate as usize];
+            let domain = counted.domains.by_candidate[candidate as usize];
             if domain != NO_DOMAIN {
                 counted.counts[domain as usize] += 1;
                 counted.extremes = Extremes::of(&counted.counts);
@@ -156,28 +161,33 @@ impl<'a> Spread<'a> {
         }
     }
 
-    /// The first hard constraint that `candidate` would violate.
+    /// The index of the first hard constraint that a pick of `candidate` would violate.
     pub(crate) fn violated(&self, candidate: Ix) -> Option<u32> {
         let hard = (0..)
             .zip(&self.constraints)
             .filter(|(_, counted)| counted.constraint.hard);
-        let judged =
-            hard.map(|(index, counted)| (index, counted.judge(counted.domains.of[candidate as usize])));
+        let judged = hard.map(|(index, counted)| {
+            (
+                index,
+                counted.judge(counted.domains.by_candidate[candidate as usize]),
+            )
+        });
         let mut violated = judged.filter(|(_, judged)| judged.is_some_and(|(_, violated)| violated));
         violated.next().map(|(index, _)| index)
     }
 
-    /// The score of `candidate`, regardless of hard violations: the sum over the constraints of the negative
-    /// changes of the skew, or [`SOFT_VIOLATION`] for a violated soft constraint.
+    /// The topology score of `candidate`: the sum over the constraints of the negated changes of the skew. A
+    /// violated soft constraint counts as [`SOFT_VIOLATION`] instead.
     pub(crate) fn score(&self, candidate: Ix) -> i32 {
         self.judge(candidate).0
     }
 
-    /// The score of `candidate`, and whether it would violate a hard constraint.
+    /// The topology score of `candidate`, and whether its pick would violate a hard constraint.
     fn judge(&self, candidate: Ix) -> (i32, bool) {
         let (mut score, mut refused) = (0, false);
         for counted in &self.constraints {
-            let Some((change, violated)) = counted.judge(counted.domains.of[candidate as usize]) else {
+            let Some((change, violated)) = counted.judge(counted.domains.by_candidate[candidate as usize])
+            else {
                 continue;
             };
             refused |= violated && counted.constraint.hard;
@@ -190,31 +200,34 @@ impl<'a> Spread<'a> {
         (score, refused)
     }
 
-    /// Numbers of the placement's clusters in the domain of `candidate`, and in the emptiest domain.
+    /// The numbers of the placement's clusters in the domain of `candidate` and in the emptiest domain, for
+    /// the constraint with the index `constraint`; `None` for a candidate outside all domains.
     pub(crate) fn counts(&self, constraint: u32, candidate: Ix) -> Option<(u32, u32)> {
         let counted = self.constraints.get(constraint as usize)?;
         let count = counted
             .counts
-            .get(counted.domains.of[candidate as usize] as usize)?;
+            .get(counted.domains.by_candidate[candidate as usize] as usize)?;
         Some((*count, counted.extremes.smallest))
     }
 
-    /// The emptiest domain of each constraint; of several, the domain with the first value in order.
-    pub(crate) fn emptiest(&self, columns: &Columns) -> Vec<Option<Emptiest>> {
+    /// The emptiest domain of each constraint; `None` for a constraint without domains. Of several equally
+    /// empty domains, the domain with the first value in order.
+    pub(crate) fn emptiest(&self, columns: &Columns) -> Vec<Option<EmptiestDomain>> {
         self.constraints
             .iter()
             .map(|counted| counted.emptiest(columns))
             .collect()
     }
 
-    /// The cell of every candidate in `candidates`, and the number of cells.
+    /// The number of the cell of every candidate in `candidates`, and the count of cells. Candidates in one
+    /// cell have equal domains for all constraints.
     fn cells(&self, candidates: &[CandidateRank]) -> (Vec<usize>, usize) {
         let mut cells = vec![0; candidates.len()];
         let mut count = 1;
         for counted in &self.constraints {
             let mut numbers: HashMap<(usize, u32), usize> = HashMap::with_capacity(counted.counts.len() + 1);
-            for (cell, standing) in cells.iter_mut().zip(candidates) {
-                let domain = counted.domains.of[standing.candidate as usize];
+            for (cell, rank) in cells.iter_mut().zip(candidates) {
+                let domain = counted.domains.by_candidate[rank.candidate as usize];
                 let next = numbers.len();
                 *cell = *numbers.entry((*cell, domain)).or_insert(next);
             }
@@ -223,15 +236,15 @@ impl<'a> Spread<'a> {
         (cells, count)
     }
 
-    /// Picks up to `wanted` of `candidates`, one at a time, and counts the picks. The candidates are sorted
-    /// best first, and their topology scores are not yet set. Returns the picks in order, each with its
-    /// score at that time.
+    /// Picks up to `wanted` of `candidates`, one at a time, and counts the picks. The candidates are sorted,
+    /// the best first, and have no topology scores yet. Returns the picks in order, each with its topology
+    /// score at the time of the pick.
     pub(crate) fn pick(&mut self, candidates: &[CandidateRank], wanted: usize) -> Vec<CandidateRank> {
         let (cells, count) = self.cells(candidates);
         let mut members: Vec<Vec<CandidateRank>> = vec![Vec::new(); count];
         // The best candidate of each cell is pushed last, so that it is popped first.
-        for (cell, standing) in cells.iter().zip(candidates).rev() {
-            members[*cell].push(*standing);
+        for (cell, rank) in cells.iter().zip(candidates).rev() {
+            members[*cell].push(*rank);
         }
         let mut picked = Vec::with_capacity(wanted.min(candidates.len()));
         while picked.len() < wanted {

@@ -11,15 +11,14 @@ use crate::eligibility::{EligibilityReports, Limits};
 use crate::kind::{self, MemberCluster, MemberClusterStatus, PropertyValue, Taint};
 use crate::names::{NAMESPACES_COLLECTED, RESOURCE_PROPERTY_PREFIX};
 
-/// The value of a property: an exact quantity for comparisons, a 64-bit float for scaling, and the text for
-/// messages.
+/// The value of a property that is a quantity.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Amount {
-    /// The quantity.
+    /// The exact quantity, for comparisons.
     pub(crate) exact: Quantity,
-    /// The nearest 64-bit float.
+    /// The nearest 64-bit float, for scaled weights.
     pub(crate) near: f64,
-    /// The text in the object.
+    /// The text in the object, for messages.
     pub(crate) text: Arc<str>,
 }
 
@@ -37,19 +36,20 @@ impl Amount {
 /// The data of a MemberCluster that decisions use.
 #[derive(Debug)]
 pub(crate) struct Cluster {
-    /// The name.
+    /// The name of the cluster.
     pub(crate) name: Arc<str>,
-    /// The object.
+    /// The MemberCluster itself.
     pub(crate) object: Arc<Object>,
-    /// The reports for eligibility.
-    pub(crate) standing: EligibilityReports,
-    /// The taints.
+    /// The reports of the member agent that determine eligibility.
+    pub(crate) eligibility: EligibilityReports,
+    /// The taints of the cluster.
     pub(crate) taints: Arc<[Taint]>,
-    /// The properties that are quantities, including those from the resource usage.
+    /// The properties whose values are quantities, by name, including the properties that are read from
+    /// `status.resourceUsage`.
     pub(crate) properties: BTreeMap<Arc<str>, Amount>,
-    /// The values of the properties that are not quantities, such as the version of Kubernetes.
-    pub(crate) unreadable: BTreeMap<Arc<str>, Arc<str>>,
-    /// The namespaces that the agent reports.
+    /// The properties whose values are not quantities, by name, such as the version of Kubernetes.
+    pub(crate) non_quantities: BTreeMap<Arc<str>, Arc<str>>,
+    /// The namespaces of the cluster, as its agent reports them.
     pub(crate) namespaces: Namespaces,
 }
 
@@ -58,13 +58,13 @@ pub(crate) struct Cluster {
 pub(crate) enum Namespaces {
     /// The agent does not collect namespaces.
     Uncollected,
-    /// The agent collects namespaces, and reports none.
+    /// The agent collects namespaces, but has not reported any list of them.
     Unknown,
     /// The agent reports these namespaces.
     Known(Arc<BTreeSet<Arc<str>>>),
 }
 
-/// The namespaces whose placements are affected by a change of a cluster.
+/// The namespaces whose placements can use a cluster only since its last change.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) enum NewNamespaces<'a> {
     /// No namespace.
@@ -77,14 +77,14 @@ pub(crate) enum NewNamespaces<'a> {
 }
 
 impl NewNamespaces<'_> {
-    /// Whether no namespace is affected.
+    /// Whether the change affects no namespace.
     pub(crate) fn is_none(&self) -> bool {
         *self == Self::None
     }
 
-    /// Whether a change affects placements of `namespace`, which is empty for cluster-scoped
-    /// placements.
-    pub(crate) fn concern(&self, namespace: &str) -> bool {
+    /// Whether the change affects placements in `namespace`. The namespace of cluster-scoped placements is
+    /// empty, and never affected.
+    pub(crate) fn contains(&self, namespace: &str) -> bool {
         !namespace.is_empty()
             && match self {
                 Self::None => false,
@@ -109,7 +109,7 @@ impl Namespaces {
 }
 
 impl Cluster {
-    /// Parses a cluster.
+    /// Parses the MemberCluster `object` at `key`.
     ///
     /// # Errors
     /// The reason why the object cannot be parsed.
@@ -119,31 +119,31 @@ impl Cluster {
         Ok(Self {
             name: Arc::clone(&key.name),
             object: Arc::clone(object),
-            standing: EligibilityReports::of(&view, leaving),
+            eligibility: EligibilityReports::of(&view, leaving),
             namespaces: Namespaces::of(&view.status),
             properties: properties(&view),
-            unreadable: unreadable(&view),
+            non_quantities: non_quantities(&view),
             taints: view.spec.taints.into(),
         })
     }
 
-    /// The labels.
+    /// The labels of the cluster.
     pub(crate) fn labels(&self) -> &Labels {
         self.object.meta().labels()
     }
 
-    /// Whether the change from `old` may make the cluster fit where it did not fit, regardless of properties
-    /// (docs/systems/fleet.md, "When it runs").
+    /// Whether the change from `old` may make the cluster fit a placement that it did not fit before. Changes
+    /// of properties and namespaces are not considered (docs/systems/fleet.md, "When it runs").
     pub(crate) fn improves_on(&self, old: Option<&Self>, limits: Limits) -> bool {
         let Some(old) = old else {
-            return !self.standing.leaving;
+            return !self.eligibility.leaving;
         };
         let has_lost_taint = old.taints.iter().any(|taint| !self.taints.contains(taint));
         let better = self.labels() != old.labels() || has_lost_taint;
-        !self.standing.leaving && (better || self.standing.improves_on(&old.standing, limits))
+        !self.eligibility.leaving && (better || self.eligibility.improves_on(&old.eligibility, limits))
     }
 
-    /// The namespaces whose placements may use the cluster now, and could not in its former state `old`.
+    /// The namespaces whose placements may use the cluster now, and could not use its former state `old`.
     pub(crate) fn new_namespaces<'a>(&'a self, old: &Self) -> NewNamespaces<'a> {
         match (&old.namespaces, &self.namespaces) {
             (Namespaces::Unknown | Namespaces::Known(_), Namespaces::Uncollected) => NewNamespaces::All,
@@ -167,7 +167,7 @@ impl Cluster {
         }
     }
 
-    /// The names of the properties whose quantities differ from `old`.
+    /// The names of the properties whose quantities differ from those in the former state `old`.
     pub(crate) fn changed_properties<'a>(&'a self, old: &'a Self) -> Vec<&'a str> {
         let differs = |name: &&Arc<str>| self.properties.get(*name) != old.properties.get(*name);
         let mut names: Vec<&str> = self
@@ -186,13 +186,13 @@ impl Cluster {
     }
 }
 
-/// The properties that the cluster reports itself, without those from the resource usage.
+/// The properties in `status.properties`, without names that are reserved for `status.resourceUsage`.
 fn own_properties(view: &MemberCluster) -> impl Iterator<Item = (&String, &PropertyValue)> {
     let all = view.status.properties.iter();
     all.filter(|(name, _)| !name.starts_with(RESOURCE_PROPERTY_PREFIX))
 }
 
-fn unreadable(view: &MemberCluster) -> BTreeMap<Arc<str>, Arc<str>> {
+fn non_quantities(view: &MemberCluster) -> BTreeMap<Arc<str>, Arc<str>> {
     own_properties(view)
         .filter(|(_, property)| Quantity::parse(&property.value).is_err())
         .map(|(name, property)| (name.as_str().into(), property.value.as_str().into()))

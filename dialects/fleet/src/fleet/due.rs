@@ -1,4 +1,4 @@
-//! Placements that a change makes due again (docs/systems/fleet.md, "When it runs").
+//! The placements that a change makes due: they are decided again (docs/systems/fleet.md, "When it runs").
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use crate::fleet::cluster::Cluster;
 use crate::fleet::record::PlacementRecord;
 use crate::policy::Mode;
 
-/// The affected demands with these keys.
-pub(super) fn of(keys: Vec<Key>) -> AffectedDemands {
+/// The affected demands with these `keys`; [`AffectedDemands::None`] for an empty list.
+pub(super) fn demands(keys: Vec<Key>) -> AffectedDemands {
     if keys.is_empty() {
         AffectedDemands::None
     } else {
@@ -19,9 +19,9 @@ pub(super) fn of(keys: Vec<Key>) -> AffectedDemands {
     }
 }
 
-/// The key of `placement`, which has lost a live binding. `None` for a placement that does not exist, or that
-/// is being deleted and releases all its bindings anyway.
-pub(super) fn gap(fleet: &Fleet, placement: &Key) -> Option<Key> {
+/// The key of `placement`, which has lost a live binding, if the placement becomes due. `None` for a
+/// placement that does not exist, or that is being deleted and releases all its bindings anyway.
+pub(super) fn lost_binding(fleet: &Fleet, placement: &Key) -> Option<Key> {
     let staying = fleet
         .placements
         .get(placement)
@@ -29,21 +29,23 @@ pub(super) fn gap(fleet: &Fleet, placement: &Key) -> Option<Key> {
     staying.then(|| placement.clone())
 }
 
-/// The key of `placement` after a change of one of its snapshots, if the newest snapshot is missing or
-/// outdated. If the newest snapshot has an older policy, the new policy has already made the placement due,
-/// unless the current snapshot was deleted (`is_deleted`).
-pub(super) fn snapshot(fleet: &Fleet, placement: &Key, is_deleted: bool) -> Option<Key> {
+/// The key of `placement` after a change of one of its snapshots, if the placement becomes due: its newest
+/// snapshot is missing or outdated, or has another policy because the latest snapshot was deleted
+/// (`is_latest_deleted`). In other cases of another policy, the change of the policy has already made the
+/// placement due.
+pub(super) fn snapshot(fleet: &Fleet, placement: &Key, is_latest_deleted: bool) -> Option<Key> {
     let record = fleet.placements.get(placement);
     let record = record.filter(|record| !record.deleting())?;
     let is_due = match fleet.newest_snapshot(placement) {
         None => true,
         Some(newest) if newest.has_policy_of(record) => newest.is_outdated(record),
-        Some(_) => is_deleted,
+        Some(_) => is_latest_deleted,
     };
     is_due.then(|| placement.clone())
 }
 
-/// The consequences of a changed cluster.
+/// The consequences of the change of the cluster `name` from `old` to `new`. `None` is a cluster that does
+/// not exist.
 pub(super) fn cluster(
     fleet: &Fleet,
     name: &Arc<str>,
@@ -55,52 +57,53 @@ pub(super) fn cluster(
         let bound = fleet.bound_to(name).map(|(placement, _)| placement);
         decide.extend(bound.filter(|key| fleet.placements.contains_key(*key)).cloned());
         decide.dedup();
-    } else if let Some(new) = new.filter(|new| !new.standing.leaving) {
+    } else if let Some(new) = new.filter(|new| !new.eligibility.leaving) {
         let better = new.improves_on(old, fleet.limits);
         let changed = old.map(|old| new.changed_properties(old)).unwrap_or_default();
         let new_namespaces = old.map(|old| new.new_namespaces(old)).unwrap_or_default();
         if better || !changed.is_empty() || !new_namespaces.is_none() {
             let concerned = |key: &Key, record: &PlacementRecord| {
-                better || uses(record, &changed) || new_namespaces.concern(&key.namespace)
+                better || uses_any(record, &changed) || new_namespaces.contains(&key.namespace)
             };
-            let wanting = fleet
+            let due = fleet
                 .placements
                 .iter()
-                .filter(|(key, record)| concerned(key, record) && requests(fleet, key, record, name));
-            decide.extend(wanting.map(|(key, _)| key.clone()));
+                .filter(|(key, record)| concerned(key, record) && could_pick(fleet, key, record, name));
+            decide.extend(due.map(|(key, _)| key.clone()));
         }
     }
     Consequences {
-        decide: of(decide),
+        decide: demands(decide),
         demands: AffectedDemands::None,
         targets: Some(vec![Arc::clone(name)]),
     }
 }
 
-/// Whether a placement would request `cluster` if the cluster fitted.
-fn requests(fleet: &Fleet, placement: &Key, record: &PlacementRecord, cluster: &Arc<str>) -> bool {
+/// Whether a decision on the placement could pick `cluster`, if the cluster fits.
+fn could_pick(fleet: &Fleet, placement: &Key, record: &PlacementRecord, cluster: &Arc<str>) -> bool {
     if record.deleting() {
         return false;
     }
     let Ok(policy) = &*record.policy else {
         return false;
     };
-    let live = fleet.held.get(placement).copied().unwrap_or(0);
+    let live = fleet.live_by_placement.get(placement).copied().unwrap_or(0);
     match &policy.mode {
-        Mode::All => !has(fleet, cluster, placement),
+        Mode::All => !has_live_binding(fleet, cluster, placement),
         Mode::Number(number) => live < *number,
-        Mode::Fixed(names) => names.contains(cluster) && !has(fleet, cluster, placement),
+        Mode::Fixed(names) => names.contains(cluster) && !has_live_binding(fleet, cluster, placement),
     }
 }
 
-/// Whether the placement has a live binding on `cluster`.
-fn has(fleet: &Fleet, cluster: &Arc<str>, placement: &Key) -> bool {
+/// Whether the placement has a live binding to `cluster`.
+fn has_live_binding(fleet: &Fleet, cluster: &Arc<str>, placement: &Key) -> bool {
     let first = (Arc::clone(cluster), placement.clone(), Arc::from(""));
     let next = fleet.on_cluster.range(first..).next();
-    next.is_some_and(|(on, of, _)| on == cluster && of == placement)
+    next.is_some_and(|(bound, owner, _)| bound == cluster && owner == placement)
 }
 
-fn uses(record: &PlacementRecord, changed: &[&str]) -> bool {
+/// Whether decisions on the placement depend on any of the `changed` properties.
+fn uses_any(record: &PlacementRecord, changed: &[&str]) -> bool {
     let policy = record.policy.as_ref().as_ref();
     policy.is_ok_and(|policy| policy.uses_property(changed.iter().copied()))
 }

@@ -1,4 +1,5 @@
-//! Folding one change: parse the object once, edit the records, update the columns, return the due demands.
+//! The fold of the inventory: a change is parsed once, updates the records and the columns, and makes
+//! placements due.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use crate::names::{
     SNAPSHOTS,
 };
 
-/// Applies `change`.
+/// Applies `change` to `fleet`, and returns the due and changed placements and the changed clusters.
 pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Consequences {
     let (key, new) = (&change.key, change.new.as_ref());
     match key.resource {
@@ -27,8 +28,8 @@ pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Consequences {
     }
 }
 
-/// Parses `object` with `read`. An object that cannot be parsed is not in the fleet, and is listed as
-/// unusable.
+/// Parses `object` with `read`; `None` for a deleted object, or an object that cannot be parsed. The latter
+/// is recorded as unusable.
 fn read<R>(
     fleet: &mut Fleet,
     key: &Key,
@@ -36,7 +37,7 @@ fn read<R>(
     read: impl FnOnce(&Arc<Object>) -> Result<R, String>,
 ) -> Option<R> {
     fleet.unusable.forget(key);
-    fleet.unusable.note(key, read(object?))
+    fleet.unusable.record(key, read(object?))
 }
 
 fn cluster(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
@@ -68,27 +69,28 @@ fn placement(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Cons
         Some(record) => fleet.placements.insert(key.clone(), Arc::clone(record)),
         None => fleet.placements.remove(key),
     };
-    let report_entry = |record: &Option<Arc<PlacementRecord>>| {
-        let namespace = record.as_ref()?.shown_in.clone()?;
+    let status_copy = |record: &Option<Arc<PlacementRecord>>| {
+        let namespace = record.as_ref()?.status_namespace.clone()?;
         Some((namespace, Arc::clone(&key.name)))
     };
-    if report_entry(&old) != report_entry(&new) {
-        report_entry(&old).and_then(|entry| fleet.shown.remove(&entry));
-        report_entry(&new).and_then(|entry| fleet.shown.insert(entry));
+    if status_copy(&old) != status_copy(&new) {
+        status_copy(&old).and_then(|entry| fleet.status_copies.remove(&entry));
+        status_copy(&new).and_then(|entry| fleet.status_copies.insert(entry));
     }
     let is_due = match (&old, &new) {
-        (Some(old), Some(new)) => !old.decides_like(new),
+        (Some(old), Some(new)) => !old.has_equal_inputs(new),
         (_, new) => new.is_some(),
     };
     Consequences {
-        decide: due::of(if is_due { vec![key.clone()] } else { Vec::new() }),
+        decide: due::demands(if is_due { vec![key.clone()] } else { Vec::new() }),
         demands: AffectedDemands::Some(vec![key.clone()]),
         targets: Some(Vec::new()),
     }
 }
 
-/// Updates an object of a placement in one of the maps. Returns the former record with its placement.
-fn place<T>(
+/// Replaces the snapshot or binding at `key` by `new` in `own`, the objects by placement, and in `parents`.
+/// Returns the former record with the key of its placement.
+fn replace_object<T>(
     own: &mut imbl::HashMap<Key, ObjectsByName<T>>,
     parents: &mut imbl::HashMap<Key, Key>,
     key: &Key,
@@ -115,7 +117,7 @@ fn snapshot(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Conse
     let new = read(fleet, key, object, |object| SnapshotRecord::read(key, object));
     let new = new.map(|(parent, record)| (parent, Arc::new(record)));
     let entry = new.as_ref().map(|(parent, record)| (parent, record));
-    let old = place(&mut fleet.snapshots, &mut fleet.parents, key, entry);
+    let old = replace_object(&mut fleet.snapshots, &mut fleet.parents, key, entry);
     let mut parents: Vec<&Key> = [&old, &new]
         .into_iter()
         .flatten()
@@ -127,7 +129,7 @@ fn snapshot(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Conse
         .into_iter()
         .filter_map(|parent| due::snapshot(fleet, parent, is_latest_deleted));
     Consequences {
-        decide: due::of(due_keys.collect()),
+        decide: due::demands(due_keys.collect()),
         ..Consequences::nothing()
     }
 }
@@ -136,7 +138,7 @@ fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Conseq
     let new = read(fleet, key, object, |object| BindingRecord::read(key, object));
     let new = new.map(|(parent, record)| (parent, Arc::new(record)));
     let entry = new.as_ref().map(|(parent, record)| (parent, record));
-    let old = place(&mut fleet.bindings, &mut fleet.parents, key, entry);
+    let old = replace_object(&mut fleet.bindings, &mut fleet.parents, key, entry);
     let mut targets = Vec::new();
     for (side, is_added) in [(&old, false), (&new, true)] {
         let Some((parent, record)) = side.as_ref().filter(|(_, record)| record.live()) else {
@@ -148,7 +150,7 @@ fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Conseq
         } else {
             fleet.on_cluster.remove(&entry);
         }
-        count(fleet, parent, &record.cluster, is_added);
+        count_live(fleet, parent, &record.cluster, is_added);
         targets.push(Arc::clone(&record.cluster));
     }
     targets.dedup();
@@ -161,44 +163,45 @@ fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Conseq
         .collect();
     demands.dedup();
     let removed = old.as_ref().filter(|(_, old)| {
-        // A binding that becomes Unscheduled was released on purpose. A live binding leaves a gap when its
-        // deletion begins or it is deleted.
+        // A binding that becomes Unscheduled was released on purpose. A live binding that is deleted, or
+        // whose deletion begins, was not, so that its placement may need another cluster.
         old.live() && new.as_ref().is_none_or(|(_, new)| new.deleting())
     });
     Consequences {
-        decide: due::of(
+        decide: due::demands(
             removed
-                .and_then(|(parent, _)| due::gap(fleet, parent))
+                .and_then(|(parent, _)| due::lost_binding(fleet, parent))
                 .into_iter()
                 .collect(),
         ),
-        demands: due::of(demands),
+        demands: due::demands(demands),
         targets: Some(targets),
     }
 }
 
-/// Adds one live binding of `placement` on `cluster` to the counts if `is_added` is set, or removes it.
-fn count(fleet: &mut Fleet, placement: &Key, cluster: &Arc<str>, is_added: bool) {
-    let live = fleet.held.get(placement).copied().unwrap_or(0);
-    let on_cluster = fleet.tally.get(cluster).copied().unwrap_or(0);
+/// Updates the numbers of live bindings of `placement` and of `cluster` after a live binding was added
+/// (`is_added`) or removed.
+fn count_live(fleet: &mut Fleet, placement: &Key, cluster: &Arc<str>, is_added: bool) {
+    let live = fleet.live_by_placement.get(placement).copied().unwrap_or(0);
+    let on_cluster = fleet.live_by_cluster.get(cluster).copied().unwrap_or(0);
     let (live, on_cluster) = if is_added {
         (live + 1, on_cluster + 1)
     } else {
         (live.saturating_sub(1), on_cluster.saturating_sub(1))
     };
     if live == 0 {
-        fleet.held.remove(placement);
+        fleet.live_by_placement.remove(placement);
     } else {
-        fleet.held.insert(placement.clone(), live);
+        fleet.live_by_placement.insert(placement.clone(), live);
     }
     if on_cluster == 0 {
-        fleet.tally.remove(cluster);
+        fleet.live_by_cluster.remove(cluster);
     } else {
-        fleet.tally.insert(Arc::clone(cluster), on_cluster);
+        fleet.live_by_cluster.insert(Arc::clone(cluster), on_cluster);
     }
 }
 
-/// Applies a configuration. If it is invalid, the last valid one stays in force.
+/// Applies a configuration. If it is invalid, the last valid limits stay in force.
 fn configuration(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     let path = format!("spec.{DIALECT}");
     let limits = read(fleet, key, object, |object| {

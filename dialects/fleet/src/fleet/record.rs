@@ -1,4 +1,4 @@
-//! Placements, snapshots and bindings, each parsed once per change.
+//! Placements, policy snapshots and bindings as decisions use them. Each object is parsed once per change.
 
 use std::sync::Arc;
 
@@ -16,27 +16,27 @@ use crate::names::{
 };
 use crate::policy::Policy;
 
-/// A placement.
+/// The data of a placement that decisions use.
 #[derive(Debug)]
 pub(crate) struct PlacementRecord {
-    /// The object.
+    /// The placement itself.
     pub(crate) object: Arc<Object>,
-    /// Form of the placement.
+    /// The form of the placement: cluster-scoped or namespaced.
     pub(crate) form: &'static Form,
-    /// The policy in the object.
+    /// The policy as the object has it.
     pub(crate) raw: Option<PlacementPolicy>,
     /// The compiled policy, or the reason why it cannot be compiled.
     pub(crate) policy: Arc<Result<Policy, String>>,
-    /// Number of snapshots that are kept, including the current one.
+    /// The number of policy snapshots to keep, including the current one.
     pub(crate) history: usize,
-    /// The conditions in the status.
+    /// The conditions in the status of the placement.
     pub(crate) conditions: Vec<Condition>,
-    /// The namespace to which the status is copied, if any.
-    pub(crate) shown_in: Option<Arc<str>>,
+    /// The namespace to which the status of the placement is copied, if any.
+    pub(crate) status_namespace: Option<Arc<str>>,
 }
 
 /// The namespace to which the status of `placement` is copied, if any.
-pub(crate) fn shown_in(placement: &Placement) -> Option<Arc<str>> {
+pub(crate) fn status_namespace(placement: &Placement) -> Option<Arc<str>> {
     let spec = &placement.spec;
     if spec.status_reporting_scope.as_deref() != Some(NAMESPACE_ACCESSIBLE) {
         return None;
@@ -47,26 +47,27 @@ pub(crate) fn shown_in(placement: &Placement) -> Option<Arc<str>> {
 }
 
 impl PlacementRecord {
-    /// Parses a placement, and compiles its policy if it differs from the policy of the former record `old`.
+    /// Parses the placement `object` at `key`. The policy is only compiled if it differs from the policy of
+    /// the former record `old`.
     ///
     /// # Errors
     /// The reason why the object cannot be parsed.
     pub(crate) fn read(key: &Key, object: &Arc<Object>, old: Option<&Self>) -> Result<Self, String> {
         let view: Placement = kind::view(key, object)?;
-        let shown_in = shown_in(&view).filter(|_| key.resource == PLACEMENTS);
+        let status_namespace = status_namespace(&view).filter(|_| key.resource == PLACEMENTS);
         let raw = view.spec.policy;
-        let known = old
+        let compiled = old
             .filter(|old| old.raw == raw)
             .map(|old| Arc::clone(&old.policy));
         let history = view.spec.revision_history_limit.unwrap_or(10);
         Ok(Self {
             object: Arc::clone(object),
             form: Form::of(key.resource),
-            policy: known.unwrap_or_else(|| Arc::new(Policy::compile(raw.as_ref()))),
+            policy: compiled.unwrap_or_else(|| Arc::new(Policy::compile(raw.as_ref()))),
             raw,
             history: usize::try_from(history).unwrap_or(0).max(1),
             conditions: view.status.conditions,
-            shown_in,
+            status_namespace,
         })
     }
 
@@ -75,9 +76,9 @@ impl PlacementRecord {
         self.object.meta().deletion_timestamp().is_some()
     }
 
-    /// Whether this version of the placement and `other` lead to the same decision. Resources and the
-    /// scheduler's own fields are not compared, since changes of resources do not trigger scheduling.
-    pub(crate) fn decides_like(&self, other: &Self) -> bool {
+    /// Whether `other`, another version of the placement, has equal inputs of the decision. Selected
+    /// resources are no input: their changes do not trigger scheduling.
+    pub(crate) fn has_equal_inputs(&self, other: &Self) -> bool {
         self.raw == other.raw
             && self.deleting() == other.deleting()
             && self.policy.is_ok() == other.policy.is_ok()
@@ -96,25 +97,25 @@ impl PlacementRecord {
     }
 }
 
-/// A policy snapshot.
+/// The data of a policy snapshot that decisions use.
 #[derive(Debug)]
 pub(crate) struct SnapshotRecord {
-    /// The object.
+    /// The policy snapshot itself.
     pub(crate) object: Arc<Object>,
-    /// The name.
+    /// The name of the snapshot.
     pub(crate) name: Arc<str>,
-    /// The number, from 0.
+    /// The number of the snapshot among those of its placement, from 0.
     pub(crate) index: u64,
-    /// Whether the snapshot is marked as the latest.
+    /// Whether a label marks the snapshot as the latest.
     pub(crate) latest: bool,
-    /// The policy, without the number of clusters.
+    /// The policy in the snapshot, without the number of clusters.
     pub(crate) policy: Option<PlacementPolicy>,
-    /// The status.
+    /// The status of the snapshot.
     pub(crate) status: PolicySnapshotStatus,
 }
 
 impl SnapshotRecord {
-    /// Parses a snapshot, and returns it with the key of its placement.
+    /// Parses the policy snapshot `object` at `key`, and returns the key of its placement with the record.
     ///
     /// # Errors
     /// The reason why the object cannot be parsed.
@@ -141,7 +142,7 @@ impl SnapshotRecord {
         Ok((parent, record))
     }
 
-    /// Whether the policy is the policy of `placement`, regardless of the number of clusters.
+    /// Whether the snapshot has the policy of `placement`, regardless of the number of clusters.
     pub(crate) fn has_policy_of(&self, placement: &PlacementRecord) -> bool {
         let placement_policy = placement.raw.as_ref();
         match (&self.policy, placement_policy) {
@@ -150,12 +151,13 @@ impl SnapshotRecord {
         }
     }
 
-    /// Whether the label or annotations must be updated for `placement`, whose policy this snapshot has.
+    /// Whether the label or the annotations of the snapshot must be updated for `placement`, whose policy the
+    /// snapshot has.
     pub(crate) fn is_outdated(&self, placement: &PlacementRecord) -> bool {
         let annotations = self.object.annotations();
-        let right =
+        let is_current =
             |(name, value): &(&str, Option<String>)| annotations.get(name).as_deref() == value.as_deref();
-        !self.latest || !placement.snapshot_annotations().iter().all(right)
+        !self.latest || !placement.snapshot_annotations().iter().all(is_current)
     }
 
     /// Whether the snapshot is being deleted.
@@ -164,36 +166,36 @@ impl SnapshotRecord {
     }
 }
 
-/// The hold of a binding on its cluster, the strongest first.
+/// The phase of a binding, in the order of precedence among several bindings to one cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Hold {
-    /// Resources should be on the cluster.
+pub(crate) enum BindingPhase {
+    /// The binding is Scheduled or Bound, so that resources should be on the cluster.
     Live,
     /// The binding is Unscheduled: the rollout will remove it.
     Unscheduled,
-    /// The binding is being deleted, while resources are cleaned up.
+    /// The binding is being deleted, and the resources on the cluster are cleaned up.
     Deleted,
     /// The binding is being deleted, and only the scheduler's finalizer is left.
     Released,
 }
 
-/// A binding.
+/// The data of a binding that decisions use.
 #[derive(Debug)]
 pub(crate) struct BindingRecord {
-    /// The object.
+    /// The binding itself.
     pub(crate) object: Arc<Object>,
-    /// The cluster.
+    /// The name of the cluster.
     pub(crate) cluster: Arc<str>,
-    /// State of the binding.
+    /// The state of the binding.
     pub(crate) state: State,
-    /// The policy snapshot that selected the cluster.
+    /// The name of the policy snapshot by which the cluster was selected.
     pub(crate) snapshot: String,
-    /// The recorded decision.
+    /// The decision that the binding records.
     pub(crate) decision: ClusterDecision,
 }
 
 impl BindingRecord {
-    /// Parses a binding, and returns it with the key of its placement.
+    /// Parses the binding `object` at `key`, and returns the key of its placement with the record.
     ///
     /// # Errors
     /// The reason why the object cannot be parsed.
@@ -226,26 +228,28 @@ impl BindingRecord {
         self.object.meta().deletion_timestamp().is_some()
     }
 
-    /// Whether resources should be on the cluster.
+    /// Whether the binding is Scheduled or Bound and not being deleted, so that resources should be on the
+    /// cluster.
     pub(crate) fn live(&self) -> bool {
         !self.deleting() && self.state != State::Unscheduled
     }
 
-    /// The hold of the binding on its cluster. Of several bindings to the same cluster, the binding with the
-    /// strongest hold counts.
-    pub(crate) fn hold(&self) -> Hold {
+    /// The phase of the binding. Of several bindings to one cluster, the binding in the first phase counts.
+    pub(crate) fn phase(&self) -> BindingPhase {
         let finalizers = self.object.meta().finalizers();
         match (self.deleting(), self.state) {
-            (false, State::Scheduled | State::Bound) => Hold::Live,
-            (false, State::Unscheduled) => Hold::Unscheduled,
-            (true, _) if matches!(finalizers, [only] if **only == *BINDING_FINALIZER) => Hold::Released,
-            (true, _) => Hold::Deleted,
+            (false, State::Scheduled | State::Bound) => BindingPhase::Live,
+            (false, State::Unscheduled) => BindingPhase::Unscheduled,
+            (true, _) if matches!(finalizers, [only] if **only == *BINDING_FINALIZER) => {
+                BindingPhase::Released
+            }
+            (true, _) => BindingPhase::Deleted,
         }
     }
 
-    /// The state before Unscheduled, which a restored binding gets. If it is not recorded, the rollout
-    /// starts over.
-    pub(crate) fn previous(&self) -> State {
+    /// The state of an Unscheduled binding before it became Unscheduled, which the binding gets when it is
+    /// restored. If no annotation records the state, it is Scheduled, and the rollout starts over.
+    pub(crate) fn previous_state(&self) -> State {
         match self
             .object
             .annotations()
@@ -258,6 +262,7 @@ impl BindingRecord {
     }
 }
 
+/// The key of the placement of the snapshot or binding `object` at `key`.
 fn parent(key: &Key, object: &Object) -> Result<Key, String> {
     let label = object
         .meta()

@@ -3,20 +3,20 @@
 use berth_dialect_contract::{AffectedDemands, Inventory};
 use serde_json::{Value, json};
 
-use crate::testing::{World, cluster, hub_wide, key, placement, resource_placement};
+use crate::testing::{TestHub, cluster, key, placement, placement_key, resource_placement};
 
 fn pick(number: i32) -> Value {
     placement(&json!({"placementType": "PickN", "numberOfClusters": number}))
 }
 
 /// A settled hub with the clusters `a` and `b`, and with this placement.
-fn settled(placement: &Value) -> World {
-    let mut world = World::of([
+fn settled(placement: &Value) -> TestHub {
+    let mut world = TestHub::of([
         cluster("a", &json!({})),
         cluster("b", &json!({})),
         placement.clone(),
     ]);
-    let due = world.settle();
+    let due = world.apply_decision();
     assert!(
         due.iter().all(|due| due.decide == AffectedDemands::None),
         "{due:?}"
@@ -136,7 +136,12 @@ fn a_binding_taken_away_is_due_and_the_rollouts_own_work_is_not() {
 #[test]
 fn a_snapshot_that_others_change_or_remove_is_due() {
     let mut world = settled(&pick(1));
-    let snapshot = world.fleet.newest_snapshot(&hub_wide()).unwrap().object.parse();
+    let snapshot = world
+        .fleet
+        .newest_snapshot(&placement_key())
+        .unwrap()
+        .object
+        .parse();
     let mut changed = snapshot.clone();
     changed["metadata"]["annotations"]["kubernetes-fleet.io/number-of-clusters"] = "7".into();
     assert!(due(&world.put(&changed).decide));
@@ -220,7 +225,7 @@ fn a_namespace_that_a_cluster_got_is_due_for_the_placements_of_that_namespace() 
         (&without, &Value::Null, vec![key(&other), key(&own)]),
         (&Value::Null, &without, vec![]),
     ] {
-        let mut world = World::of([with_namespaces(before), own.clone(), other.clone(), hub.clone()]);
+        let mut world = TestHub::of([with_namespaces(before), own.clone(), other.clone(), hub.clone()]);
         let mut found = match world.put(&with_namespaces(after)).decide {
             AffectedDemands::Some(keys) => keys,
             AffectedDemands::None => Vec::new(),

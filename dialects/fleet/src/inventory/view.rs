@@ -1,4 +1,4 @@
-//! Views of targets and demands, read from the objects alone.
+//! Views of clusters and placements for readers, without a decision.
 
 use std::sync::Arc;
 
@@ -11,25 +11,31 @@ use crate::fleet::record::PlacementRecord;
 use crate::names::RESOURCE_PROPERTY_PREFIX;
 use crate::policy::Mode;
 
-/// Labels that name a cluster's region by convention.
+/// The keys of labels that name the region of a cluster by convention.
 const REGION: &[&str] = &[
     "topology.kubernetes.io/region",
     "fleet.azure.com/location",
     "region",
 ];
-/// Labels that name a cluster's zone by convention.
+/// The keys of labels that name the zone of a cluster by convention.
 const ZONE: &[&str] = &["topology.kubernetes.io/zone", "zone"];
-/// Labels that name a cluster's infrastructure provider by convention.
+/// The keys of labels that name the infrastructure provider of a cluster by convention.
 const PROVIDER: &[&str] = &["provider", "cloud"];
 
 /// Number of bytes in a GiB.
 const GIB: i64 = 1 << 30;
 
-/// The capacities of `cluster`: its bindings, and the used CPU and memory, if the agent reports them.
+/// The used quantities of `cluster`: the number of live bindings, and CPU and memory, if the agent reports
+/// them.
 fn capacity(fleet: &Fleet, cluster: &Cluster) -> Vec<Quantities> {
     let bindings = Quantities {
         name: "bindings",
-        used: fleet.tally.get(&cluster.name).copied().unwrap_or(0).into(),
+        used: fleet
+            .live_by_cluster
+            .get(&cluster.name)
+            .copied()
+            .unwrap_or(0)
+            .into(),
         limit: None,
     };
     let used = |(name, resource, unit): (&'static str, &str, i64)| {
@@ -53,16 +59,21 @@ fn capacity(fleet: &Fleet, cluster: &Cluster) -> Vec<Quantities> {
 
 /// The view of `cluster`.
 pub(super) fn target(fleet: &Fleet, cluster: &Cluster, now: Timestamp) -> TargetView {
-    let standing = &cluster.standing;
-    let (ready, ready_reason, ready_message, due_at) = match standing.judge(now, fleet.limits) {
+    let eligibility = &cluster.eligibility;
+    let (ready, ready_reason, ready_message, due_at) = match eligibility.judge(now, fleet.limits) {
         None => {
             let message = "the member agent has joined, reports and is healthy".to_owned();
-            ("True", "Eligible", message, standing.ends(fleet.limits))
+            (
+                "True",
+                "Eligible",
+                message,
+                eligibility.eligible_until(fleet.limits),
+            )
         }
         Some(reason) => (
             "False",
             reason.name(),
-            reason.sentence(standing, fleet.limits),
+            reason.sentence(eligibility, fleet.limits),
             None,
         ),
     };
@@ -73,19 +84,20 @@ pub(super) fn target(fleet: &Fleet, cluster: &Cluster, now: Timestamp) -> Target
         ready,
         ready_reason,
         ready_message,
-        cordoned: standing.leaving || !cluster.taints.is_empty(),
+        cordoned: eligibility.leaving || !cluster.taints.is_empty(),
         taints: taints.collect(),
         capacity: capacity(fleet, cluster),
-        region: conventional(cluster, REGION),
-        zone: conventional(cluster, ZONE),
-        provider: conventional(cluster, PROVIDER),
+        region: first_label(cluster, REGION),
+        zone: first_label(cluster, ZONE),
+        provider: first_label(cluster, PROVIDER),
         labels: cluster.labels().clone(),
         warnings: Vec::new(),
         due_at,
     }
 }
 
-fn conventional(cluster: &Cluster, keys: &[&str]) -> String {
+/// The value of the first of the label `keys` that the cluster has; empty if it has none of them.
+fn first_label(cluster: &Cluster, keys: &[&str]) -> String {
     keys.iter()
         .find_map(|key| cluster.labels().get(key))
         .unwrap_or_default()
@@ -93,14 +105,14 @@ fn conventional(cluster: &Cluster, keys: &[&str]) -> String {
 }
 
 /// The view of the placement at `key`, with its clusters. A cluster whose binding is Unscheduled or being
-/// deleted is marked as leaving: readers of this list must not deploy there.
+/// deleted is marked as leaving: readers of this view must not deploy to the cluster.
 pub(super) fn demand(fleet: &Fleet, key: &Key, record: &PlacementRecord) -> DemandView {
     let policy = record.policy.as_ref().as_ref().ok();
-    // With constraints, clusters are compared by two scores instead of one number.
+    // With topology spread constraints, two scores decide, so that there is no single score to show.
     let by_affinity =
         policy.is_some_and(|policy| matches!(policy.mode, Mode::Number(_)) && policy.spread.is_empty());
-    let places = fleet.places_of(key).into_iter();
-    let placed: Vec<PlacedCluster> = places
+    let bindings = fleet.bindings_by_cluster(key).into_iter();
+    let placed: Vec<PlacedCluster> = bindings
         .map(|binding| PlacedCluster {
             cluster_name: Arc::clone(&binding.cluster),
             reason: binding.decision.reason.clone(),
@@ -132,7 +144,7 @@ pub(super) fn demand(fleet: &Fleet, key: &Key, record: &PlacementRecord) -> Dema
     };
     DemandView {
         object: Arc::clone(&record.object),
-        kind: record.form.placement,
+        kind: record.form.placement_kind,
         phase,
         placed,
         wanted,

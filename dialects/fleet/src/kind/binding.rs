@@ -14,33 +14,33 @@ use serde_json::Value;
 use super::rollout::{
     ApplyStrategy, DeleteStrategy, DiffedPlacement, DriftedPlacement, FailedPlacement, NamespacedName,
 };
-use crate::names::{BETA_ALONE, PLACEMENT_GROUP, STORED, VERSIONS};
+use crate::names::{PLACEMENT_GROUP, STORED, V1BETA1_ONLY, VERSIONS};
 
 /// The binding of a placement to one cluster.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["spec"]))]
 pub(crate) struct Binding {
-    /// The decision and its state.
+    /// The selected cluster, and the state of the binding.
     pub(crate) spec: BindingSpec,
-    /// Report of the rollout.
+    /// The progress of the rollout on the cluster.
     pub(crate) status: BindingStatus,
 }
 
-/// State of a binding.
+/// The state of a binding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum State {
-    /// Selected by the scheduler, waiting for the rollout.
+    /// The scheduler has selected the cluster, and the rollout has not started.
     #[default]
     Scheduled,
-    /// Taken over by the rollout.
+    /// The rollout places the resources on the cluster.
     Bound,
-    /// No longer selected, waiting for its removal.
+    /// The cluster is no longer selected, and the rollout will delete the binding.
     Unscheduled,
 }
 
 impl State {
-    /// The token.
+    /// The name of the state in the API.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Scheduled => "Scheduled",
@@ -50,52 +50,52 @@ impl State {
     }
 }
 
-/// The decision and its state.
+/// The selected cluster, and the state of the binding.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = [
     "clusterDecision", "resourceSnapshotName", "schedulingPolicySnapshotName", "state", "targetCluster",
 ]))]
 pub(crate) struct BindingSpec {
-    /// Scheduled by the scheduler, Bound by the rollout, Unscheduled when the placement no longer uses the
-    /// cluster.
+    /// State of the binding: Scheduled when the scheduler has selected the cluster, Bound when the rollout
+    /// has started, Unscheduled when the placement no longer uses the cluster.
     #[schemars(with = "String", extend("enum" = ["Scheduled", "Bound", "Unscheduled"], "default" = null))]
     pub(crate) state: State,
-    /// The resource snapshot that is rolled out; filled in by the rollout.
+    /// The name of the resource snapshot that is rolled out; set by the rollout.
     pub(crate) resource_snapshot_name: String,
-    /// The policy snapshot by which the cluster was selected.
+    /// The name of the policy snapshot by which the cluster was selected.
     pub(crate) scheduling_policy_snapshot_name: String,
-    /// The cluster.
+    /// The name of the cluster on which resources are placed.
     pub(crate) target_cluster: String,
-    /// The reason why the cluster was selected.
+    /// The decision that selected the cluster, with reason and scores.
     pub(crate) cluster_decision: ClusterDecision,
-    /// The overrides of namespaced resources that apply; filled in by the rollout.
+    /// The overrides of namespaced resources that apply to the cluster; set by the rollout.
     #[schemars(with = "Option<Vec<NamespacedName>>")]
     pub(crate) resource_override_snapshots: IgnoredAny,
-    /// The overrides of cluster-scoped resources that apply; filled in by the rollout.
+    /// The overrides of cluster-scoped resources that apply to the cluster; set by the rollout.
     #[schemars(with = "Option<Vec<String>>")]
     pub(crate) cluster_resource_override_snapshots: IgnoredAny,
-    /// Strategy of applying the resources; filled in by the rollout.
+    /// The strategy of applying resources to the cluster; set by the rollout.
     #[schemars(with = "Option<ApplyStrategy>")]
     pub(crate) apply_strategy: IgnoredAny,
-    /// Fate of the resources when the placement is deleted; filled in by the rollout.
+    /// The treatment of placed resources when the placement is deleted; set by the rollout.
     #[schemars(with = "Option<DeleteStrategy>")]
     pub(crate) delete_strategy: IgnoredAny,
 }
 
-/// A decision about one cluster.
+/// The decision of the scheduler on one cluster.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["clusterName", "reason", "selected"]))]
 pub(crate) struct ClusterDecision {
-    /// The cluster.
+    /// The name of the cluster.
     pub(crate) cluster_name: String,
-    /// Whether it is selected.
+    /// Whether the cluster is selected.
     pub(crate) selected: bool,
     /// The scores of the cluster at the time of the decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cluster_score: Option<ClusterScore>,
-    /// The reason why the cluster is selected or not.
+    /// The reason why the cluster is selected or not selected.
     pub(crate) reason: String,
 }
 
@@ -103,39 +103,39 @@ pub(crate) struct ClusterDecision {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ClusterScore {
-    /// The sum of the preferred terms.
+    /// The affinity score: the sum of the weights of the preferred terms that match the cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) affinity_score: Option<i32>,
-    /// Score by which the cluster evens out the topology.
+    /// The topology spread score: higher if the cluster evens out the spread over topology domains.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) priority_score: Option<i32>,
 }
 
-/// Report of the rollout.
+/// The progress of the rollout on the cluster.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct BindingStatus {
-    /// The progress on the cluster, one entry per step.
+    /// The progress of the rollout on the cluster, with one condition per step.
     #[schemars(with = "Vec<ConditionForm>", extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub(crate) conditions: Vec<Condition>,
-    /// Resources that could not be placed on the cluster, or are not available there.
+    /// The resources that could not be placed on the cluster, or are not available on it.
     #[schemars(with = "Option<Vec<FailedPlacement>>", length(max = 100))]
     pub(crate) failed_placements: IgnoredAny,
-    /// Resources on the cluster that have drifted from what was placed.
+    /// The resources on the cluster that have changed since they were placed.
     #[schemars(with = "Option<Vec<DriftedPlacement>>", length(max = 100))]
     pub(crate) drifted_placements: IgnoredAny,
-    /// Resources on the cluster that differ from those of the hub.
+    /// The resources on the cluster that differ from the resources on the hub.
     #[schemars(with = "Option<Vec<DiffedPlacement>>", length(max = 100))]
     pub(crate) diffed_placements: IgnoredAny,
 }
 
-/// Serves ClusterResourceBinding, or ResourceBinding.
+/// The served kind ClusterResourceBinding or ResourceBinding.
 pub(super) struct BindingKind(&'static KindInfo);
 
-/// Serves ClusterResourceBinding.
-pub(super) const OF_HUB: BindingKind = BindingKind(&INFO);
-/// Serves ResourceBinding.
-pub(super) const OF_NAMESPACE: BindingKind = BindingKind(&IN_NAMESPACE);
+/// The kind ClusterResourceBinding.
+pub(super) const CLUSTER_SCOPED: BindingKind = BindingKind(&INFO);
+/// The kind ResourceBinding.
+pub(super) const NAMESPACED: BindingKind = BindingKind(&NAMESPACED_INFO);
 
 static INFO: KindInfo = KindInfo {
     storage_version: STORED,
@@ -152,19 +152,24 @@ static INFO: KindInfo = KindInfo {
     )
 };
 
-static IN_NAMESPACE: KindInfo = KindInfo {
+static NAMESPACED_INFO: KindInfo = KindInfo {
     singular: "resourcebinding",
     short_names: &["rb"],
     categories: &["fleet", "fleet-placement"],
     status: true,
-    ..KindInfo::new(PLACEMENT_GROUP, BETA_ALONE, "ResourceBinding", "resourcebindings")
+    ..KindInfo::new(
+        PLACEMENT_GROUP,
+        V1BETA1_ONLY,
+        "ResourceBinding",
+        "resourcebindings",
+    )
 };
 
 const COLUMNS: &[Column] = &[
     Column::NAME,
     Column::text(
         "WorkSynchronized",
-        "Whether the work reached the member namespace",
+        "Whether the resources have been handed to the agent of the cluster",
     )
     .at(".status.conditions[?(@.type==\"WorkSynchronized\")].status"),
     Column::text(
@@ -204,7 +209,7 @@ impl Kind for BindingKind {
         }
         vec![FieldError::required(
             "spec.targetCluster",
-            "a binding binds to a cluster",
+            "must name the cluster on which resources are placed",
         )]
     }
 

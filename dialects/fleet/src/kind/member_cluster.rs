@@ -1,4 +1,4 @@
-//! MemberCluster: a cluster of the fleet, its taints, properties and agents' reports
+//! MemberCluster: a cluster of the fleet, with taints, properties and the reports of the cluster's agents
 //! (docs/systems/fleet.md, "MemberCluster").
 
 mod rules;
@@ -13,48 +13,48 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::names::{CLUSTER_GROUP, LONGEST_NAME, MEMBER_AGENT, MEMBER_NAME_LABEL, STORED, VERSIONS};
+use crate::names::{CLUSTER_GROUP, MAX_NAME_LENGTH, MEMBER_AGENT, MEMBER_NAME_LABEL, STORED, VERSIONS};
 
 /// A cluster of the fleet.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["spec"]))]
 pub(crate) struct MemberCluster {
-    /// Treatment of the cluster by the hub.
+    /// The settings of the cluster on the hub.
     pub(crate) spec: MemberClusterSpec,
-    /// Status of the cluster.
+    /// The state of the cluster, as its agents report it.
     pub(crate) status: MemberClusterStatus,
 }
 
-/// Treatment of the cluster by the hub.
+/// The settings of the cluster on the hub.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["identity"]))]
 pub(crate) struct MemberClusterSpec {
-    /// User of the cluster's agent on the hub.
+    /// The user, group or service account as which the agents of the cluster access the hub.
     pub(crate) identity: Subject,
-    /// Interval of the agent's reports, in seconds.
+    /// The interval between two heartbeats of the agents, in seconds.
     #[schemars(range(min = 1, max = 600), extend("default" = 60))]
     pub(crate) heartbeat_period_seconds: Option<i32>,
-    /// Taints of the cluster, which placements must tolerate.
+    /// The taints of the cluster, which placements must tolerate to use the cluster.
     #[schemars(length(max = 100))]
     pub(crate) taints: Vec<Taint>,
-    /// Checks of the cluster before it leaves.
+    /// Options for the deletion of the MemberCluster.
     pub(crate) delete_options: Option<DeleteOptions>,
 }
 
-/// User of the cluster's agent on the hub.
+/// A user, group or service account on the hub.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["kind", "name"], "x-kubernetes-map-type" = "atomic"))]
 pub(crate) struct Subject {
-    /// User, Group or ServiceAccount.
+    /// The kind of the subject: User, Group or ServiceAccount.
     pub(crate) kind: String,
-    /// The API group of the kind; empty for ServiceAccount.
+    /// The API group of the kind of the subject; empty for ServiceAccount.
     pub(crate) api_group: Option<String>,
-    /// The name.
+    /// The name of the user, group or service account.
     pub(crate) name: String,
-    /// The namespace of a ServiceAccount.
+    /// The namespace of the service account; empty for users and groups.
     pub(crate) namespace: Option<String>,
 }
 
@@ -65,9 +65,9 @@ pub(crate) struct Subject {
 pub(crate) struct Taint {
     /// The key of the taint.
     pub(crate) key: String,
-    /// The value of the taint, mostly empty.
+    /// The value of the taint, which may be empty.
     pub(crate) value: String,
-    /// Effect of the taint on placements that do not tolerate it: NoSchedule.
+    /// The effect of the taint on placements that do not tolerate it: NoSchedule.
     #[schemars(extend("enum" = ["NoSchedule"]))]
     pub(crate) effect: String,
 }
@@ -82,73 +82,74 @@ impl From<&Taint> for berth_dialect_contract::Taint {
     }
 }
 
-/// Checks of the cluster before it leaves.
+/// Options for the deletion of the MemberCluster.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct DeleteOptions {
-    /// Strict refuses the removal of a cluster that still exports services; Skip does not check this.
+    /// The validation of a deletion: Strict refuses it while the cluster exports services, Skip does not.
     #[schemars(extend("enum" = ["Strict", "Skip"], "default" = "Strict"))]
     pub(crate) validation_mode: String,
 }
 
-/// Status of the cluster.
+/// The state of the cluster, as its agents report it.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct MemberClusterStatus {
-    /// The state of the cluster as a whole.
+    /// The conditions of the cluster as a whole, such as Joined.
     #[schemars(with = "Vec<ConditionForm>", extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub(crate) conditions: Vec<Condition>,
-    /// Values of the cluster's property provider, by property name.
+    /// The properties of the cluster that its property provider reports, by name.
     pub(crate) properties: BTreeMap<String, PropertyValue>,
-    /// The namespaces of the cluster, each with the placement that created it; absent if none are reported.
+    /// The namespaces of the cluster, each with the name of the placement that created it; absent if the
+    /// agent reports none.
     pub(crate) namespaces: Option<BTreeMap<String, String>>,
-    /// The resources of the cluster.
+    /// The compute resources of the cluster.
     pub(crate) resource_usage: ResourceUsage,
-    /// Report of each agent.
+    /// The reports of the agents of the cluster.
     pub(crate) agent_status: Vec<AgentStatus>,
 }
 
-/// The value of a property.
+/// The value of a property of the cluster.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("required" = ["observationTime", "value"]))]
 pub(crate) struct PropertyValue {
-    /// The value: a quantity, except for properties that are not compared.
+    /// The value of the property. Only quantities can be compared.
     pub(crate) value: String,
-    /// When the value was observed.
+    /// The time at which the value was observed.
     pub(crate) observation_time: Option<Time>,
 }
 
-/// The resources of the cluster, by resource name.
+/// The compute resources of the cluster, such as cpu and memory, by resource name.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ResourceUsage {
-    /// The total resources.
+    /// The total resources of all nodes.
     pub(crate) capacity: BTreeMap<String, QuantityText>,
-    /// Resources for workload.
+    /// The resources that workloads can use, of all nodes.
     pub(crate) allocatable: BTreeMap<String, QuantityText>,
-    /// Resources that are still free.
+    /// The allocatable resources that no workload has requested.
     pub(crate) available: BTreeMap<String, QuantityText>,
-    /// When the resources were observed.
+    /// The time at which the resources were observed.
     pub(crate) observation_time: Option<Time>,
 }
 
-/// Report of one agent.
+/// The report of one agent of the cluster.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["type"]))]
 pub(crate) struct AgentStatus {
-    /// Agent: MemberAgent, MultiClusterServiceAgent or ServiceExportImportAgent.
+    /// The type of the agent: MemberAgent, MultiClusterServiceAgent or ServiceExportImportAgent.
     pub(crate) r#type: String,
-    /// Whether the agent has joined and is healthy.
+    /// The conditions of the agent, such as Joined and Healthy.
     #[schemars(with = "Vec<ConditionForm>", extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub(crate) conditions: Vec<Condition>,
-    /// Time of the agent's last report.
+    /// The time of the last heartbeat of the agent.
     pub(crate) last_received_heartbeat: Option<Time>,
 }
 
 impl MemberClusterStatus {
-    /// Returns the report of the member agent.
+    /// The report of the member agent, if there is one.
     pub(crate) fn member_agent(&self) -> Option<&AgentStatus> {
         self.agent_status
             .iter()
@@ -156,7 +157,7 @@ impl MemberClusterStatus {
     }
 }
 
-/// Serves MemberCluster.
+/// The served kind MemberCluster.
 pub(super) struct MemberClusterKind;
 
 static INFO: KindInfo = KindInfo {
@@ -174,17 +175,20 @@ const COLUMNS: &[Column] = &[
     Column::text("Joined", "Whether the cluster has joined the fleet")
         .at(".status.conditions[?(@.type==\"Joined\")].status"),
     Column::AGE,
-    Column::text("Member-Agent-Last-Seen", "Time of the member agent's last report")
-        .date()
-        .at(".status.agentStatus[?(@.type==\"MemberAgent\")].lastReceivedHeartbeat"),
+    Column::text(
+        "Member-Agent-Last-Seen",
+        "Time of the last heartbeat of the member agent",
+    )
+    .date()
+    .at(".status.agentStatus[?(@.type==\"MemberAgent\")].lastReceivedHeartbeat"),
     Column::text("Node-Count", "Number of nodes")
         .at(".status.properties.kubernetes-fleet\\.io/node-count.value"),
     Column::text("Available-CPU", "The free CPU").at(".status.resourceUsage.available.cpu"),
     Column::text("Available-Memory", "The free memory").at(".status.resourceUsage.available.memory"),
-    Column::text("Allocatable-CPU", "The CPU for workload")
+    Column::text("Allocatable-CPU", "The CPU that workloads can use")
         .at(".status.resourceUsage.allocatable.cpu")
         .wide(),
-    Column::text("Allocatable-Memory", "The memory for workload")
+    Column::text("Allocatable-Memory", "The memory that workloads can use")
         .at(".status.resourceUsage.allocatable.memory")
         .wide(),
 ];
@@ -199,7 +203,7 @@ impl Kind for MemberClusterKind {
         &SCHEMA
     }
 
-    /// Sets the label with the cluster's name, as KubeFleet's hub agent does on every cluster.
+    /// Sets the label with the name of the cluster, as KubeFleet's hub agent does.
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
         if matches!(write.via, Via::Subresource(_)) {
             return;
@@ -227,7 +231,7 @@ impl Kind for MemberClusterKind {
     }
 
     fn validate_name(&self, name: &str) -> Result<(), NameError> {
-        short_subdomain(name, "bindings carry it as a label value")
+        short_subdomain(name, "labels of other objects have it as their value")
     }
 
     fn columns(&self) -> &[Column] {
@@ -235,13 +239,13 @@ impl Kind for MemberClusterKind {
     }
 }
 
-/// Validates that `name` is an RFC 1123 subdomain of at most [`LONGEST_NAME`] characters; `because` is the
+/// Validates that `name` is an RFC 1123 subdomain of at most [`MAX_NAME_LENGTH`] characters; `reason` is the
 /// reason for this limit.
-pub(super) fn short_subdomain(name: &str, because: &str) -> Result<(), NameError> {
+pub(super) fn short_subdomain(name: &str, reason: &str) -> Result<(), NameError> {
     berth_apimachinery::name::dns_subdomain(name)?;
-    if name.len() > LONGEST_NAME {
-        let why = format!("must be no more than {LONGEST_NAME} characters: {because}");
-        return Err(NameError::Own(why));
+    if name.len() > MAX_NAME_LENGTH {
+        let problem = format!("must be no more than {MAX_NAME_LENGTH} characters: {reason}");
+        return Err(NameError::Own(problem));
     }
     Ok(())
 }

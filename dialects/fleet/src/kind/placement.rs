@@ -25,50 +25,52 @@ use crate::names::{PLACEMENT_GROUP, STORED, VERSIONS};
 #[serde(default)]
 #[schemars(extend("required" = ["spec"]))]
 pub(crate) struct Placement {
-    /// Resources to place, and rules for clusters.
+    /// The resources to place, and the rules for choosing clusters.
     pub(crate) spec: PlacementSpec,
-    /// Status of the placement.
+    /// The progress of the placement.
     pub(crate) status: PlacementStatus,
 }
 
-/// Resources to place, and rules for clusters.
+/// The resources to place, and the rules for choosing clusters.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["resourceSelectors"]))]
 pub(crate) struct PlacementSpec {
-    /// Resources that are placed. Scheduling does not depend on them.
+    /// Selectors of the resources to place. Scheduling does not depend on the selected resources.
     #[schemars(length(min = 1, max = 100))]
     pub(crate) resource_selectors: Vec<ResourceSelector>,
-    /// Rules for clusters; if absent, every cluster that fits is picked.
+    /// The rules for choosing clusters; if absent, every cluster that fits is picked.
     pub(crate) policy: Option<PlacementPolicy>,
-    /// Strategy by which changes reach the chosen clusters. Kept for the rollout, not for scheduling.
+    /// The strategy by which changes reach the chosen clusters. The rollout uses it; scheduling does not.
     #[schemars(with = "Option<RolloutStrategy>")]
     pub(crate) strategy: IgnoredAny,
-    /// Number of snapshots that are kept, including the current one.
+    /// The number of policy snapshots to keep, including the current one.
     #[schemars(range(min = 1, max = 1000), extend("default" = 10))]
     pub(crate) revision_history_limit: Option<i32>,
-    /// Readers of the status.
+    /// The objects with the status: ClusterScopeOnly reports the status only in the placement itself,
+    /// NamespaceAccessible also in a copy in the selected namespace.
     #[schemars(extend("enum" = ["ClusterScopeOnly", NAMESPACE_ACCESSIBLE], "default" = "ClusterScopeOnly"))]
     pub(crate) status_reporting_scope: Option<String>,
 }
 
-/// Resources that are placed.
+/// A selector of resources to place, by kind and by name or labels.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["group", "kind", "version"]))]
 pub(crate) struct ResourceSelector {
-    /// The API group; empty for the core group.
+    /// The API group of the selected resources; empty for the core group.
     pub(crate) group: String,
-    /// The version.
+    /// The API version of the selected resources.
     pub(crate) version: String,
-    /// The kind.
+    /// The kind of the selected resources.
     pub(crate) kind: String,
-    /// The name of the selected resource.
+    /// The name of the selected resource; empty to select by labels, or all resources of the kind.
     pub(crate) name: String,
-    /// A selector over the labels of the resources. Not together with name.
+    /// A selector over the labels of the resources. Not allowed together with name.
     pub(crate) label_selector: Option<LabelSelector>,
-    /// Whether a selected namespace is placed alone, with all its resources, or with those that other
-    /// selectors select.
+    /// The resources that are placed with a selected namespace: none (NamespaceOnly), all resources in the
+    /// namespace (NamespaceWithResources), or the resources in the namespace that other selectors select
+    /// (NamespaceWithResourceSelectors).
     #[schemars(extend(
         "enum" = ["NamespaceOnly", "NamespaceWithResources", "NamespaceWithResourceSelectors"],
         "default" = "NamespaceWithResources",
@@ -76,35 +78,35 @@ pub(crate) struct ResourceSelector {
     pub(crate) selection_scope: Option<String>,
 }
 
-/// The reporting scope for which the status is copied to the selected namespace.
+/// The value of `statusReportingScope` with which the status is copied to the selected namespace.
 pub(crate) const NAMESPACE_ACCESSIBLE: &str = "NamespaceAccessible";
 
 impl PlacementSpec {
-    /// The selectors of Namespaces, with their indices.
+    /// The selectors with the kind Namespace, each with its index in `resourceSelectors`.
     pub(crate) fn namespaces(&self) -> impl Iterator<Item = (usize, &ResourceSelector)> {
         let selectors = self.resource_selectors.iter().enumerate();
         selectors.filter(|(_, selector)| selector.kind == "Namespace")
     }
 }
 
-/// Status of the placement.
+/// The progress of the placement.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct PlacementStatus {
-    /// The progress of the placement, one entry per step.
+    /// The progress of the placement, with one condition per step.
     #[schemars(with = "Vec<ConditionForm>", extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub(crate) conditions: Vec<Condition>,
     /// The number of the resource snapshot that the status describes.
     pub(crate) observed_resource_index: Option<String>,
-    /// The resources that the selectors found.
+    /// The resources that the selectors have selected.
     #[schemars(with = "Option<Vec<ResourceIdentifier>>")]
     pub(crate) selected_resources: IgnoredAny,
-    /// The progress on each chosen cluster, and the clusters that could not be chosen.
+    /// The progress on each chosen cluster, with one entry for each requested cluster that was not found.
     #[schemars(with = "Option<Vec<PerClusterPlacementStatus>>")]
     pub(crate) placement_statuses: IgnoredAny,
 }
 
-/// The columns of a kind whose condition types begin with its name.
+/// The table columns of the kind `$kind`, whose condition types begin with the name of the kind.
 macro_rules! columns {
     ($kind:literal) => {
         &[
@@ -112,7 +114,7 @@ macro_rules! columns {
             Column::text("Gen", "The generation of the placement")
                 .at(".metadata.generation")
                 .integer(),
-            Column::text("Type", "The way in which clusters are chosen")
+            Column::text("Type", "The type of the placement policy")
                 .at(".spec.policy.placementType")
                 .wide(),
             Column::text("Scheduled", "Whether all requested clusters were found").at(concat!(
@@ -129,7 +131,7 @@ macro_rules! columns {
                 .integer(),
             Column::text(
                 "Work-Synchronized",
-                "Whether the work reached the member namespaces",
+                "Whether the resources have been handed to the agents of all chosen clusters",
             )
             .at(concat!(
                 ".status.conditions[?(@.type==\"",
@@ -139,7 +141,7 @@ macro_rules! columns {
             .wide(),
             Column::text(
                 "Work-Synchronized-Gen",
-                "The generation whose work was synchronized",
+                "The generation whose resources have been handed to the agents",
             )
             .at(concat!(
                 ".status.conditions[?(@.type==\"",
@@ -165,20 +167,20 @@ macro_rules! columns {
     };
 }
 
-/// Serves ClusterResourcePlacement, or ResourcePlacement.
+/// The served kind ClusterResourcePlacement or ResourcePlacement.
 pub(super) struct PlacementKind {
     info: &'static KindInfo,
     columns: &'static [Column],
 }
 
-/// Serves ClusterResourcePlacement.
-pub(super) const OF_HUB: PlacementKind = PlacementKind {
+/// The kind ClusterResourcePlacement.
+pub(super) const CLUSTER_SCOPED: PlacementKind = PlacementKind {
     info: &INFO,
     columns: columns!("ClusterResourcePlacement"),
 };
-/// Serves ResourcePlacement.
-pub(super) const OF_NAMESPACE: PlacementKind = PlacementKind {
-    info: &IN_NAMESPACE,
+/// The kind ResourcePlacement.
+pub(super) const NAMESPACED: PlacementKind = PlacementKind {
+    info: &NAMESPACED_INFO,
     columns: columns!("ResourcePlacement"),
 };
 
@@ -197,7 +199,7 @@ static INFO: KindInfo = KindInfo {
     )
 };
 
-static IN_NAMESPACE: KindInfo = KindInfo {
+static NAMESPACED_INFO: KindInfo = KindInfo {
     storage_version: STORED,
     singular: "resourceplacement",
     short_names: &["rp"],
@@ -229,7 +231,7 @@ impl Kind for PlacementKind {
     }
 
     fn validate_name(&self, name: &str) -> Result<(), NameError> {
-        short_subdomain(name, "snapshots and bindings carry it as a label value")
+        short_subdomain(name, "labels of snapshots and bindings have it as their value")
     }
 
     fn columns(&self) -> &[Column] {

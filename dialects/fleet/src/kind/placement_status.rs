@@ -1,5 +1,5 @@
-//! ClusterResourcePlacementStatus: the copy of a ClusterResourcePlacement's status in the namespace that it
-//! selects (docs/systems/fleet.md, "Status in a namespace").
+//! ClusterResourcePlacementStatus: the copy of the status of a ClusterResourcePlacement in the namespace that
+//! the placement selects (docs/systems/fleet.md, "Status in a namespace").
 
 use std::sync::LazyLock;
 
@@ -9,22 +9,22 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::placement::PlacementStatus;
-use crate::names::{BETA_ALONE, PLACEMENT_GROUP, REPORTS, STORED};
+use crate::names::{PLACEMENT_GROUP, STATUS_COPIES, STORED, V1BETA1_ONLY};
 
-/// A copy of the status of a ClusterResourcePlacement, for users who may only read the namespace that it
-/// selects.
+/// A copy of the status of a ClusterResourcePlacement in the namespace that the placement selects, for users
+/// who may only read that namespace.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["lastUpdatedTime", "sourceStatus"]))]
-pub(crate) struct PlacementReport {
-    /// The status of the placement of the same name.
+pub(crate) struct PlacementStatusCopy {
+    /// The status of the ClusterResourcePlacement with the name of this object.
     pub(crate) source_status: PlacementStatus,
-    /// Time of the last write of this object.
+    /// The time of the last update of the copy.
     pub(crate) last_updated_time: Option<Time>,
 }
 
-/// Serves ClusterResourcePlacementStatus.
-pub(super) struct PlacementReportKind;
+/// The served kind ClusterResourcePlacementStatus.
+pub(super) struct PlacementStatusCopyKind;
 
 static INFO: KindInfo = KindInfo {
     storage_version: STORED,
@@ -33,9 +33,9 @@ static INFO: KindInfo = KindInfo {
     categories: &["fleet", "fleet-placement"],
     ..KindInfo::new(
         PLACEMENT_GROUP,
-        BETA_ALONE,
+        V1BETA1_ONLY,
         "ClusterResourcePlacementStatus",
-        REPORTS.resource,
+        STATUS_COPIES.resource,
     )
 };
 
@@ -50,13 +50,13 @@ const COLUMNS: &[Column] = &[
     Column::AGE,
 ];
 
-impl Kind for PlacementReportKind {
+impl Kind for PlacementStatusCopyKind {
     fn info(&self) -> &KindInfo {
         &INFO
     }
 
     fn schema(&self, _version: &str) -> &Schema {
-        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<PlacementReport>);
+        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<PlacementStatusCopy>);
         &SCHEMA
     }
 

@@ -1,26 +1,26 @@
 //! `spec.policy` of a placement, and its copy in a snapshot (docs/systems/fleet.md, "Placement policy").
 //!
-//! The types are serialized as well: `policyHash` depends on their JSON. So the fields have upstream's
-//! order, and empty ones are omitted exactly where upstream omits them.
+//! `policyHash` depends on the JSON to which these types are serialized. So the fields have upstream's order,
+//! and empty fields are omitted exactly where upstream omits them.
 
 use berth_apimachinery::selector::LabelSelector;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Way of choosing clusters.
+/// The type of a placement policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum PlacementType {
-    /// Every cluster that fits.
+    /// Every cluster that fits is picked.
     #[default]
     PickAll,
-    /// The best clusters, as many as wanted.
+    /// The best clusters that fit are picked, up to a number.
     PickN,
-    /// The clusters named.
+    /// The clusters that the policy names are picked.
     PickFixed,
 }
 
 impl PlacementType {
-    /// The token.
+    /// The name of the type in the API.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::PickAll => "PickAll",
@@ -30,26 +30,26 @@ impl PlacementType {
     }
 }
 
-/// Rules by which clusters are chosen for the selected resources.
+/// The rules by which clusters are chosen for the selected resources.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct PlacementPolicy {
-    /// PickAll places on every cluster that fits, PickN on the best ones, PickFixed on the named clusters.
-    /// The type cannot change.
+    /// The type of the policy: PickAll places on every cluster that fits, PickN on the best of these
+    /// clusters, PickFixed on the named clusters. The type cannot change.
     #[schemars(with = "String", extend("enum" = ["PickAll", "PickN", "PickFixed"], "default" = "PickAll"))]
     pub(crate) placement_type: PlacementType,
-    /// The clusters to place on. Only for PickFixed.
+    /// The names of the clusters to place on. Only for PickFixed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 100))]
     pub(crate) cluster_names: Vec<String>,
-    /// Number of clusters to place on. Only for PickN, where it is required.
+    /// The number of clusters to place on. Only for PickN, which requires it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub(crate) number_of_clusters: Option<i32>,
-    /// Requirements and preferences among clusters. Only for PickAll and PickN.
+    /// Requirements on clusters, and preferences among clusters. Only for PickAll and PickN.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) affinity: Option<Affinity>,
-    /// Constraints on the spread of the chosen clusters over topologies; all constraints count. Only for
+    /// Constraints on the spread of the chosen clusters over topology domains, all of which apply. Only for
     /// PickN.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) topology_spread_constraints: Vec<TopologySpreadConstraint>,
@@ -61,8 +61,7 @@ pub(crate) struct PlacementPolicy {
 }
 
 impl PlacementPolicy {
-    /// Returns the policy as snapshots compare it, without the number of clusters, which may change without
-    /// a new snapshot.
+    /// The policy without the number of clusters, which may change without a new policy snapshot.
     pub(crate) fn without_number(&self) -> Self {
         Self {
             number_of_clusters: None,
@@ -71,26 +70,27 @@ impl PlacementPolicy {
     }
 }
 
-/// Rules about the clusters to choose.
+/// Requirements on clusters, and preferences among clusters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Affinity {
-    /// Rules about labels and properties of clusters.
+    /// Requirements on labels and properties of clusters, and preferences for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cluster_affinity: Option<ClusterAffinity>,
 }
 
-/// Rules about labels and properties of clusters.
+/// Requirements on labels and properties of clusters, and preferences for them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ClusterAffinity {
-    /// Requirements on a cluster when it is chosen. A chosen cluster stays chosen when it changes.
+    /// Requirements on a cluster at the time of its choice. A chosen cluster stays chosen if it changes
+    /// later.
     #[serde(
         rename = "requiredDuringSchedulingIgnoredDuringExecution",
         skip_serializing_if = "Option::is_none"
     )]
     pub(crate) required: Option<ClusterSelector>,
-    /// Preferences among clusters. Not for PickAll.
+    /// Preferences among the clusters that fit. Only for PickN.
     #[serde(
         rename = "preferredDuringSchedulingIgnoredDuringExecution",
         skip_serializing_if = "Vec::is_empty"
@@ -98,49 +98,49 @@ pub(crate) struct ClusterAffinity {
     pub(crate) preferred: Vec<PreferredClusterSelector>,
 }
 
-/// Terms, one of which must match.
+/// A selector of clusters by terms, at least one of which must match.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["clusterSelectorTerms"]))]
 pub(crate) struct ClusterSelector {
-    /// The terms, one of which must match.
+    /// The terms, at least one of which must match.
     #[schemars(length(max = 10))]
     pub(crate) cluster_selector_terms: Vec<ClusterSelectorTerm>,
 }
 
-/// A term with its weight.
+/// A preferred term with its weight.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["preference", "weight"]))]
 pub(crate) struct PreferredClusterSelector {
-    /// Points of a matching cluster, from -100 to 100.
+    /// The weight of the term in the affinity score of a matching cluster, from -100 to 100.
     #[schemars(range(min = -100, max = 100))]
     pub(crate) weight: i32,
-    /// Preferences among clusters.
+    /// The term that gives a matching cluster the weight.
     pub(crate) preference: ClusterSelectorTerm,
 }
 
-/// Conditions on one cluster, all of which must hold.
+/// A term: requirements on one cluster, all of which must be met.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ClusterSelectorTerm {
-    /// A selector over the labels of the cluster.
+    /// A selector over the labels of a cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) label_selector: Option<LabelSelector>,
-    /// A selector over the properties of the cluster. Only in required terms.
+    /// A selector over the properties of a cluster. Only in required terms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) property_selector: Option<PropertySelector>,
-    /// A property whose value scales the weight. Only in preferred terms.
+    /// A property whose value scales the weight of the term. Only in preferred terms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) property_sorter: Option<PropertySorter>,
 }
 
-/// Requirements on properties, all of which must hold.
+/// A selector over properties: requirements, all of which must be met.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["matchExpressions"]))]
 pub(crate) struct PropertySelector {
-    /// The requirements.
+    /// The requirements on properties, all of which must be met.
     pub(crate) match_expressions: Vec<PropertyRequirement>,
 }
 
@@ -149,62 +149,62 @@ pub(crate) struct PropertySelector {
 #[serde(default)]
 #[schemars(extend("required" = ["name", "operator", "values"]))]
 pub(crate) struct PropertyRequirement {
-    /// The property.
+    /// The name of the property.
     pub(crate) name: String,
-    /// Comparison of its value: Gt, Ge, Eq, Ne, Lt or Le.
+    /// The comparison of the property's value with the quantity in values: Gt, Ge, Eq, Ne, Lt or Le.
     #[schemars(extend("enum" = ["Gt", "Ge", "Eq", "Ne", "Lt", "Le"]))]
     pub(crate) operator: String,
-    /// The quantity to compare with; exactly one value.
+    /// The quantity to compare with, as the only element.
     #[schemars(length(max = 1))]
     pub(crate) values: Vec<String>,
 }
 
-/// A property whose value scales a weight.
+/// A property whose value scales the weight of a preferred term.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["name", "sortOrder"]))]
 pub(crate) struct PropertySorter {
-    /// The property.
+    /// The name of the property.
     pub(crate) name: String,
-    /// Descending gives the largest value the whole weight, Ascending the smallest.
+    /// The cluster with the full weight: Descending gives it to the largest value, Ascending to the smallest.
     #[schemars(extend("enum" = ["Descending", "Ascending"]))]
     pub(crate) sort_order: String,
 }
 
-/// Constraint on the spread of the chosen clusters over the values of one label.
+/// A constraint on the spread of the chosen clusters over the values of one label, the topology domains.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["topologyKey"]))]
 pub(crate) struct TopologySpreadConstraint {
-    /// The largest allowed difference between the numbers of clusters in the fullest and in the emptiest
-    /// topology.
+    /// The largest allowed difference between the numbers of chosen clusters in the fullest and in the
+    /// emptiest topology domain.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1), extend("default" = 1))]
     pub(crate) max_skew: Option<i32>,
-    /// The label whose values are the topology.
+    /// The key of the label whose values are the topology domains.
     pub(crate) topology_key: String,
-    /// DoNotSchedule, the default, refuses a cluster that would exceed maxSkew; ScheduleAnyway only ranks it
-    /// low.
+    /// The treatment of a cluster with which maxSkew would be exceeded: DoNotSchedule, the default, refuses
+    /// the cluster, ScheduleAnyway only lowers its score.
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schemars(extend("enum" = ["DoNotSchedule", "ScheduleAnyway"]))]
     pub(crate) when_unsatisfiable: String,
 }
 
-/// A taint that this placement tolerates.
+/// A toleration of taints by a placement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct Toleration {
-    /// The key of the taint; empty, with the operator Exists, means every taint.
+    /// The key of the tolerated taint. An empty key with the operator Exists tolerates every taint.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) key: String,
-    /// Equal compares the value, Exists does not.
+    /// The comparison of the taint: Equal compares key and value, Exists only the key.
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schemars(extend("enum" = ["Equal", "Exists"], "default" = "Equal"))]
     pub(crate) operator: String,
-    /// The value of the taint. Empty with the operator Exists.
+    /// The value of the tolerated taint. It must be empty with the operator Exists.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) value: String,
-    /// The effect of the taint; empty means every effect.
+    /// The effect of the tolerated taint; empty for every effect.
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schemars(extend("enum" = ["NoSchedule"]))]
     pub(crate) effect: String,

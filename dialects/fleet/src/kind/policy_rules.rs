@@ -1,5 +1,5 @@
-//! Rules for a placement policy beyond its schema. All errors are returned at once, each with its field
-//! (docs/systems/fleet.md, "Placement policy").
+//! Rules for a placement policy beyond its schema (docs/systems/fleet.md, "Placement policy"). All errors are
+//! returned at once, each with the path of a field.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,18 @@ use serde_json::Value;
 
 use super::policy::{ClusterAffinity, ClusterSelectorTerm, PlacementPolicy, PlacementType, Toleration};
 use super::property;
-use crate::names::LONGEST_NAME;
+use crate::names::MAX_NAME_LENGTH;
 
 /// All errors in `policy`, which is at `path` and was parsed from `raw`.
 pub(super) fn errors(policy: &PlacementPolicy, raw: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    misplaced(policy, raw, path, &mut errors);
+    check_unused_fields(policy, raw, path, &mut errors);
     match policy.placement_type {
         PlacementType::PickN if policy.number_of_clusters.is_none() => {
             let detail = "must be specified when placementType is PickN";
             errors.push(FieldError::required(format!("{path}.numberOfClusters"), detail));
         }
-        PlacementType::PickFixed => cluster_names(&policy.cluster_names, path, &mut errors),
+        PlacementType::PickFixed => check_cluster_names(&policy.cluster_names, path, &mut errors),
         PlacementType::PickAll | PlacementType::PickN => {}
     }
     if let Some(affinity) = policy
@@ -31,7 +31,7 @@ pub(super) fn errors(policy: &PlacementPolicy, raw: &Value, path: &str) -> Vec<F
         .and_then(|affinity| affinity.cluster_affinity.as_ref())
     {
         let path = format!("{path}.affinity.clusterAffinity");
-        cluster_affinity(policy.placement_type, affinity, &path, &mut errors);
+        check_affinity(policy.placement_type, affinity, &path, &mut errors);
     }
     for (index, constraint) in policy.topology_spread_constraints.iter().enumerate() {
         if let Err(problem) = validate_label_key(&constraint.topology_key) {
@@ -43,13 +43,13 @@ pub(super) fn errors(policy: &PlacementPolicy, raw: &Value, path: &str) -> Vec<F
             ));
         }
     }
-    tolerations(&policy.tolerations, path, &mut errors);
+    check_tolerations(&policy.tolerations, path, &mut errors);
     errors
 }
 
-/// Refuses fields that do not belong to the type of the policy. An empty field is refused, too, except for
-/// an empty list of names with PickN.
-fn misplaced(policy: &PlacementPolicy, raw: &Value, path: &str, errors: &mut Vec<FieldError>) {
+/// Adds the errors of fields that the type of the policy does not use. Empty fields are refused, too, except
+/// for an empty clusterNames with PickN.
+fn check_unused_fields(policy: &PlacementPolicy, raw: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let refused: &[&str] = match policy.placement_type {
         PlacementType::PickAll => &["clusterNames", "numberOfClusters", "topologySpreadConstraints"],
         PlacementType::PickN if !policy.cluster_names.is_empty() => &["clusterNames"],
@@ -70,14 +70,15 @@ fn misplaced(policy: &PlacementPolicy, raw: &Value, path: &str, errors: &mut Vec
     }
 }
 
-fn cluster_names(names: &[String], path: &str, errors: &mut Vec<FieldError>) {
+/// Adds the errors of the names of a PickFixed policy.
+fn check_cluster_names(names: &[String], path: &str, errors: &mut Vec<FieldError>) {
     for (index, name) in names.iter().enumerate() {
         let path = format!("{path}.clusterNames[{index}]");
         if let Err(problem) = berth_apimachinery::name::dns_subdomain(name) {
             errors.push(FieldError::invalid(path.as_str(), name.as_str(), problem));
         }
-        if name.len() > LONGEST_NAME {
-            errors.push(FieldError::too_long(path.as_str(), LONGEST_NAME));
+        if name.len() > MAX_NAME_LENGTH {
+            errors.push(FieldError::too_long(path.as_str(), MAX_NAME_LENGTH));
         }
         if names[..index].contains(name) {
             errors.push(FieldError::duplicate(path, name.as_str()));
@@ -85,7 +86,8 @@ fn cluster_names(names: &[String], path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn cluster_affinity(
+/// Adds the errors of the required and preferred terms.
+fn check_affinity(
     placement_type: PlacementType,
     affinity: &ClusterAffinity,
     path: &str,
@@ -98,9 +100,9 @@ fn cluster_affinity(
     for (index, term) in terms.enumerate() {
         let path =
             format!("{path}.requiredDuringSchedulingIgnoredDuringExecution.clusterSelectorTerms[{index}]");
-        labels(term, &path, errors);
+        check_label_selector(term, &path, errors);
         if let Some(selector) = &term.property_selector {
-            properties(
+            check_property_selector(
                 selector,
                 &format!("{path}.propertySelector.matchExpressions"),
                 errors,
@@ -118,7 +120,7 @@ fn cluster_affinity(
     }
     for (index, preferred) in affinity.preferred.iter().enumerate() {
         let path = format!("{path}[{index}].preference");
-        labels(&preferred.preference, &path, errors);
+        check_label_selector(&preferred.preference, &path, errors);
         if preferred.preference.property_selector.is_some() {
             let detail = "may only be specified in requiredDuringSchedulingIgnoredDuringExecution";
             errors.push(FieldError::forbidden(format!("{path}.propertySelector"), detail));
@@ -129,25 +131,32 @@ fn cluster_affinity(
     }
 }
 
-fn labels(term: &ClusterSelectorTerm, path: &str, errors: &mut Vec<FieldError>) {
+/// Adds the errors of the label selector of the term at `path`.
+fn check_label_selector(term: &ClusterSelectorTerm, path: &str, errors: &mut Vec<FieldError>) {
     if let Some(selector) = &term.label_selector {
         let compiled = Selector::compile(selector, &format!("{path}.labelSelector"));
         errors.extend(compiled.err().unwrap_or_default());
     }
 }
 
-/// The range of values that all requirements on one property allow.
+/// The values of one property that all requirements on the property allow.
 #[derive(Default)]
 struct Bounds {
+    /// The only allowed value.
     equal: Option<Quantity>,
+    /// Excluded values.
     unequal: Vec<Quantity>,
     /// The lower bound, and whether the bound itself is allowed.
     low: Option<(Quantity, bool)>,
+    /// The upper bound, and whether the bound itself is allowed.
     high: Option<(Quantity, bool)>,
 }
 
 impl Bounds {
-    /// Adds one more requirement.
+    /// Adds one requirement.
+    ///
+    /// # Errors
+    /// The reason why the requirements so far allow no value.
     fn add(&mut self, operator: &str, value: Quantity) -> Result<(), String> {
         let tighter = |known: Option<(Quantity, bool)>, new: (Quantity, bool), lower: bool| match known {
             Some((known, inclusive)) if known == new.0 => (known, inclusive && new.1),
@@ -171,7 +180,7 @@ impl Bounds {
         self.contradiction().map_or(Ok(()), Err)
     }
 
-    /// Reason why the requirements allow no value; `None` where they allow some.
+    /// The reason why the requirements allow no value; `None` if they are consistent.
     fn contradiction(&self) -> Option<String> {
         if let Some(equal) = self.equal {
             let below = self
@@ -190,11 +199,16 @@ impl Bounds {
         let ((low, low_inclusive), (high, high_inclusive)) = (self.low?, self.high?);
         // A range that only `Ne` makes empty is accepted and matches no value, as in KubeFleet.
         let is_empty = low > high || (low == high && !(low_inclusive && high_inclusive));
-        is_empty.then(|| format!("no value is between {low} and {high} as the bounds on this property ask"))
+        is_empty.then(|| format!("no value meets both bounds on this property, {low} and {high}"))
     }
 }
 
-fn properties(selector: &super::policy::PropertySelector, path: &str, errors: &mut Vec<FieldError>) {
+/// Adds the errors of the requirements at `path`.
+fn check_property_selector(
+    selector: &super::policy::PropertySelector,
+    path: &str,
+    errors: &mut Vec<FieldError>,
+) {
     let mut known: BTreeMap<&str, Bounds> = BTreeMap::new();
     for (index, requirement) in selector.match_expressions.iter().enumerate() {
         let path = format!("{path}[{index}]");
@@ -226,21 +240,23 @@ fn properties(selector: &super::policy::PropertySelector, path: &str, errors: &m
     }
 }
 
-fn tolerations(tolerations: &[Toleration], path: &str, errors: &mut Vec<FieldError>) {
+/// Adds the errors of the tolerations of the policy at `path`.
+fn check_tolerations(tolerations: &[Toleration], path: &str, errors: &mut Vec<FieldError>) {
     for (index, toleration) in tolerations.iter().enumerate() {
         let path = format!("{path}.tolerations[{index}]");
-        toleration_shape(toleration, &path, errors);
+        check_toleration(toleration, &path, errors);
         if tolerations[..index].contains(toleration) {
-            errors.push(FieldError::duplicate(path, shown(toleration)));
+            errors.push(FieldError::duplicate(path, error_value(toleration)));
         }
     }
 }
 
-fn toleration_shape(toleration: &Toleration, path: &str, errors: &mut Vec<FieldError>) {
+/// Adds the errors of the toleration at `path`.
+fn check_toleration(toleration: &Toleration, path: &str, errors: &mut Vec<FieldError>) {
     let exists = toleration.operator == "Exists";
     if toleration.key.is_empty() {
         if !exists {
-            let detail = "must be Exists when key is empty, which means every taint";
+            let detail = "must be Exists when key is empty, since an empty key tolerates every taint";
             errors.push(FieldError::invalid(
                 format!("{path}.operator"),
                 toleration.operator.as_str(),
@@ -263,7 +279,7 @@ fn toleration_shape(toleration: &Toleration, path: &str, errors: &mut Vec<FieldE
     }
 }
 
-/// A toleration as the value in an error.
-pub(super) fn shown(toleration: &Toleration) -> Value {
+/// A toleration as the invalid value in an error.
+pub(super) fn error_value(toleration: &Toleration) -> Value {
     serde_json::to_value(toleration).unwrap_or_default()
 }

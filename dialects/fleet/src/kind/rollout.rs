@@ -1,66 +1,75 @@
-//! The fields of placements and bindings about the rollout, in spec and status. They are declared as in the
-//! system's own definitions, so that an exported object can be applied again. Decisions do not read these
-//! fields.
+//! The fields about the rollout in spec and status of placements and bindings. The fields are declared as in
+//! KubeFleet's own definitions, so that an exported object can be applied again. Decisions do not read them.
 
-#![expect(dead_code, reason = "the types give the schema; nothing is read into them")]
+#![expect(
+    dead_code,
+    reason = "the types define schemas; no value of them is ever created"
+)]
 
 use berth_apimachinery::ConditionForm;
 use berth_apimachinery::types::{IntOrString, Time};
 use schemars::JsonSchema;
 
-/// Strategy by which changes reach the chosen clusters.
+/// The strategy by which changes reach the chosen clusters.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub(super) struct RolloutStrategy {
-    /// RollingUpdate changes cluster by cluster, External lets staged update runs set the pace.
+    /// The type of the strategy: RollingUpdate changes the clusters in steps of limited size, External leaves
+    /// the order and the time of changes to staged update runs.
     #[schemars(extend("enum" = ["RollingUpdate", "External"], "default" = "RollingUpdate"))]
     r#type: Option<String>,
-    /// The pace of a rolling update.
+    /// The limits of a rolling update.
     rolling_update: Option<RollingUpdate>,
-    /// Strategy of applying resources to a cluster.
+    /// The strategy of applying resources to a cluster.
     apply_strategy: Option<ApplyStrategy>,
-    /// Fate of the resources when the placement is deleted.
+    /// The treatment of placed resources when the placement is deleted.
     delete_strategy: Option<DeleteStrategy>,
-    /// Strategy of reporting the status of the resources to the hub.
+    /// The strategy of reporting the status of placed resources to the hub.
     report_back_strategy: Option<ReportBackStrategy>,
 }
 
-/// The pattern of a number of clusters, or of a share from 0% to 100%.
+/// The pattern of a number of clusters or a percentage from 0% to 100%.
 const CLUSTERS: &str = "^((100|[0-9]{1,2})%|[0-9]+)$";
 
-/// The pace of a rolling update.
+/// The limits of a rolling update.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 struct RollingUpdate {
-    /// Most clusters that may be without the resources at a time, as a number or a share.
+    /// The highest number of chosen clusters on which the resources may be unavailable at a time, as a number
+    /// or a percentage.
     #[schemars(extend("pattern" = CLUSTERS, "default" = "25%"))]
     max_unavailable: Option<IntOrString>,
-    /// Most clusters beyond the requested number that may have the resources, as a number or a share.
+    /// The highest number of clusters beyond the requested number that may have the resources, as a number or
+    /// a percentage.
     #[schemars(extend("pattern" = CLUSTERS, "default" = "25%"))]
     max_surge: Option<IntOrString>,
-    /// Time in seconds after a change for which resources without a known availability count as unavailable.
+    /// The number of seconds after a change during which resources of unknown availability count as
+    /// unavailable.
     #[schemars(extend("default" = 60, "format" = null))]
     unavailable_period_seconds: Option<i64>,
 }
 
-/// Strategy of applying resources to a cluster.
+/// The strategy of applying resources to a cluster.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub(super) struct ApplyStrategy {
-    /// Whether all fields are compared with those on the cluster, or only the fields that the hub sets.
+    /// The compared fields of a resource: PartialComparison compares only fields that the hub sets,
+    /// FullComparison all fields.
     #[schemars(extend("enum" = ["PartialComparison", "FullComparison"], "default" = "PartialComparison"))]
     comparison_option: Option<String>,
-    /// Whether drifted resources on the cluster are overwritten.
+    /// The treatment of resources that were changed on the cluster: Always overwrites them, IfNotDrifted does
+    /// not.
     #[schemars(extend("enum" = ["Always", "IfNotDrifted"], "default" = "Always"))]
     when_to_apply: Option<String>,
-    /// The means of applying resources; ReportDiff only compares.
+    /// The method of applying resources. ReportDiff only reports differences, and changes nothing.
     #[schemars(extend("enum" = ["ClientSideApply", "ServerSideApply", "ReportDiff"], "default" = "ClientSideApply"))]
     r#type: Option<String>,
-    /// Whether resources may have further owners.
+    /// Whether resources on the cluster may also have owners other than the placement.
     allow_co_ownership: Option<bool>,
-    /// Settings of server-side apply.
+    /// Settings of server-side apply. Only with the type ServerSideApply.
     server_side_apply_config: Option<ServerSideApplyConfig>,
-    /// Whether existing resources on the cluster are adopted.
+    /// The adoption of resources that already exist on the cluster: Always, only if they do not differ from
+    /// the hub (IfNoDiff), or Never.
     #[schemars(extend("enum" = ["Always", "IfNoDiff", "Never"], "default" = "Always"))]
     when_to_take_over: Option<String>,
 }
@@ -68,64 +77,64 @@ pub(super) struct ApplyStrategy {
 /// Settings of server-side apply.
 #[derive(JsonSchema)]
 struct ServerSideApplyConfig {
-    /// Whether fields of other managers are overwritten on a conflict.
+    /// Whether fields that other managers own are overwritten in a conflict.
     force: Option<bool>,
 }
 
-/// Fate of the resources when the placement is deleted.
+/// The treatment of placed resources when the placement is deleted.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub(super) struct DeleteStrategy {
-    /// Delete removes the resources from the clusters, Abandon keeps them.
+    /// Delete deletes the placed resources from the clusters, Abandon leaves them there.
     #[schemars(extend("enum" = ["Abandon", "Delete"], "default" = "Delete"))]
     propagation_policy: Option<String>,
 }
 
-/// Strategy of reporting the status of the resources to the hub.
+/// The strategy of reporting the status of placed resources to the hub.
 #[derive(JsonSchema)]
 struct ReportBackStrategy {
-    /// Mirror copies the status, Disabled does not.
+    /// Mirror copies the status of placed resources to the hub, Disabled does not.
     #[schemars(extend("enum" = ["Disabled", "Mirror"], "default" = "Disabled"))]
     r#type: String,
-    /// Destination of the copy.
+    /// The destination of the copied status: the original resource on the hub, or the Work.
     #[schemars(extend("enum" = ["OriginalResource", "WorkAPI"]))]
     destination: Option<String>,
 }
 
-/// A namespaced object by its name.
+/// The name of a namespaced object.
 #[derive(JsonSchema)]
 pub(super) struct NamespacedName {
-    /// The name.
+    /// The name of the object.
     name: String,
-    /// The namespace.
+    /// The namespace of the object.
     namespace: String,
 }
 
-/// A resource of the hub.
+/// The identity of a resource on the hub.
 #[derive(JsonSchema)]
 pub(super) struct ResourceIdentifier {
-    /// The API group; empty for the core group.
+    /// The API group of the resource; empty for the core group.
     group: Option<String>,
-    /// The version.
+    /// The API version of the resource.
     version: String,
-    /// The kind.
+    /// The kind of the resource.
     kind: String,
-    /// The name.
+    /// The name of the resource.
     name: String,
-    /// The namespace; empty for a cluster-scoped resource.
+    /// The namespace of the resource; empty for a cluster-scoped resource.
     namespace: Option<String>,
-    /// The envelope that contains the resource, if there is one.
+    /// The envelope object that contains the resource, if there is one.
     envelope: Option<EnvelopeIdentifier>,
 }
 
-/// An object that contains resources.
+/// The identity of an envelope, an object that contains resources to place.
 #[derive(JsonSchema)]
 struct EnvelopeIdentifier {
-    /// The name.
+    /// The name of the envelope.
     name: String,
-    /// The namespace; empty for a cluster-scoped envelope.
+    /// The namespace of the envelope; empty for a cluster-scoped envelope.
     namespace: Option<String>,
-    /// The kind.
+    /// The kind of the envelope.
     #[schemars(extend("enum" = ["ConfigMap", "ClusterResourceEnvelope", "ResourceEnvelope"], "default" = "ConfigMap"))]
     r#type: Option<String>,
 }
@@ -134,24 +143,24 @@ struct EnvelopeIdentifier {
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub(super) struct PerClusterPlacementStatus {
-    /// The cluster; empty if none was found.
+    /// The name of the cluster; empty if no cluster was found for the entry.
     cluster_name: Option<String>,
     /// The overrides of namespaced resources that apply to the cluster.
     applicable_resource_overrides: Option<Vec<NamespacedName>>,
     /// The overrides of cluster-scoped resources that apply to the cluster.
     applicable_cluster_resource_overrides: Option<Vec<String>>,
-    /// The number of the resource snapshot for the cluster.
+    /// The number of the resource snapshot that is rolled out to the cluster.
     observed_resource_index: Option<String>,
-    /// Resources that could not be placed on the cluster.
+    /// The resources that could not be placed on the cluster.
     #[schemars(length(max = 100))]
     failed_placements: Option<Vec<FailedPlacement>>,
-    /// Resources on the cluster that have drifted from what was placed.
+    /// The resources on the cluster that have changed since they were placed.
     #[schemars(length(max = 100))]
     drifted_placements: Option<Vec<DriftedPlacement>>,
-    /// Resources on the cluster that differ from those of the hub.
+    /// The resources on the cluster that differ from the resources on the hub.
     #[schemars(length(max = 100))]
     diffed_placements: Option<Vec<DiffedPlacement>>,
-    /// The progress, one entry per step.
+    /// The progress of the placement on the cluster, with one condition per step.
     conditions: Option<Vec<ConditionForm>>,
 }
 
@@ -160,50 +169,50 @@ pub(super) struct PerClusterPlacementStatus {
 pub(super) struct FailedPlacement {
     #[schemars(flatten)]
     resource: ResourceIdentifier,
-    /// The reason.
+    /// The condition with the reason why the resource could not be placed.
     condition: ConditionForm,
 }
 
-/// A resource that has drifted from what was placed.
+/// A resource on the cluster that has changed since it was placed.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub(super) struct DriftedPlacement {
     #[schemars(flatten)]
     resource: ResourceIdentifier,
-    /// Time of the last observation.
+    /// The time of the last observation.
     observation_time: Time,
-    /// The generation of the resource on the cluster.
+    /// The observed generation of the resource on the cluster.
     target_cluster_observed_generation: i64,
-    /// Time at which the drift was first observed.
+    /// The time at which the change was first observed.
     first_drifted_observed_time: Time,
-    /// Paths that drifted.
+    /// The fields that have changed on the cluster.
     observed_drifts: Option<Vec<PatchDetail>>,
 }
 
-/// A resource that differs from that of the hub.
+/// A resource on the cluster that differs from the resource on the hub.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub(super) struct DiffedPlacement {
     #[schemars(flatten)]
     resource: ResourceIdentifier,
-    /// Time of the last observation.
+    /// The time of the last observation.
     observation_time: Time,
-    /// The generation of the resource on the cluster, if it exists there.
+    /// The observed generation of the resource on the cluster, if it exists there.
     target_cluster_observed_generation: Option<i64>,
-    /// Time at which the difference was first observed.
+    /// The time at which the difference was first observed.
     first_diffed_observed_time: Time,
-    /// Paths that differ.
+    /// The fields that differ.
     observed_diffs: Option<Vec<PatchDetail>>,
 }
 
-/// One difference of a resource.
+/// One field in which a resource on the cluster and on the hub differ.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 struct PatchDetail {
-    /// The path of the difference, as a JSON pointer.
+    /// The path of the field, as a JSON pointer.
     path: String,
-    /// The value on the cluster.
+    /// The value of the field on the cluster.
     value_in_member: Option<String>,
-    /// The value on the hub.
+    /// The value of the field on the hub.
     value_in_hub: Option<String>,
 }

@@ -1,6 +1,5 @@
-//! ClusterSchedulingPolicySnapshot and SchedulingPolicySnapshot: one version of a placement's policy,
-//! and the result of scheduling by it (docs/systems/fleet.md, "Policy snapshots" and "What is
-//! written").
+//! ClusterSchedulingPolicySnapshot and SchedulingPolicySnapshot: one version of a placement's policy, and the
+//! result of scheduling by this version (docs/systems/fleet.md, "Policy snapshots" and "What is written").
 
 use std::sync::LazyLock;
 
@@ -11,58 +10,58 @@ use serde::Deserialize;
 
 use super::binding::ClusterDecision;
 use super::policy::PlacementPolicy;
-use crate::names::{BETA_ALONE, PLACEMENT_GROUP, STORED, VERSIONS};
+use crate::names::{PLACEMENT_GROUP, STORED, V1BETA1_ONLY, VERSIONS};
 
-/// One version of a placement's policy, and the result of scheduling by it.
-///
-/// The rules for placements are not applied to snapshots: hubs store snapshots from a time of other rules,
-/// such as a PickN policy whose number was only in an annotation.
+/// One version of a placement's policy, and the result of scheduling by this version.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["spec"]))]
 pub(crate) struct PolicySnapshot {
-    /// The policy.
+    /// The policy, with a hash of it.
     pub(crate) spec: PolicySnapshotSpec,
-    /// Result of scheduling.
+    /// The result of scheduling by the policy.
     pub(crate) status: PolicySnapshotStatus,
 }
 
-/// The policy.
+/// A policy, with a hash of it.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["policyHash"]))]
 pub(crate) struct PolicySnapshotSpec {
     /// The policy of the placement; absent if the placement has none.
     pub(crate) policy: Option<PlacementPolicy>,
-    /// The hash of the policy without the number of clusters.
+    /// The hash of the policy, regardless of the number of clusters.
     #[schemars(extend("format" = "byte"))]
     pub(crate) policy_hash: String,
 }
 
-/// Result of scheduling.
+/// The result of scheduling by the policy.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["observedCRPGeneration"]))]
 pub(crate) struct PolicySnapshotStatus {
-    /// The generation of the placement that was scheduled.
+    /// The generation of the placement for which the result holds.
     #[serde(rename = "observedCRPGeneration")]
     pub(crate) observed_generation: Option<i64>,
-    /// Whether all requested clusters were found.
+    /// The conditions of the snapshot: Scheduled is True if all requested clusters were found.
     #[schemars(with = "Vec<ConditionForm>", extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub(crate) conditions: Vec<Condition>,
-    /// The decisions, selected clusters first.
+    /// The decisions on single clusters, selected clusters first.
     #[serde(rename = "targetClusters")]
     #[schemars(length(max = 1000))]
     pub(crate) target_clusters: Vec<ClusterDecision>,
 }
 
-/// Serves ClusterSchedulingPolicySnapshot, or SchedulingPolicySnapshot.
+/// The served kind ClusterSchedulingPolicySnapshot or SchedulingPolicySnapshot.
+///
+/// The rules for placements are not applied to snapshots: hubs may store snapshots from a time of other
+/// rules, such as a PickN policy whose number was only in an annotation.
 pub(super) struct SnapshotKind(&'static KindInfo);
 
-/// Serves ClusterSchedulingPolicySnapshot.
-pub(super) const OF_HUB: SnapshotKind = SnapshotKind(&INFO);
-/// Serves SchedulingPolicySnapshot.
-pub(super) const OF_NAMESPACE: SnapshotKind = SnapshotKind(&IN_NAMESPACE);
+/// The kind ClusterSchedulingPolicySnapshot.
+pub(super) const CLUSTER_SCOPED: SnapshotKind = SnapshotKind(&INFO);
+/// The kind SchedulingPolicySnapshot.
+pub(super) const NAMESPACED: SnapshotKind = SnapshotKind(&NAMESPACED_INFO);
 
 static INFO: KindInfo = KindInfo {
     storage_version: STORED,
@@ -79,14 +78,14 @@ static INFO: KindInfo = KindInfo {
     )
 };
 
-static IN_NAMESPACE: KindInfo = KindInfo {
+static NAMESPACED_INFO: KindInfo = KindInfo {
     singular: "schedulingpolicysnapshot",
     short_names: &["sps"],
     categories: &["fleet", "fleet-placement"],
     status: true,
     ..KindInfo::new(
         PLACEMENT_GROUP,
-        BETA_ALONE,
+        V1BETA1_ONLY,
         "SchedulingPolicySnapshot",
         "schedulingpolicysnapshots",
     )

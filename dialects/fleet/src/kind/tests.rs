@@ -50,7 +50,7 @@ fn defaults_are_those_of_the_system() {
     let mut value = placement(&json!({
         "topologySpreadConstraints": [{"topologyKey": "region"}], "tolerations": [{"key": "a"}],
     }));
-    placements::OF_HUB.schema("v1beta1").default(&mut value);
+    placements::CLUSTER_SCOPED.schema("v1beta1").default(&mut value);
     assert_eq!(value["spec"]["revisionHistoryLimit"], 10);
     assert_eq!(value["spec"]["statusReportingScope"], "ClusterScopeOnly");
     assert_eq!(
@@ -70,13 +70,13 @@ fn defaults_are_those_of_the_system() {
 fn the_type_of_a_policy_stays_and_tolerations_are_only_added() {
     let old =
         placement(&json!({"placementType": "PickAll", "tolerations": [{"key": "a", "operator": "Exists"}]}));
-    let change = |policy: &Value| errors(&placements::OF_HUB, Some(&old), placement(policy));
+    let change = |policy: &Value| errors(&placements::CLUSTER_SCOPED, Some(&old), placement(policy));
     assert!(change(&json!({"placementType": "PickAll", "tolerations": [{"key": "b"}, {"key": "a", "operator": "Exists"}]})).is_empty());
     assert_eq!(
         change(&json!({"placementType": "PickFixed"})),
         [
             "spec.policy.placementType: Invalid value: \"PickFixed\": field is immutable: it is PickAll",
-            "spec.policy.tolerations: Forbidden: may only be added to: {\"key\":\"a\",\"operator\":\"Exists\"} was changed or \
+            "spec.policy.tolerations: Forbidden: tolerations may only be added: {\"key\":\"a\",\"operator\":\"Exists\"} was changed or \
              removed",
         ]
     );
@@ -90,7 +90,7 @@ fn the_type_of_a_policy_stays_and_tolerations_are_only_added() {
 fn no_policy_is_pick_all_and_stays_pick_all() {
     let change = |policy: &Value| {
         errors(
-            &placements::OF_HUB,
+            &placements::CLUSTER_SCOPED,
             Some(&placement(&Value::Null)),
             placement(policy),
         )
@@ -112,7 +112,7 @@ fn no_policy_is_pick_all_and_stays_pick_all() {
 #[test]
 fn fields_of_another_type_are_refused_even_where_they_are_empty() {
     let refused = |policy: Value| -> Vec<String> {
-        let found = errors(&placements::OF_HUB, None, placement(&policy));
+        let found = errors(&placements::CLUSTER_SCOPED, None, placement(&policy));
         let field = |error: String| error.split(':').next().unwrap_or_default().to_owned();
         found.into_iter().map(field).collect()
     };
@@ -154,7 +154,7 @@ fn property_ranges_are_refused_where_no_value_is_left_and_not_for_a_hole() {
         let required =
             json!({"requiredDuringSchedulingIgnoredDuringExecution": {"clusterSelectorTerms": terms}});
         let policy = json!({"affinity": {"clusterAffinity": required}});
-        errors(&placements::OF_HUB, None, placement(&policy))
+        errors(&placements::CLUSTER_SCOPED, None, placement(&policy))
     };
     for allowed in [
         &[("Ge", "5"), ("Le", "5"), ("Ne", "5")][..],
@@ -193,7 +193,7 @@ fn a_namespace_of_which_parts_are_selected_is_the_only_one_and_named() {
     let refused = |selectors: &[Value]| {
         let selectors = selectors.to_vec().into();
         errors(
-            &placements::OF_HUB,
+            &placements::CLUSTER_SCOPED,
             None,
             selecting(selectors, "ClusterScopeOnly"),
         )
@@ -222,18 +222,18 @@ fn a_status_that_a_namespace_shows_needs_one_namespace_and_stays_there() {
     let namespace = |name: &str| json!({"group": "", "version": "v1", "kind": "Namespace", "name": name});
     let one = selecting(json!([namespace("a")]), "NamespaceAccessible");
     assert_eq!(
-        errors(&placements::OF_HUB, None, one.clone()),
+        errors(&placements::CLUSTER_SCOPED, None, one.clone()),
         Vec::<String>::new()
     );
     let two = selecting(json!([namespace("a"), namespace("b")]), "NamespaceAccessible");
-    let found = errors(&placements::OF_HUB, None, two);
+    let found = errors(&placements::CLUSTER_SCOPED, None, two);
     assert!(
         matches!(found.as_slice(), [error] if error.starts_with("spec.statusReportingScope: Forbidden") && error.ends_with("there are 2")),
         "{found:#?}"
     );
     let moved = selecting(json!([namespace("a")]), "ClusterScopeOnly");
     assert_eq!(
-        errors(&placements::OF_HUB, Some(&one), moved),
+        errors(&placements::CLUSTER_SCOPED, Some(&one), moved),
         [
             "spec.statusReportingScope: Invalid value: \"ClusterScopeOnly\": field is immutable: it is NamespaceAccessible"
         ]
@@ -249,11 +249,11 @@ fn a_strategy_has_the_settings_of_its_type() {
     };
     let external = with(json!({"type": "External"}));
     assert_eq!(
-        errors(&placements::OF_HUB, None, external.clone()),
+        errors(&placements::CLUSTER_SCOPED, None, external.clone()),
         Vec::<String>::new()
     );
     let back = errors(
-        &placements::OF_HUB,
+        &placements::CLUSTER_SCOPED,
         Some(&external),
         with(json!({"type": "RollingUpdate"})),
     );
@@ -262,7 +262,7 @@ fn a_strategy_has_the_settings_of_its_type() {
         "{back:#?}"
     );
     let bad = errors(
-        &placements::OF_HUB,
+        &placements::CLUSTER_SCOPED,
         None,
         with(json!({
             "type": "External",
@@ -290,7 +290,10 @@ fn a_snapshot_without_its_number_is_as_an_older_hub_left_it() {
         "metadata": {"name": "p-0", "annotations": {"kubernetes-fleet.io/number-of-clusters": "2"}},
         "spec": {"policyHash": "AAAA", "policy": {"placementType": "PickN"}},
     });
-    assert_eq!(errors(&snapshot::OF_HUB, None, snapshot), Vec::<String>::new());
+    assert_eq!(
+        errors(&snapshot::CLUSTER_SCOPED, None, snapshot),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
@@ -360,8 +363,14 @@ fn what_a_hub_exports_is_known_field_by_field() {
             "failedPlacements": failed.clone(), "driftedPlacements": drifted.clone(), "diffedPlacements": diffed.clone(),
         }],
     });
-    assert_eq!(unknown(&placements::OF_HUB, &exported), Vec::<String>::new());
-    assert_eq!(errors(&placements::OF_HUB, None, exported), Vec::<String>::new());
+    assert_eq!(
+        unknown(&placements::CLUSTER_SCOPED, &exported),
+        Vec::<String>::new()
+    );
+    assert_eq!(
+        errors(&placements::CLUSTER_SCOPED, None, exported),
+        Vec::<String>::new()
+    );
     let binding = json!({
         "apiVersion": "placement.kubernetes-fleet.io/v1beta1", "kind": "ClusterResourceBinding",
         "metadata": {"name": "p-m1-0"},
@@ -377,14 +386,17 @@ fn what_a_hub_exports_is_known_field_by_field() {
             "failedPlacements": failed, "driftedPlacements": drifted, "diffedPlacements": diffed,
         },
     });
-    assert_eq!(unknown(&binding::OF_HUB, &binding), Vec::<String>::new());
-    assert_eq!(errors(&binding::OF_HUB, None, binding), Vec::<String>::new());
+    assert_eq!(unknown(&binding::CLUSTER_SCOPED, &binding), Vec::<String>::new());
+    assert_eq!(
+        errors(&binding::CLUSTER_SCOPED, None, binding),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
 fn schemas_refuse_what_is_out_of_range() {
     let bad = errors(
-        &placements::OF_HUB,
+        &placements::CLUSTER_SCOPED,
         None,
         placement(&json!({
             "placementType": "PickSome", "numberOfClusters": -1,
@@ -408,7 +420,10 @@ fn schemas_refuse_what_is_out_of_range() {
     }
     let mut none = placement(&Value::Null);
     none["spec"]["resourceSelectors"] = json!([]);
-    assert!(errors(&placements::OF_HUB, None, none)[0].starts_with("spec.resourceSelectors: Invalid value"));
+    assert!(
+        errors(&placements::CLUSTER_SCOPED, None, none)[0]
+            .starts_with("spec.resourceSelectors: Invalid value")
+    );
     let cluster = json!({"metadata": {"name": "c"}, "spec": {"heartbeatPeriodSeconds": 601, "taints": [
         {"key": "a", "value": "x", "effect": "NoSchedule"}, {"key": "a", "value": "x", "effect": "NoSchedule"}, {"key": "b b", "effect": "NoExecute"}]}});
     let bad = errors(&MemberClusterKind, None, cluster);
@@ -429,7 +444,7 @@ fn schemas_refuse_what_is_out_of_range() {
 #[test]
 fn names_fit_the_labels_that_carry_them() {
     let long = "a".repeat(64);
-    for kind in [&placements::OF_HUB as &dyn Kind, &MemberClusterKind] {
+    for kind in [&placements::CLUSTER_SCOPED as &dyn Kind, &MemberClusterKind] {
         assert!(kind.validate_name(&long[1..]).is_ok());
         assert!(
             kind.validate_name(&long)
@@ -438,7 +453,7 @@ fn names_fit_the_labels_that_carry_them() {
                 .contains("no more than 63 characters")
         );
     }
-    assert!(binding::OF_HUB.validate_name("a.b").is_err());
+    assert!(binding::CLUSTER_SCOPED.validate_name("a.b").is_err());
 }
 
 #[test]
@@ -448,7 +463,7 @@ fn columns_are_those_of_the_system() {
     value["metadata"]["creationTimestamp"] = NOW.into();
     value["status"] = json!({"conditions": [{"type": "ClusterResourcePlacementScheduled", "status": "True", "observedGeneration": 2}]});
     assert_eq!(
-        texts(&placements::OF_HUB, &value),
+        texts(&placements::CLUSTER_SCOPED, &value),
         ["p", "3", "PickN", "True", "2", "", "null", "", "null", NOW]
     );
     let cluster = json!({
@@ -468,10 +483,13 @@ fn columns_are_those_of_the_system() {
         "apiVersion": "placement.kubernetes-fleet.io/v1beta1", "kind": "ClusterResourceBinding", "metadata": {"name": "b"},
         "spec": {"targetCluster": "c"}, "status": {"conditions": [{"type": "Applied", "status": "True"}]},
     });
-    assert_eq!(texts(&binding::OF_HUB, &binding), ["b", "", "True", "", ""]);
+    assert_eq!(
+        texts(&binding::CLUSTER_SCOPED, &binding),
+        ["b", "", "True", "", ""]
+    );
     assert_eq!(
         errors(
-            &binding::OF_HUB,
+            &binding::CLUSTER_SCOPED,
             None,
             json!({"metadata": {"name": "b"}, "spec": {"targetCluster": ""}})
         )
@@ -482,7 +500,7 @@ fn columns_are_those_of_the_system() {
         "apiVersion": "placement.kubernetes-fleet.io/v1beta1", "kind": "ClusterSchedulingPolicySnapshot",
         "metadata": {"name": "p-0", "generation": 1}, "spec": {"policyHash": ""},
     });
-    assert_eq!(texts(&snapshot::OF_HUB, &snapshot), ["p-0", "1", ""]);
+    assert_eq!(texts(&snapshot::CLUSTER_SCOPED, &snapshot), ["p-0", "1", ""]);
 }
 
 #[test]
@@ -496,10 +514,10 @@ fn a_resource_placement_shows_its_status_to_its_namespace_whatever_its_scope_say
         value
     };
     let (accessible, hub) = (with("NamespaceAccessible"), with("ClusterScopeOnly"));
-    let kind = &placements::OF_NAMESPACE;
+    let kind = &placements::NAMESPACED;
     assert_eq!(errors(kind, None, accessible.clone()), Vec::<String>::new());
     assert_eq!(errors(kind, Some(&accessible), hub), Vec::<String>::new());
-    assert!(!errors(&placements::OF_HUB, None, accessible).is_empty());
+    assert!(!errors(&placements::CLUSTER_SCOPED, None, accessible).is_empty());
 }
 
 #[test]
@@ -512,16 +530,16 @@ fn the_columns_of_a_resource_placement_read_its_own_conditions() {
         "apiVersion": "placement.kubernetes-fleet.io/v1beta1", "kind": "ResourcePlacement",
         "metadata": {"name": "p", "namespace": "team", "generation": 3}, "status": status,
     });
-    let row = texts(&placements::OF_NAMESPACE, &value);
+    let row = texts(&placements::NAMESPACED, &value);
     assert_eq!((row[3].as_str(), row[4].as_str()), ("True", "3"), "{row:?}");
 }
 
 #[test]
 fn namespaced_kinds_have_the_versions_and_short_names_of_kubefleet() {
     let kinds: [(&dyn Kind, &str, &[&str]); 3] = [
-        (&placements::OF_NAMESPACE, "rp", &["v1", "v1beta1"]),
-        (&snapshot::OF_NAMESPACE, "sps", &["v1beta1"]),
-        (&binding::OF_NAMESPACE, "rb", &["v1beta1"]),
+        (&placements::NAMESPACED, "rp", &["v1", "v1beta1"]),
+        (&snapshot::NAMESPACED, "sps", &["v1beta1"]),
+        (&binding::NAMESPACED, "rb", &["v1beta1"]),
     ];
     for (kind, short, versions) in kinds {
         let info = kind.info();

@@ -1,11 +1,11 @@
-//! Edits of stored objects as JSON.
+//! Edits of stored objects in the form of JSON.
 
 use std::sync::Arc;
 
 use berth_apimachinery::Object;
 use serde_json::{Map, Value, json};
 
-/// A copy of `object` to edit, without its resourceVersion.
+/// A copy of `object` for an edit, without the resourceVersion.
 pub(crate) fn without_revision(object: &Arc<Object>) -> Value {
     let mut value = object.parse();
     if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
@@ -14,7 +14,7 @@ pub(crate) fn without_revision(object: &Arc<Object>) -> Value {
     value
 }
 
-/// The JSON object at `name` below `parent`, which is created where it is missing or of another type.
+/// The JSON object in the field `name` of `parent`, which is created if it is missing or of another type.
 pub(super) fn child<'a>(parent: &'a mut Value, name: &str) -> &'a mut Map<String, Value> {
     if !parent.is_object() {
         *parent = json!({});
@@ -26,7 +26,7 @@ pub(super) fn child<'a>(parent: &'a mut Value, name: &str) -> &'a mut Map<String
     slot.as_object_mut().expect("it was just made an object")
 }
 
-/// Sets the label or annotation `name` to `value`, or removes it.
+/// Sets the entry `name` of `part`, which is `labels` or `annotations`, to `value`; `None` removes the entry.
 pub(super) fn set(object: &mut Value, part: &str, name: &str, value: Option<&str>) {
     let metadata = child(object, "metadata");
     let slot = metadata.entry(part).or_insert_with(|| json!({}));
@@ -43,8 +43,8 @@ pub(super) fn set(object: &mut Value, part: &str, name: &str, value: Option<&str
     }
 }
 
-/// Removes a finalizer; returns whether it was there.
-pub(super) fn drop_finalizer(object: &mut Value, finalizer: &str) -> bool {
+/// Removes `finalizer` from `object`. Returns whether the object had the finalizer.
+pub(super) fn remove_finalizer(object: &mut Value, finalizer: &str) -> bool {
     let metadata = child(object, "metadata");
     let Some(list) = metadata.get_mut("finalizers").and_then(Value::as_array_mut) else {
         return false;

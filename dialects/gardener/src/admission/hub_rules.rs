@@ -1,5 +1,5 @@
-//! The writes for which a hub must call the webhook: updates of a Shoot's `spec.seedName`, deletions of a
-//! Shoot that moves, and changes of a Project's allowed tolerations.
+//! The writes for which a hub must call Berth's webhook: updates of `spec.seedName` of a Shoot, deletions of
+//! a Shoot whose control plane moves, and changes of the tolerations that a Project allows.
 
 use berth_admission::{Operation, Phase};
 use berth_dialect_contract::hub_rule::cel;
@@ -7,7 +7,7 @@ use berth_dialect_contract::{Condition, HubRule};
 
 use crate::names::{ACTOR, PROJECTS, SHOOTS};
 
-/// All rules for a hub.
+/// The rules by which a hub calls the webhook.
 pub(crate) fn all() -> Vec<HubRule> {
     let operation = |field| cel::field("oldObject", &["status", "lastOperation", field], "''");
     let (kind, state) = (operation("type"), operation("state"));

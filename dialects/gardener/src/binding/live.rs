@@ -1,5 +1,5 @@
-//! Conditions of a live migration, in which a control plane moves while it runs, in addition to the
-//! conditions of every move (docs/systems/gardener.md, "Binding").
+//! The checks of a live migration, in which a control plane moves while it runs, in addition to the checks of
+//! every move (docs/systems/gardener.md, "Binding").
 
 use serde_json::Value;
 
@@ -7,17 +7,18 @@ use crate::fleet::Fleet;
 use crate::fleet::region::RegionDistance;
 use crate::fleet::seed::Row;
 use crate::fleet::shoot::Requirements;
-use crate::kind::common::Gardener;
+use crate::kind::common::GardenerVersion;
 use crate::kind::shoot::spec::Shoot;
 use crate::names::{ALLOW_DISTANT_REGIONS, DISTANCES_LIMIT, LIVE_MIGRATE};
 
-/// Problems of a live migration of the shoot `raw` from one seed to another, if its annotation requests one.
+/// The problems of a live migration of `shoot` between two seeds. Empty if no annotation of the shoot
+/// requests a live migration. `raw` is the JSON of `shoot`.
 pub(super) fn problems(
     fleet: &Fleet,
     [from, to]: [&Row; 2],
     raw: &Value,
     shoot: &Shoot,
-    wants: &Requirements,
+    requirements: &Requirements,
 ) -> Vec<String> {
     if !is_true(raw, LIVE_MIGRATE) {
         return Vec::new();
@@ -28,23 +29,28 @@ pub(super) fn problems(
             "a control plane moves while it runs only if it is highly available (spec.controlPlane.highAvailability)".to_owned(),
         );
     }
-    let asleep = shoot.spec.hibernation.as_ref().and_then(|sleep| sleep.enabled);
-    if [asleep, shoot.status.hibernated].contains(&Some(true)) {
+    let is_hibernating = shoot
+        .spec
+        .hibernation
+        .as_ref()
+        .and_then(|hibernation| hibernation.enabled);
+    if [is_hibernating, shoot.status.hibernated].contains(&Some(true)) {
         problems.push(
-            "a control plane that sleeps or wakes up cannot move while it runs (spec.hibernation)".to_owned(),
+            "a hibernated control plane, or one that wakes up, cannot move while it runs (spec.hibernation)"
+                .to_owned(),
         );
     }
     let [from_type, to_type] = [from, to].map(|row| row.record.seed.spec.provider.r#type.as_str());
     if from_type != to_type {
         problems.push(format!(
-            "a control plane moves while it runs between seeds of one provider type only, and seed \"{}\" is of \"{from_type}\", seed \
-             \"{}\" of \"{to_type}\"",
+            "a control plane moves while it runs only between seeds of one provider type: seed \"{}\" is of type \"{from_type}\", seed \
+             \"{}\" of type \"{to_type}\"",
             from.name, to.name
         ));
     }
-    problems.extend(versions(from, to));
+    problems.extend(version_problem(from, to));
     if !is_true(raw, ALLOW_DISTANT_REGIONS) {
-        problems.extend(distance(fleet, from, to, wants));
+        problems.extend(distance_problem(fleet, from, to, requirements));
     }
     problems
 }
@@ -55,18 +61,18 @@ fn is_true(raw: &Value, name: &str) -> bool {
     value.is_some_and(|value| ["1", "t", "T", "true", "TRUE", "True"].contains(&value))
 }
 
-/// The problem if the seeds do not report one common version of Gardener.
-fn versions(from: &Row, to: &Row) -> Option<String> {
+/// The problem if the two seeds do not report one common version of Gardener.
+fn version_problem(from: &Row, to: &Row) -> Option<String> {
     let [from_version, to_version] = [from, to].map(|row| version(row.record.seed.status.gardener.as_ref()));
     if !from_version.is_empty() && from_version == to_version {
         return None;
     }
     let statement = |version: &str| match version {
-        "" => "says none".to_owned(),
+        "" => "reports none".to_owned(),
         version => format!("has {version}"),
     };
     Some(format!(
-        "a control plane moves while it runs between seeds of one version of Gardener only (status.gardener.version), and seed \
+        "a control plane moves while it runs only between seeds of one version of Gardener (status.gardener.version): seed \
          \"{}\" {}, seed \"{}\" {}",
         from.name,
         statement(from_version),
@@ -75,30 +81,30 @@ fn versions(from: &Row, to: &Row) -> Option<String> {
     ))
 }
 
-fn version(gardener: Option<&Gardener>) -> &str {
+fn version(gardener: Option<&GardenerVersion>) -> &str {
     gardener.map_or("", |gardener| gardener.version.as_str())
 }
 
-/// The problem if the regions of the seeds are further apart than the ConfigMap with the distances allows, or
-/// their distance is not known.
-fn distance(fleet: &Fleet, from: &Row, to: &Row, wants: &Requirements) -> Option<String> {
+/// The problem if the distance of the two seeds' regions is unknown, or above the limit of the ConfigMap with
+/// the distances.
+fn distance_problem(fleet: &Fleet, from: &Row, to: &Row, requirements: &Requirements) -> Option<String> {
     let [from_region, to_region] = [from, to].map(|row| row.record.seed.spec.provider.region.as_str());
-    let reason = match fleet.apart(wants, from_region, to_region) {
+    let reason = match fleet.region_distance(requirements, from_region, to_region) {
         RegionDistance::Near => return None,
         // On a hub Berth reads no ConfigMaps: Gardener's own API server checks the distance there.
         RegionDistance::NoMap if fleet.on_hub => return None,
-        RegionDistance::NoMap => "no ConfigMap has distances for its profile".to_owned(),
+        RegionDistance::NoMap => "no ConfigMap has distances for the cloud profile".to_owned(),
         RegionDistance::Unknown(map) => format!("ConfigMap garden/{map} does not have that distance"),
         RegionDistance::Unreadable(map, problem) => {
             format!("ConfigMap garden/{map} cannot be read: {problem}")
         }
         RegionDistance::Far(map, distance, limit) => format!(
-            "ConfigMap garden/{map} has {distance}, and allows {limit} (its annotation {DISTANCES_LIMIT})"
+            "ConfigMap garden/{map} has {distance}, and allows {limit} (annotation {DISTANCES_LIMIT})"
         ),
     };
     Some(format!(
-        "a control plane moves while it runs between near regions only, and from \"{from_region}\" to \"{to_region}\" {reason}; the annotation \
-         {ALLOW_DISTANT_REGIONS}=true allows it all the same"
+        "a control plane moves while it runs only between near regions; for the distance from \"{from_region}\" to \"{to_region}\", \
+         {reason}; the annotation {ALLOW_DISTANT_REGIONS}=true allows any distance"
     ))
 }
 
@@ -205,7 +211,7 @@ mod tests {
                 "/metadata/annotations",
                 json!({LIVE_MIGRATE: "1", ALLOW_DISTANT_REGIONS: "true"}),
             );
-            assert_eq!(moved(&near, &all), [""; 0], "it is allowed all the same");
+            assert_eq!(moved(&near, &all), [""; 0], "the annotation allows any distance");
             problems
         };
         let cases = [
@@ -222,7 +228,7 @@ mod tests {
             ),
             (
                 Some(distances("eu-west-1", "eu-west-2: 1", Some("-1"))),
-                "is no number of 0 or more",
+                "which is not an integer of 0 or more",
             ),
             (
                 Some(distances("eu-west-1", "eu-west-3: 1", None)),

@@ -1,5 +1,5 @@
-//! Gardener's configuration file, field by field. As in Gardener's own defaulting, an empty string counts as
-//! absent, except in a duration, where it is an error.
+//! The fields of Gardener's SchedulerConfiguration. As in Gardener's own defaulting, an empty string counts
+//! as absent, except in a duration, where an empty string is an error.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,43 +8,45 @@ use serde_json::{Map, Value};
 use super::Strategy;
 use crate::kind::project::ProjectTolerations;
 
-/// The apiVersion of Gardener's file.
+/// The apiVersion of Gardener's SchedulerConfiguration.
 pub(crate) const API_VERSION: &str = "scheduler.config.gardener.cloud/v1alpha1";
 
-/// The file of gardener-scheduler. Settings of its process are validated but not used.
+/// The configuration file of gardener-scheduler. Settings for the process of gardener-scheduler are
+/// validated, but not used.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Form {
-    /// As in Gardener's file.
+pub(super) struct SchedulerConfiguration {
+    /// The apiVersion of the configuration file of gardener-scheduler, which may be absent.
     #[schemars(extend("enum" = [API_VERSION, ""]))]
     api_version: String,
-    /// As in Gardener's file.
+    /// The kind of the configuration file of gardener-scheduler, which may be absent.
     #[schemars(extend("enum" = ["SchedulerConfiguration", ""]))]
     kind: String,
-    /// Not used.
+    /// Settings of connections of gardener-scheduler to the API server. Not used.
     client_connection: Map<String, Value>,
-    /// Not used.
+    /// Settings of the leader election of gardener-scheduler. Not used.
     leader_election: Map<String, Value>,
-    /// Not used.
+    /// Settings of the HTTP servers of gardener-scheduler. Not used.
     server: Map<String, Value>,
-    /// Not used.
+    /// Settings for debugging gardener-scheduler. Not used.
     debugging: Map<String, Value>,
-    /// Not used.
+    /// Feature gates of gardener-scheduler. Not used.
     feature_gates: Map<String, Value>,
-    /// Not used: berth serve has a flag.
+    /// The log level of gardener-scheduler. Not used: flags of berth serve set the log of Berth.
     #[schemars(extend("enum" = ["debug", "info", "error", ""]))]
     log_level: String,
-    /// Not used: berth serve has a flag.
+    /// The log format of gardener-scheduler. Not used: flags of berth serve set the log of Berth.
     #[schemars(extend("enum" = ["json", "text", ""]))]
     log_format: String,
-    /// Settings by scheduled kind.
+    /// Settings for each scheduled kind.
     pub(super) schedulers: Schedulers,
-    /// The tolerations of the Shoots of every Project, as in gardener-apiserver's admission plugin
-    /// ShootTolerationRestriction; not in Gardener's file.
+    /// The default and the allowed tolerations of the Shoots of all Projects, in the form of the
+    /// configuration of gardener-apiserver's admission plugin ShootTolerationRestriction. Not a field of
+    /// Gardener's file.
     pub(super) shoot_toleration_restriction: ProjectTolerations,
 }
 
-/// Settings by scheduled kind.
+/// Settings for each scheduled kind.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Schedulers {
@@ -58,10 +60,10 @@ pub(super) struct Schedulers {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct BackupBucket {
-    /// Not used.
+    /// The number of BackupBuckets that are scheduled at the same time. Not used.
     #[schemars(range(min = 0))]
     concurrent_syncs: i64,
-    /// A duration such as 15s. Not used.
+    /// The delay before a BackupBucket is scheduled again, as a duration such as 15s. Not used.
     #[schemars(extend("default" = null))]
     pub(super) retry_sync_period: String,
 }
@@ -79,14 +81,14 @@ impl Default for BackupBucket {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Shoot {
-    /// Strategy of finding the candidates for a Shoot. SameRegion: Seeds of its provider type and region.
-    /// MinimalDistance: the Seeds nearest to its region.
+    /// The strategy of finding candidate Seeds for a Shoot: SameRegion takes only Seeds with the provider
+    /// type and the region of the Shoot, MinimalDistance the Seeds with the smallest distance to that region.
     #[schemars(extend("enum" = ["SameRegion", "MinimalDistance", ""]))]
     pub(super) candidate_determination_strategy: Strategy,
-    /// The first delay before a Shoot without a Seed is tried again, as a duration such as 15s or 1m30s;
-    /// each further delay is twice as long.
+    /// The delay before the first retry of a Shoot for which no Seed was found, as a duration such as 15s or
+    /// 1m30s. Each further delay is twice as long as the delay before it.
     pub(super) retry_sync_period: String,
-    /// Number of Shoots that are decided at once.
+    /// The number of Shoots that are decided at the same time.
     #[schemars(range(min = 0))]
     pub(super) concurrent_syncs: i64,
 }

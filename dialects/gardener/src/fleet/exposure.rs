@@ -10,7 +10,9 @@ use crate::kind::exposure_class::ExposureClass;
 /// The requirements of an ExposureClass on seeds.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Exposure {
+    /// The raw seed selector; null without one.
     selector: Value,
+    /// The raw tolerations.
     tolerations: Vec<Value>,
 }
 
@@ -32,8 +34,9 @@ impl Exposure {
     }
 }
 
-/// Adds the requirements of the ExposureClass that the raw Shoot `new` names to this Shoot. Returns
-/// contradictions, or a missing class, as errors. The kind refuses values of a wrong type.
+/// Adds the requirements of the ExposureClass of the raw Shoot `new` to the Shoot. Returns the errors of a
+/// missing class, and of requirements of the Shoot that contradict the class. Values of a wrong type are left
+/// for the kind to refuse.
 pub(crate) fn merge(fleet: &Fleet, new: &mut Value) -> Vec<FieldError> {
     let Some(spec) = new.get_mut("spec").and_then(Value::as_object_mut) else {
         return Vec::new();
@@ -50,7 +53,7 @@ pub(crate) fn merge(fleet: &Fleet, new: &mut Value) -> Vec<FieldError> {
     if class.selector.is_object()
         && let Some(selector) = child(spec, "seedSelector")
     {
-        errors.extend(labels(selector, &class.selector["matchLabels"]));
+        errors.extend(add_labels(selector, &class.selector["matchLabels"]));
         for list in ["matchExpressions", "providerTypes"] {
             for item in class.selector[list].as_array().into_iter().flatten() {
                 push(selector, list, item);
@@ -61,7 +64,9 @@ pub(crate) fn merge(fleet: &Fleet, new: &mut Value) -> Vec<FieldError> {
         let own = spec.get("tolerations").and_then(Value::as_array);
         if own.is_some_and(|own| own.iter().any(|own| own["key"] == toleration["key"])) {
             let key = toleration["key"].as_str().unwrap_or_default();
-            let detail = format!("the ExposureClass already has a toleration with the key {key}");
+            let detail = format!(
+                "the ExposureClass has a toleration with the key {key}, too: remove that of the Shoot"
+            );
             errors.push(FieldError::forbidden("spec.tolerations", detail));
         } else {
             push(spec, "tolerations", toleration);
@@ -70,8 +75,9 @@ pub(crate) fn merge(fleet: &Fleet, new: &mut Value) -> Vec<FieldError> {
     errors
 }
 
-/// Adds the labels that the class requires to the `selector` of a Shoot. Returns contradictions as errors.
-fn labels(selector: &mut Map<String, Value>, class: &Value) -> Vec<FieldError> {
+/// Adds `class`, the labels that an ExposureClass requires, to the `selector` of a Shoot. Returns the errors
+/// of labels with other values in the selector.
+fn add_labels(selector: &mut Map<String, Value>, class: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (key, value) in class.as_object().into_iter().flatten() {
         let Some(labels) = child(selector, "matchLabels") else {
@@ -83,7 +89,7 @@ fn labels(selector: &mut Map<String, Value>, class: &Value) -> Vec<FieldError> {
                 errors.push(FieldError::invalid(
                     format!("spec.seedSelector.matchLabels[{key}]"),
                     own.clone(),
-                    format!("the ExposureClass asks for {key}={required}"),
+                    format!("the ExposureClass requires {key}={required}"),
                 ));
             }
             _ => drop(labels.insert(key.clone(), value.clone())),
@@ -92,7 +98,8 @@ fn labels(selector: &mut Map<String, Value>, class: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Adds `item` to the list at `list`, which may be missing, unless it is there already.
+/// Adds `item` to the list in the field `list` of `parent`, unless the list contains it. A missing list is
+/// created.
 fn push(parent: &mut Map<String, Value>, list: &str, item: &Value) {
     let list = parent.entry(list).or_insert(Value::Null);
     if list.is_null() {
@@ -138,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_shoot_gets_what_its_class_asks_of_seeds() {
+    fn a_new_shoot_gets_the_requirements_of_its_class() {
         let plain = shoot("web", "eu-west-1");
         assert_eq!(merged(&plain).unwrap(), plain["spec"], "it has no class");
         for odd in [
@@ -170,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_contradicts_the_class_is_refused_and_so_is_a_class_that_is_not_there() {
+    fn contradictions_and_missing_classes_are_refused() {
         let of = |class: &str| with(shoot("web", "eu-west-1"), "/spec/exposureClassName", json!(class));
         assert_eq!(
             merged(&of("intranet")).unwrap_err(),
@@ -189,8 +196,9 @@ mod tests {
         assert_eq!(
             merged(&clash).unwrap_err(),
             [
-                "spec.seedSelector.matchLabels[exposed]: Invalid value: \"no\": the ExposureClass asks for exposed=yes",
-                "spec.tolerations: Forbidden: the ExposureClass already has a toleration with the key exposed",
+                "spec.seedSelector.matchLabels[exposed]: Invalid value: \"no\": the ExposureClass requires exposed=yes",
+                "spec.tolerations: Forbidden: the ExposureClass has a toleration with the key exposed, too: remove that of the \
+                 Shoot",
             ]
         );
     }

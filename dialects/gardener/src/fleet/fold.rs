@@ -1,4 +1,4 @@
-//! Folding changes, and their effects on other records.
+//! The fold of the inventory: each change updates the records, and makes waiting shoots due.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use berth_dialect_contract::{AffectedDemands, Consequences};
 use serde::Deserialize;
 
 use super::exposure::Exposure;
-use super::profile::{OwnProfile, Profile};
+use super::profile::{NamespacedProfile, Profile};
 use super::project::Project;
 use super::region::RegionMap;
 use super::seed::Row;
-use super::shoot::{Record, Requirements};
-use super::{Fleet, Resident, Seats};
+use super::shoot::{Requirements, ShootRecord};
+use super::{Fleet, OccupiedSeeds, ShootEntry};
 use crate::config::Config;
 use crate::kind::shoot::spec::NAMESPACED_CLOUD_PROFILE;
 use crate::names::{
@@ -23,68 +23,68 @@ use crate::names::{
 };
 
 impl Fleet {
-    /// Applies one change of any resource that is read.
+    /// Applies `change`, and returns the due and changed shoots and the changed seeds.
     pub(crate) fn apply_change(&mut self, change: &Change) -> Consequences {
         let resource = change.key.resource;
         let new = change.new.as_ref();
         if resource == SHOOTS {
-            self.take_shoot(&change.key, new)
+            self.apply_shoot(&change.key, new)
         } else if resource == SEEDS {
-            self.take_seed(&change.key, new)
+            self.apply_seed(&change.key, new)
         } else if resource == CLOUD_PROFILES {
-            self.take_profile(&change.key, new)
+            self.apply_profile(&change.key, new)
         } else if resource == NAMESPACED_CLOUD_PROFILES {
-            self.take_own_profile(&change.key, new)
+            self.apply_namespaced_profile(&change.key, new)
         } else if resource == PROJECTS {
-            self.take_project(&change.key, new)
+            self.apply_project(&change.key, new)
         } else if resource == EXPOSURE_CLASSES {
-            self.take_exposure_class(&change.key, new)
+            self.apply_exposure_class(&change.key, new)
         } else if resource == MANAGED_SEEDS {
-            self.take_managed_seed(&change.key, new)
+            self.apply_managed_seed(&change.key, new)
         } else if resource == CONFIG_MAPS {
-            self.take_config_map(&change.key, new)
+            self.apply_config_map(&change.key, new)
         } else if change.key == config::key(DIALECT) {
-            self.take_config(&change.key, new)
+            self.apply_config(&change.key, new)
         } else {
             Consequences::nothing()
         }
     }
 
-    fn take_shoot(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
+    fn apply_shoot(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         let old = self.shoots.remove(key);
-        let resident = match new {
+        let entry = match new {
             Some(object) => {
-                let record = self.unusable.note(key, Record::read(object)).map(Arc::new);
-                let seats = record
+                let record = self.unusable.record(key, ShootRecord::read(object)).map(Arc::new);
+                let occupied = record
                     .as_ref()
-                    .map_or_else(|| seats_of(object), |record| record.seats.clone());
-                Some(Resident { seats, record })
+                    .map_or_else(|| occupied_by(object), |record| record.occupied.clone());
+                Some(ShootEntry { occupied, record })
             }
             None => {
                 self.unusable.forget(key);
                 None
             }
         };
-        let none = Seats::default();
-        let before = old.as_ref().map_or(&none, |resident| &resident.seats);
-        let after = resident.as_ref().map_or(&none, |resident| &resident.seats);
-        let (mut targets, freed) = self.move_seats(before, after);
+        let none = OccupiedSeeds::default();
+        let before = old.as_ref().map_or(&none, |entry| &entry.occupied);
+        let after = entry.as_ref().map_or(&none, |entry| &entry.occupied);
+        let (mut targets, freed) = self.move_shoot(before, after);
 
-        let old_record = old.as_ref().and_then(|resident| resident.record.as_ref());
-        let new_record = resident.as_ref().and_then(|resident| resident.record.as_ref());
-        let waits = new_record.is_some_and(|record| record.waits());
-        let is_due = waits
+        let old_record = old.as_ref().and_then(|entry| entry.record.as_ref());
+        let new_record = entry.as_ref().and_then(|entry| entry.record.as_ref());
+        let needs_seed = new_record.is_some_and(|record| record.needs_seed());
+        let is_due = needs_seed
             && !old_record.is_some_and(|old_record| {
-                old_record.waits()
-                    && new_record.is_some_and(|new_record| new_record.wants == old_record.wants)
+                old_record.needs_seed()
+                    && new_record.is_some_and(|new_record| new_record.requirements == old_record.requirements)
             });
-        if waits {
+        if needs_seed {
             self.waiting.insert(key.clone());
         } else {
             self.waiting.remove(key);
         }
-        if let Some(resident) = resident {
-            self.shoots.insert(key.clone(), resident);
+        if let Some(entry) = entry {
+            self.shoots.insert(key.clone(), entry);
         }
         let moved = self.managed.seeds_of(key);
         let relabelled: Vec<Arc<str>> = moved.into_iter().filter(|seed| self.relabel(seed)).collect();
@@ -107,8 +107,8 @@ impl Fleet {
         }
     }
 
-    fn take_managed_seed(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
-        if !self.managed.take(key, new) || !self.relabel(&key.name) {
+    fn apply_managed_seed(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
+        if !self.managed.apply(key, new) || !self.relabel(&key.name) {
             return Consequences::nothing();
         }
         let decide = self.all_waiting();
@@ -119,32 +119,34 @@ impl Fleet {
         }
     }
 
-    /// The seed on which the seed `name` runs, if `name` is a shoot itself.
-    fn below(&self, name: &str) -> Option<Arc<str>> {
+    /// The name of the seed that hosts the seed `name`, if that seed is itself a shoot.
+    fn host_of(&self, name: &str) -> Option<Arc<str>> {
         self.shoot(self.managed.shoot_of(name)?)?.seed.clone()
     }
 
-    /// Labels the seed `name` with the seed on which it runs. Returns whether a fact of the row changed.
+    /// Updates the label of the seed `name` about the seed that hosts it. Returns whether a fact of the row
+    /// changed.
     fn relabel(&mut self, name: &str) -> bool {
-        let Ok(place) = self.place(name) else {
+        let Ok(position) = self.position(name) else {
             return false;
         };
-        let (object, used) = (Arc::clone(&self.rows[place].record.object), self.rows[place].used);
-        let below = self.below(name);
-        match Row::read(&object, used, below.as_deref(), &mut self.names) {
+        let row = &self.rows[position];
+        let (object, used) = (Arc::clone(&row.record.object), row.used);
+        let host = self.host_of(name);
+        match Row::read(&object, used, host.as_deref(), &mut self.interners) {
             Ok(row) => {
-                let old = self.rows.set(place, row);
-                self.rows[place].facts != old.facts
+                let old = self.rows.set(position, row);
+                self.rows[position].facts != old.facts
             }
-            // The object has been parsed before; the seed below does not affect parsing.
+            // The object has been parsed before, and the host does not affect parsing.
             Err(_) => false,
         }
     }
 
-    /// Moves a shoot from its seats `before` to `after`. Returns the existing seeds whose count changed, and
-    /// whether a full seed got room.
-    fn move_seats(&mut self, before: &Seats, after: &Seats) -> (Vec<Arc<str>>, bool) {
-        let mut touched = Vec::new();
+    /// Moves a shoot from the seeds `before` to the seeds `after`. Returns the existing seeds whose number of
+    /// shoots changed, and whether a full seed got room.
+    fn move_shoot(&mut self, before: &OccupiedSeeds, after: &OccupiedSeeds) -> (Vec<Arc<str>>, bool) {
+        let mut changed = Vec::new();
         let mut freed = false;
         let removed = before
             .names()
@@ -155,31 +157,31 @@ impl Fleet {
             .filter(|name| !before.names().any(|other| other == *name))
             .map(|name| (name, 1));
         for (name, step) in removed.chain(added) {
-            let count = self.seats.get(name).copied().unwrap_or(0) + step;
+            let count = self.shoot_counts.get(name).copied().unwrap_or(0) + step;
             if count == 0 {
-                self.seats.remove(name);
+                self.shoot_counts.remove(name);
             } else {
-                self.seats.insert(Arc::clone(name), count);
+                self.shoot_counts.insert(Arc::clone(name), count);
             }
-            if let Ok(place) = self.place(name)
-                && let Some(row) = self.rows.get_mut(place)
+            if let Ok(position) = self.position(name)
+                && let Some(row) = self.rows.get_mut(position)
             {
-                let full = !row.has_room(0);
+                let was_full = !row.has_room(0);
                 row.used = count;
-                freed |= full && row.has_room(0);
-                touched.push(Arc::clone(name));
+                freed |= was_full && row.has_room(0);
+                changed.push(Arc::clone(name));
             }
         }
-        (touched, freed)
+        (changed, freed)
     }
 
-    fn take_seed(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
-        let used = self.seats.get(&key.name).copied().unwrap_or(0);
+    fn apply_seed(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
+        let used = self.shoot_counts.get(&key.name).copied().unwrap_or(0);
         let row = match new {
             Some(object) => {
-                let below = self.below(&key.name);
-                let read = Row::read(object, used, below.as_deref(), &mut self.names);
-                self.unusable.note(key, read)
+                let host = self.host_of(&key.name);
+                let read = Row::read(object, used, host.as_deref(), &mut self.interners);
+                self.unusable.record(key, read)
             }
             None => {
                 self.unusable.forget(key);
@@ -187,21 +189,21 @@ impl Fleet {
             }
         };
         let rules = self.rules();
-        let is_modern = |row: &Row| usize::from(row.facts.modern);
-        self.modern += row.as_ref().map_or(0, is_modern);
-        let is_unchanged = match (self.place(&key.name), row) {
-            (Ok(place), Some(row)) => {
-                let old = self.rows.set(place, row);
-                self.modern -= is_modern(&old);
-                self.rows.get(place).is_some_and(|row| row.facts == old.facts)
+        let count_of = |row: &Row| usize::from(row.facts.has_current_rules);
+        self.seeds_with_current_rules += row.as_ref().map_or(0, count_of);
+        let is_unchanged = match (self.position(&key.name), row) {
+            (Ok(position), Some(row)) => {
+                let old = self.rows.set(position, row);
+                self.seeds_with_current_rules -= count_of(&old);
+                self.rows.get(position).is_some_and(|row| row.facts == old.facts)
             }
-            (Err(place), Some(row)) => {
-                self.rows.insert(place, row);
+            (Err(position), Some(row)) => {
+                self.rows.insert(position, row);
                 false
             }
-            (Ok(place), None) => {
-                let old = self.rows.remove(place);
-                self.modern -= is_modern(&old);
+            (Ok(position), None) => {
+                let old = self.rows.remove(position);
+                self.seeds_with_current_rules -= count_of(&old);
                 false
             }
             (Err(_), None) => true,
@@ -220,9 +222,9 @@ impl Fleet {
         }
     }
 
-    fn take_profile(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
+    fn apply_profile(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         let profile = match new {
-            Some(object) => self.unusable.note(key, Profile::read(object)).map(Arc::new),
+            Some(object) => self.unusable.record(key, Profile::read(object)).map(Arc::new),
             None => {
                 self.unusable.forget(key);
                 None
@@ -235,35 +237,43 @@ impl Fleet {
         if old == profile {
             return Consequences::nothing();
         }
-        self.due_where(|wants| self.root_of(&wants.namespace, &wants.profile) == Some(&*key.name))
+        self.due_where(|requirements| {
+            self.root_of(&requirements.namespace, &requirements.profile) == Some(&*key.name)
+        })
     }
 
-    fn take_own_profile(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
+    fn apply_namespaced_profile(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         let profile = match new {
-            Some(object) => self.unusable.note(key, OwnProfile::read(object)).map(Arc::new),
+            Some(object) => self
+                .unusable
+                .record(key, NamespacedProfile::read(object))
+                .map(Arc::new),
             None => {
                 self.unusable.forget(key);
                 None
             }
         };
-        let place = (Arc::clone(&key.namespace), Arc::clone(&key.name));
+        let entry = (Arc::clone(&key.namespace), Arc::clone(&key.name));
         let old = match &profile {
-            Some(profile) => self.own_profiles.insert(place, Arc::clone(profile)),
-            None => self.own_profiles.remove(&place),
+            Some(profile) => self.namespaced_profiles.insert(entry, Arc::clone(profile)),
+            None => self.namespaced_profiles.remove(&entry),
         };
         if old == profile {
             return Consequences::nothing();
         }
-        self.due_where(|wants| {
-            let (kind, name) = &wants.profile;
-            kind == NAMESPACED_CLOUD_PROFILE && *name == *key.name && *wants.namespace == *key.namespace
+        self.due_where(|requirements| {
+            let (kind, name) = &requirements.profile;
+            kind == NAMESPACED_CLOUD_PROFILE
+                && *name == *key.name
+                && *requirements.namespace == *key.namespace
         })
     }
 
-    /// Applies an ExposureClass. It makes nothing due: its requirements are copied to new shoots.
-    fn take_exposure_class(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
+    /// Applies an ExposureClass. No shoot becomes due: the requirements of the class are copied to new
+    /// shoots.
+    fn apply_exposure_class(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         let class = match new {
-            Some(object) => self.unusable.note(key, Exposure::read(object)),
+            Some(object) => self.unusable.record(key, Exposure::read(object)),
             None => {
                 self.unusable.forget(key);
                 None
@@ -279,7 +289,7 @@ impl Fleet {
         Consequences::nothing()
     }
 
-    fn take_config_map(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
+    fn apply_config_map(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         if *key.namespace != *GARDEN_NAMESPACE {
             return Consequences::nothing();
         }
@@ -299,10 +309,10 @@ impl Fleet {
         }
     }
 
-    fn take_project(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
+    fn apply_project(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         let project = match new {
             Some(object) => {
-                let read = self.unusable.note(key, Project::read(object));
+                let read = self.unusable.record(key, Project::read(object));
                 Some(Arc::new(read.unwrap_or_else(|| Project::unreadable(object))))
             }
             None => {
@@ -326,35 +336,39 @@ impl Fleet {
             self.remove_claim(old);
         }
         if let Some(new) = &project {
-            let names = self.grounds.entry(Arc::clone(&new.namespace)).or_default();
-            names.insert(new.claim.clone());
+            let claims = self.claims.entry(Arc::clone(&new.namespace)).or_default();
+            claims.insert(new.claim.clone());
         }
-        let grounds: Vec<&Arc<str>> = old
+        let namespaces: Vec<&Arc<str>> = old
             .iter()
             .chain(&project)
             .map(|project| &project.namespace)
             .collect();
-        self.due_where(|wants| grounds.iter().any(|ground| ***ground == *wants.namespace))
+        self.due_where(|requirements| {
+            namespaces
+                .iter()
+                .any(|namespace| ***namespace == *requirements.namespace)
+        })
     }
 
-    /// Removes the claim of a project to its namespace.
+    /// Removes the claim of `project` on its namespace.
     fn remove_claim(&mut self, project: &Project) {
-        let Some(names) = self.grounds.get_mut(&project.namespace) else {
+        let Some(claims) = self.claims.get_mut(&project.namespace) else {
             return;
         };
-        names.remove(&project.claim);
-        if names.is_empty() {
-            self.grounds.remove(&project.namespace);
+        claims.remove(&project.claim);
+        if claims.is_empty() {
+            self.claims.remove(&project.namespace);
         }
     }
 
-    /// Makes waiting shoots due if `concerns` returns true for their requirements.
+    /// Makes the waiting shoots due for whose requirements `concerns` returns true.
     fn due_where(&self, concerns: impl Fn(&Requirements) -> bool) -> Consequences {
-        let waiting = self
-            .waiting
-            .iter()
-            .filter(|key| self.shoot(key).is_some_and(|record| concerns(&record.wants)));
-        let decide = some(waiting.cloned().collect());
+        let waiting = self.waiting.iter().filter(|key| {
+            self.shoot(key)
+                .is_some_and(|record| concerns(&record.requirements))
+        });
+        let decide = demands(waiting.cloned().collect());
         Consequences {
             demands: decide.clone(),
             decide,
@@ -362,9 +376,9 @@ impl Fleet {
         }
     }
 
-    /// Applies a configuration. If it is invalid, the last valid one stays in force; if there was none,
-    /// nothing is decided.
-    fn take_config(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
+    /// Applies a configuration. If it is invalid, the last valid configuration stays in force; if there was
+    /// none, no shoot is decided.
+    fn apply_config(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         let before = (self.config.clone(), self.config_problem.clone(), self.choice);
         let rules = self.rules();
         let read = new.map(|object| {
@@ -390,7 +404,7 @@ impl Fleet {
             }
             Some(Err(problem)) => {
                 let problem: Arc<str> = problem.into();
-                self.unusable.note::<()>(key, Err(problem.to_string()));
+                self.unusable.record::<()>(key, Err(problem.to_string()));
                 self.config_problem = (!self.configured).then_some(problem);
             }
         }
@@ -405,12 +419,14 @@ impl Fleet {
         }
     }
 
+    /// All shoots that wait for a seed.
     fn all_waiting(&self) -> AffectedDemands {
-        some(self.waiting.iter().cloned().collect())
+        demands(self.waiting.iter().cloned().collect())
     }
 }
 
-fn some(keys: Vec<Key>) -> AffectedDemands {
+/// The affected demands with these `keys`; [`AffectedDemands::None`] for an empty list.
+fn demands(keys: Vec<Key>) -> AffectedDemands {
     if keys.is_empty() {
         AffectedDemands::None
     } else {
@@ -418,8 +434,8 @@ fn some(keys: Vec<Key>) -> AffectedDemands {
     }
 }
 
-/// The seats of a shoot that cannot be parsed, but still occupies its seeds.
-fn seats_of(object: &Object) -> Seats {
+/// The seeds of a shoot that cannot be parsed, but still occupies seeds.
+fn occupied_by(object: &Object) -> OccupiedSeeds {
     #[derive(Default, Deserialize)]
     #[serde(rename_all = "camelCase", default)]
     struct NamedReference {
@@ -429,5 +445,5 @@ fn seats_of(object: &Object) -> Seats {
         let part = object.value().get(part)?;
         NamedReference::deserialize(part).ok()?.seed_name
     };
-    Seats::of(name("spec").as_deref(), name("status").as_deref())
+    OccupiedSeeds::of(name("spec").as_deref(), name("status").as_deref())
 }

@@ -1,6 +1,6 @@
-//! Seeds that are Shoots themselves. The ManagedSeed with the name of such a Seed refers to the Shoot.
-//! Selectors also see a label of the Seed with the name of the Seed on which the Shoot runs
-//! (docs/systems/gardener.md, "Filters").
+//! Seeds that are Shoots themselves. The ManagedSeed with the name of such a Seed refers to the Shoot. For
+//! selectors, the Seed has a label with the name of the Seed that hosts the Shoot (docs/systems/gardener.md,
+//! "Filters").
 
 use std::sync::Arc;
 
@@ -9,17 +9,20 @@ use imbl::{OrdMap, OrdSet};
 
 use crate::names::{GARDEN_NAMESPACE, SHOOTS};
 
-/// The Shoots of Seeds, and the Seeds of Shoots.
+/// The Seeds that are Shoots themselves, by ManagedSeeds.
 #[derive(Clone, Default)]
 pub(super) struct ManagedSeeds {
+    /// The key of the Shoot of each such Seed, by the name of the Seed.
     shoots: OrdMap<Arc<str>, Key>,
+    /// The names of the Seeds of each Shoot.
     seeds: OrdMap<Key, OrdSet<Arc<str>>>,
 }
 
 impl ManagedSeeds {
-    /// Records the ManagedSeed at `key`. Returns whether it refers to another Shoot than before.
-    /// ManagedSeeds outside the garden's namespace are ignored.
-    pub(super) fn take(&mut self, key: &Key, object: Option<&Arc<Object>>) -> bool {
+    /// Applies the ManagedSeed `object` at `key`, which is `None` after a deletion. Returns whether the
+    /// ManagedSeed refers to another Shoot than before. ManagedSeeds outside the namespace of the garden are
+    /// ignored.
+    pub(super) fn apply(&mut self, key: &Key, object: Option<&Arc<Object>>) -> bool {
         if *key.namespace != *GARDEN_NAMESPACE {
             return false;
         }
@@ -46,12 +49,12 @@ impl ManagedSeeds {
         true
     }
 
-    /// The Shoot behind the Seed `name`.
+    /// The key of the Shoot that is the Seed `name`.
     pub(super) fn shoot_of(&self, name: &str) -> Option<&Key> {
         self.shoots.get(name)
     }
 
-    /// The names of the Seeds of `shoot`.
+    /// The names of the Seeds that are the Shoot `shoot`.
     pub(super) fn seeds_of(&self, shoot: &Key) -> Vec<Arc<str>> {
         let seeds = self.seeds.get(shoot).into_iter().flatten();
         seeds.cloned().collect()

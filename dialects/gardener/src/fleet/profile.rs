@@ -1,4 +1,4 @@
-//! Cloud profiles as scheduling uses them, and the lookup of a shoot's profile.
+//! Cloud profiles as decisions use them, and the lookup of the profile of a shoot.
 
 use std::sync::Arc;
 
@@ -17,23 +17,23 @@ use crate::kind::shoot::spec::{CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE};
 pub(crate) struct Profile {
     /// The provider type of the profile's shoots.
     pub(crate) provider: String,
-    /// The labels that seeds must have.
+    /// The labels that seeds must have for the profile's shoots.
     pub(crate) selector: Selector,
-    /// The allowed provider types of seeds; if empty, the shoot decides.
+    /// The allowed provider types of seeds; if empty, the requirements of the shoot decide.
     pub(crate) provider_types: Vec<String>,
-    /// The allowed regions of the profile's shoots; empty for any.
+    /// The allowed regions of the profile's shoots; empty if every region is allowed.
     pub(crate) regions: Vec<String>,
     /// Whether the profile's shoots may name the zones of their control planes.
-    pub(crate) pins_zones: bool,
+    pub(crate) allows_zone_pinning: bool,
 }
 
-/// A NamespacedCloudProfile.
+/// A NamespacedCloudProfile as decisions use it.
 #[derive(Debug, PartialEq)]
-pub(crate) struct OwnProfile {
-    /// The name of the parent, a CloudProfile.
+pub(crate) struct NamespacedProfile {
+    /// The name of the CloudProfile from which the profile is derived.
     pub(crate) parent: String,
-    /// The profile that Gardener has merged from the parent and this one. Until it exists, shoots of this
-    /// profile use the parent.
+    /// The profile that Gardener has merged from the CloudProfile and the NamespacedCloudProfile. Until it
+    /// exists, shoots of the NamespacedCloudProfile use the CloudProfile.
     merged: Option<Arc<Profile>>,
 }
 
@@ -47,6 +47,7 @@ impl Profile {
         Self::of(profile.spec, "spec")
     }
 
+    /// The requirements in `spec`, which is at `path`.
     fn of(spec: CloudProfileSpec, path: &str) -> Result<Self, String> {
         let selector = spec.seed_selector.unwrap_or_default();
         let compiled = selector
@@ -58,12 +59,12 @@ impl Profile {
             selector: compiled,
             provider_types: selector.provider_types,
             regions: regions.map(|region| region.name).collect(),
-            pins_zones: spec.control_plane.is_some_and(|plane| plane.allow_zone_pinning),
+            allows_zone_pinning: spec.control_plane.is_some_and(|plane| plane.allow_zone_pinning),
         })
     }
 }
 
-impl OwnProfile {
+impl NamespacedProfile {
     /// Parses a NamespacedCloudProfile.
     ///
     /// # Errors
@@ -82,18 +83,18 @@ impl OwnProfile {
 }
 
 impl Fleet {
-    /// The profile of a shoot.
-    pub(crate) fn profile_of(&self, wants: &Requirements) -> Option<&Arc<Profile>> {
-        let (kind, name) = &wants.profile;
-        self.profile(&wants.namespace, (kind, name))
+    /// The profile of a shoot with these `requirements`, if it exists.
+    pub(crate) fn profile_of(&self, requirements: &Requirements) -> Option<&Arc<Profile>> {
+        let (kind, name) = &requirements.profile;
+        self.profile(&requirements.namespace, (kind, name))
     }
 
-    /// The profile of this kind and name for shoots in `namespace`.
+    /// The profile with this kind and name for shoots in `namespace`, if it exists.
     pub(crate) fn profile(&self, namespace: &str, (kind, name): (&str, &str)) -> Option<&Arc<Profile>> {
         match kind {
             CLOUD_PROFILE => self.profiles.get(name),
             NAMESPACED_CLOUD_PROFILE => {
-                let own = self.own_profile(namespace, name)?;
+                let own = self.namespaced_profile(namespace, name)?;
                 let parent = || self.profiles.get(own.parent.as_str());
                 own.merged.as_ref().or_else(parent)
             }
@@ -101,18 +102,19 @@ impl Fleet {
         }
     }
 
-    /// The NamespacedCloudProfile called `name` in `namespace`.
-    pub(crate) fn own_profile(&self, namespace: &str, name: &str) -> Option<&Arc<OwnProfile>> {
-        self.own_profiles.get(&(Arc::from(namespace), Arc::from(name)))
+    /// The NamespacedCloudProfile `name` in `namespace`, if it exists.
+    pub(crate) fn namespaced_profile(&self, namespace: &str, name: &str) -> Option<&Arc<NamespacedProfile>> {
+        self.namespaced_profiles
+            .get(&(Arc::from(namespace), Arc::from(name)))
     }
 
-    /// The name of the CloudProfile of a shoot's profile: the profile itself, or its parent, if that is
-    /// known.
+    /// The name of the CloudProfile of a shoot in `namespace` with `profile`: the profile itself, or the
+    /// CloudProfile from which it is derived. `None` for a missing NamespacedCloudProfile.
     pub(crate) fn root_of<'a>(&'a self, namespace: &str, profile: &'a (String, String)) -> Option<&'a str> {
         let (kind, name) = profile;
         match kind.as_str() {
             CLOUD_PROFILE => Some(name),
-            NAMESPACED_CLOUD_PROFILE => Some(&self.own_profile(namespace, name)?.parent),
+            NAMESPACED_CLOUD_PROFILE => Some(&self.namespaced_profile(namespace, name)?.parent),
             _ => None,
         }
     }

@@ -1,4 +1,4 @@
-//! Projects as scheduling uses them: the default and the allowed tolerations of their shoots.
+//! Projects as decisions use them: the default and the allowed tolerations of the shoots of a project.
 
 use std::sync::Arc;
 
@@ -12,8 +12,9 @@ use crate::kind::project;
 use crate::kind::shoot::spec::Toleration;
 use crate::names::{GARDEN_NAMESPACE, PROJECT_PREFIX, PROTECTED_TAINT};
 
-/// The settings of a project for its shoots.
+/// The data of a Project that decisions use.
 pub(crate) struct Project {
+    /// The Project itself.
     pub(crate) object: Arc<Object>,
     /// The name of the project.
     pub(crate) name: Arc<str>,
@@ -21,15 +22,16 @@ pub(crate) struct Project {
     pub(crate) namespace: Arc<str>,
     /// The default and the allowed tolerations of the project's shoots.
     pub(crate) tolerations: project::ProjectTolerations,
-    /// Whether the object could be parsed. If not, the project keeps its namespace, and allows no toleration
-    /// there.
+    /// Whether the object could be parsed. A Project that could not be parsed still has its namespace, and
+    /// allows no tolerations.
     pub(crate) is_readable: bool,
-    /// The project's claim to the namespace.
+    /// The claim of the project on its namespace.
     pub(super) claim: Claim,
 }
 
-/// The claim of a project to its namespace: the creation time of the project and its name. The smallest
-/// claim wins; a project without a creation time, from a file, comes last.
+/// The claim of a project on its namespace: the creation time and the name of the project. Of several
+/// projects with one namespace, the project with the smallest claim has the namespace. A project from a file
+/// has no creation time, and comes last.
 pub(crate) type Claim = (Timestamp, Arc<str>);
 
 impl Project {
@@ -42,7 +44,7 @@ impl Project {
         Ok(Self::of(object, project))
     }
 
-    /// A Project that cannot be parsed, with its namespace.
+    /// The data of a Project that cannot be parsed: only name and namespace.
     pub(crate) fn unreadable(object: &Arc<Object>) -> Self {
         let namespace = object.value().pointer("/spec/namespace");
         let mut project = project::Project::default();
@@ -69,19 +71,19 @@ impl Project {
         }
     }
 
-    /// Whether `other` has equal settings for the same shoots.
+    /// Whether `other`, another version of the project, has an equal namespace, claim and tolerations.
     pub(crate) fn has_same_settings(&self, other: &Self) -> bool {
         (&self.namespace, &self.tolerations, &self.claim)
             == (&other.namespace, &other.tolerations, &other.claim)
     }
 }
 
-/// Validates the raw Project `new`, which is created or replaces `old`: its namespace must not belong to
-/// another Project.
-pub(crate) fn judge(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
+/// The error of the raw Project `new`, which is created or replaces `old`, if it has a new namespace that
+/// belongs to another Project.
+pub(crate) fn namespace_errors(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
     let name = new.pointer("/metadata/name").and_then(Value::as_str);
     let name = name.unwrap_or_default();
-    // The kind refuses an object that cannot be parsed, with the exact field.
+    // The kind refuses a Project that cannot be parsed, with the exact field.
     let namespace = |value: &Value| {
         let project = project::Project::deserialize(value).ok();
         project.map(|project| project.namespace(name))
@@ -99,21 +101,24 @@ pub(crate) fn judge(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Vec<Fiel
         .project_of(&new_namespace)
         .filter(|other| *other.name != *name);
     let owner = owner.map(|other| {
-        let detail = format!("the namespace is that of Project \"{}\"", other.name);
+        let detail = format!(
+            "the namespace belongs to Project \"{}\": choose another namespace",
+            other.name
+        );
         FieldError::invalid("spec.namespace", new_namespace, detail)
     });
     owner.into_iter().collect()
 }
 
 impl Fleet {
-    /// The project that owns `namespace`; of several projects, the oldest.
+    /// The project to which `namespace` belongs: of several projects with this namespace, the oldest.
     pub(crate) fn project_of(&self, namespace: &str) -> Option<&Arc<Project>> {
-        let (_, name) = self.grounds.get(namespace)?.get_min()?;
+        let (_, name) = self.claims.get(namespace)?.get_min()?;
         self.projects.get(name)
     }
 
-    /// The name of the project that owns `namespace`. If there is none, the name that follows from the name
-    /// of the namespace.
+    /// The name of the project to which `namespace` belongs. Without such a project, the name of the
+    /// namespace without the prefix that Gardener gives the namespaces of projects.
     pub(crate) fn project_name<'a>(&'a self, namespace: &'a str) -> &'a str {
         match self.project_of(namespace) {
             Some(project) => &project.name,
@@ -121,9 +126,9 @@ impl Fleet {
         }
     }
 
-    /// Whether shoots in `namespace` may have `toleration`: the configuration or their project allows it; or
-    /// they have no project, and the taint is not the taint of protected seeds. Shoots in the garden's
-    /// namespace may always tolerate protected seeds.
+    /// Whether shoots in `namespace` may have `toleration`. The configuration or the project of the namespace
+    /// must allow the toleration. Without a project, every toleration is allowed, except for that of
+    /// protected seeds. In the namespace of the garden, the toleration of protected seeds is always allowed.
     pub(crate) fn may_tolerate(&self, namespace: &str, toleration: &Toleration) -> bool {
         let protects = toleration.key == PROTECTED_TAINT;
         if protects && namespace == GARDEN_NAMESPACE {
@@ -137,34 +142,34 @@ impl Fleet {
             }
     }
 
-    /// The default tolerations of a shoot from the configuration and the project, without those whose keys
-    /// its own tolerations have.
-    pub(crate) fn default_tolerations<'a>(&'a self, wants: &Requirements) -> Vec<&'a Toleration> {
+    /// The default tolerations of a shoot by the configuration and by its project, without defaults for keys
+    /// of the shoot's own tolerations.
+    pub(crate) fn default_tolerations<'a>(&'a self, requirements: &Requirements) -> Vec<&'a Toleration> {
         let of_configuration = self.config.tolerations.defaults.iter();
-        let project = self.project_of(&wants.namespace);
+        let project = self.project_of(&requirements.namespace);
         let of_project = project
             .into_iter()
             .flat_map(|project| &project.tolerations.defaults);
-        let named = |key: &str| wants.tolerations.iter().any(|own| own.key == key);
+        let named = |key: &str| requirements.tolerations.iter().any(|own| own.key == key);
         of_configuration
             .chain(of_project)
             .filter(|default| !named(&default.key))
             .collect()
     }
 
-    /// The tolerations of a shoot that count, its own first.
+    /// The tolerations of a shoot that apply: first its own tolerations, then defaults.
     ///
-    /// A shoot without a seed has the allowed ones among its own tolerations. A shoot with a seed
-    /// (`is_judged`) was checked when it got the seed, and has all its own tolerations.
+    /// Of the own tolerations of a shoot without a seed, only allowed tolerations apply. If `is_checked`, all
+    /// of them apply: the tolerations of a shoot with a seed were checked when it got the seed.
     pub(crate) fn tolerations_of<'a>(
         &'a self,
-        wants: &'a Requirements,
-        is_judged: bool,
+        requirements: &'a Requirements,
+        is_checked: bool,
     ) -> Vec<&'a Toleration> {
-        // Without a project all tolerations count: the shoot was checked when it was stored.
-        let is_judged = is_judged || self.project_of(&wants.namespace).is_none();
-        let counts = |own: &&Toleration| is_judged || self.may_tolerate(&wants.namespace, own);
-        let own = wants.tolerations.iter().filter(counts);
-        own.chain(self.default_tolerations(wants)).collect()
+        // Without a project, all tolerations apply: they were checked when the shoot was stored.
+        let is_checked = is_checked || self.project_of(&requirements.namespace).is_none();
+        let applies = |own: &&Toleration| is_checked || self.may_tolerate(&requirements.namespace, own);
+        let own = requirements.tolerations.iter().filter(applies);
+        own.chain(self.default_tolerations(requirements)).collect()
     }
 }

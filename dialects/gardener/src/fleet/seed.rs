@@ -1,4 +1,4 @@
-//! A seed as scheduling uses it: one row of the columns.
+//! A seed as decisions use it.
 
 use std::sync::Arc;
 
@@ -6,37 +6,40 @@ use berth_apimachinery::quantity::Quantity;
 use berth_apimachinery::{Labels, Object};
 use berth_dialect_contract::rules::Rules;
 
-use super::Names;
+use super::Interners;
 use crate::cidr::Range;
 use crate::kind::common::{condition, minor_version};
 use crate::kind::seed::spec::{Seed, SeedTaint};
-use crate::names::{EMERGENCY_STOP, PROVIDER_LABEL, REGION_LABEL, SEED_NAME_LABEL, is_special_taint};
+use crate::names::{EMERGENCY_STOP, PROVIDER_LABEL, REGION_LABEL, SEED_NAME_LABEL, needs_no_toleration};
 
-/// Facts that every decision reads, contiguous in memory.
+/// A seed as decisions use it. Facts that every decision reads are in the row itself, and not behind a
+/// pointer.
 #[derive(Clone)]
 pub(crate) struct Row {
-    /// The seed's name; rows are sorted by it.
+    /// The name of the seed.
     pub(crate) name: Arc<str>,
-    /// Data for sentences, views and writes only.
+    /// The object, for sentences, views and writes.
     pub(crate) record: Arc<SeedRecord>,
-    /// The facts for the filters.
-    pub(crate) facts: Facts,
-    /// Number of shoots on the seed.
+    /// The facts that filters use.
+    pub(crate) facts: SeedFacts,
+    /// The number of shoots on the seed.
     pub(crate) used: i64,
 }
 
-/// A seed with its object.
+/// The object of a seed.
 pub(crate) struct SeedRecord {
+    /// The Seed itself.
     pub(crate) object: Arc<Object>,
+    /// The parsed Seed.
     pub(crate) seed: Seed,
-    /// The labels that scheduling uses, which include provider type, region, and the names of this seed and
-    /// of the seed that hosts it.
+    /// The labels for selectors: those of the object, and labels with the provider type, the region, the name
+    /// of the seed, and the name of the seed that hosts it.
     pub(crate) labels: Labels,
 }
 
-/// Facts for the filters.
+/// The facts about a seed that filters use.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Facts {
+pub(crate) struct SeedFacts {
     /// Whether the seed is being deleted.
     pub(crate) deleting: bool,
     /// Whether the seed can run control planes.
@@ -47,46 +50,46 @@ pub(crate) struct Facts {
     pub(crate) visible: ByRules<bool>,
     /// Whether shoots on the seed get DNS records.
     pub(crate) dns: bool,
-    /// The provider type, as a number of [`Names::providers`].
+    /// The provider type, as a number in [`Interners::providers`].
     pub(crate) provider: u32,
-    /// The region, as a number of [`Names::regions`].
+    /// The region, as a number in [`Interners::regions`].
     pub(crate) region: u32,
-    /// Number of shoots that fit on the seed; `None` is unlimited.
+    /// The highest number of shoots on the seed; `None` without a limit.
     pub(crate) limit: Option<i64>,
-    /// The ranges of nodes, pods and services.
+    /// The IP ranges of nodes, pods and services of the seed.
     pub(crate) networks: [Range; 3],
-    /// The default ranges of shoots for nodes (always none), pods and services.
+    /// The default IP ranges for nodes (always none), pods and services of shoots on the seed.
     pub(crate) defaults: [Range; 3],
-    /// The default ranges that overlap with a reserved range, as bits.
+    /// The default ranges that overlap with a reserved range: bit 0 is nodes, 1 is pods, 2 is services.
     pub(crate) reserved: u32,
-    /// The labels, as pairs of numbers of [`Names::labels`].
+    /// The labels for selectors, as pairs of numbers in [`Interners::labels`].
     pub(crate) labels: Arc<[(u32, u32)]>,
     /// The taints that require a toleration.
     pub(crate) taints: ByRules<Arc<[SeedTaint]>>,
-    /// The availability zones.
+    /// The availability zones of the seed.
     pub(crate) zones: Arc<[String]>,
-    /// The effect of the zones of workers.
+    /// The effect of the zones of a shoot's workers.
     pub(crate) zone_mode: ZoneMode,
     /// The names of the access restrictions that the seed offers.
     pub(crate) restrictions: Arc<[String]>,
-    /// The default domains of shoots. The first is for shoots without a domain.
+    /// The default domains for shoots on the seed. The first is used for shoots without a domain.
     pub(crate) domains: Arc<[String]>,
     /// Whether the seed does not reconcile its shoots (emergency stop).
     pub(crate) stopped: bool,
     /// Whether the seed reports a version of Gardener with the current rules.
-    pub(crate) modern: bool,
+    pub(crate) has_current_rules: bool,
 }
 
-/// A fact about a seed that differs between the rules of v1.8 and the current rules.
+/// A fact about a seed by the rules of v1.8 and by the current rules, which differ.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ByRules<T>([T; 2]);
 
 impl<T> ByRules<T> {
-    fn new(of: impl Fn(Rules) -> T) -> Self {
-        Self([of(Rules::Documented), of(Rules::Current)])
+    fn new(fact: impl Fn(Rules) -> T) -> Self {
+        Self([fact(Rules::Documented), fact(Rules::Current)])
     }
 
-    /// The fact under `rules`.
+    /// The fact by `rules`.
     pub(crate) fn under(&self, rules: Rules) -> &T {
         match rules {
             Rules::Documented => &self.0[0],
@@ -95,7 +98,7 @@ impl<T> ByRules<T> {
     }
 }
 
-/// The effect of the zones of a shoot's workers on a seed.
+/// The effect of the zones of a shoot's workers on the choice of a seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ZoneMode {
     /// The zones of workers have no effect.
@@ -106,50 +109,50 @@ pub(crate) enum ZoneMode {
     Enforce,
 }
 
-/// The first release whose scheduler has the current rules, where these differ from the rules of v1.8.
-const MODERN: (u32, u32) = (1, 49);
+/// The first release of Gardener whose scheduler has the current rules instead of the rules of v1.8.
+const FIRST_WITH_CURRENT_RULES: (u32, u32) = (1, 49);
 
 impl Row {
-    /// Parses a Seed with `used` shoots on it. `below` is the seed that hosts this seed, if this seed is
-    /// itself a shoot.
+    /// Parses the Seed `object`, which has `used` shoots. `host` is the name of the seed that hosts it, if
+    /// the Seed is itself a shoot.
     ///
     /// # Errors
     /// The reason why the object cannot be parsed.
     pub(crate) fn read(
         object: &Arc<Object>,
         used: i64,
-        below: Option<&str>,
-        names: &mut Names,
+        host: Option<&str>,
+        interners: &mut Interners,
     ) -> Result<Self, String> {
         let seed: Seed = object.view().map_err(|error| error.to_string())?;
         let meta = object.meta();
         let mut labels = meta.labels().to_map();
         labels.insert(PROVIDER_LABEL.to_owned(), seed.spec.provider.r#type.clone());
         labels.insert(REGION_LABEL.to_owned(), seed.spec.provider.region.clone());
-        for name in below.into_iter().chain([meta.name()]) {
+        for name in host.into_iter().chain([meta.name()]) {
             labels.insert(format!("{SEED_NAME_LABEL}{name}"), "true".to_owned());
         }
         let labels = Labels::from(labels);
-        let facts = Facts {
+        let facts = SeedFacts {
             deleting: meta.deletion_timestamp().is_some(),
             ready: ByRules::new(|rules| unready(&seed, rules).is_none()),
             reconciled: seed.status.last_operation.is_some(),
-            visible: ByRules::new(|rules| seed.spec.visible(rules)),
-            dns: seed.spec.dns_enabled(),
-            provider: names.providers.number(&seed.spec.provider.r#type),
-            region: names.regions.number(&seed.spec.provider.region),
+            visible: ByRules::new(|rules| seed.spec.is_visible(rules)),
+            dns: seed.spec.is_dns_enabled(),
+            provider: interners.providers.number(&seed.spec.provider.r#type),
+            region: interners.regions.number(&seed.spec.provider.region),
             limit: limit(&seed)?,
             networks: networks(&seed),
             defaults: defaults(&seed),
             reserved: reserved(&defaults(&seed)),
-            labels: interned(&labels, names),
+            labels: interned(&labels, interners),
             taints: ByRules::new(|rules| taints(&seed, rules)),
             zones: seed.spec.provider.zones.as_slice().into(),
             zone_mode: zone_mode(&seed),
             restrictions: restrictions(&seed),
             domains: seed.spec.default_domains().map(str::to_owned).collect(),
             stopped: object.annotations().get(EMERGENCY_STOP).as_deref() == Some("true"),
-            modern: is_modern(&seed),
+            has_current_rules: has_current_rules(&seed),
         };
         let record = Arc::new(SeedRecord {
             object: Arc::clone(object),
@@ -164,13 +167,15 @@ impl Row {
         })
     }
 
-    /// Whether the seed has room for a shoot whose `own` seats on the seed are not counted.
+    /// Whether the seed has room for a shoot. `own` is 1 if the shoot is already counted on the seed,
+    /// otherwise 0.
     pub(crate) fn has_room(&self, own: i64) -> bool {
         self.facts.limit.is_none_or(|limit| self.used - own < limit)
     }
 }
 
-/// The first condition that keeps the seed from being ready, and its status (empty when it is missing).
+/// The type and the status of the first condition because of which the seed is not ready; the status of a
+/// missing condition is empty. `None` for a ready seed.
 pub(crate) fn unready(seed: &Seed, rules: Rules) -> Option<(&'static str, &str)> {
     let is_required = |name: &str, is_there: bool| match name {
         "Bootstrapped" => is_there && rules == Rules::Documented,
@@ -186,10 +191,10 @@ pub(crate) fn unready(seed: &Seed, rules: Rules) -> Option<(&'static str, &str)>
         })
 }
 
-/// The taints that require a toleration. In v1.8, taints that also exist as settings of the seed required no
-/// toleration.
+/// The taints that require a toleration. By the rules of v1.8, taints that also exist as settings of the seed
+/// require none.
 fn taints(seed: &Seed, rules: Rules) -> Arc<[SeedTaint]> {
-    let counts = |taint: &&SeedTaint| rules == Rules::Current || !is_special_taint(&taint.key);
+    let counts = |taint: &&SeedTaint| rules == Rules::Current || !needs_no_toleration(&taint.key);
     seed.spec.taints.iter().filter(counts).cloned().collect()
 }
 
@@ -201,20 +206,26 @@ fn zone_mode(seed: &Seed) -> ZoneMode {
     }
 }
 
+/// The names of the access restrictions that the seed offers.
 fn restrictions(seed: &Seed) -> Arc<[String]> {
     let offered = seed.spec.access_restrictions.iter();
     offered.map(|restriction| restriction.name.clone()).collect()
 }
 
-fn is_modern(seed: &Seed) -> bool {
+/// Whether the seed reports a version of Gardener with the current rules.
+fn has_current_rules(seed: &Seed) -> bool {
     let version = seed
         .status
         .gardener
         .as_ref()
         .map(|gardener| gardener.version.as_str());
-    version.and_then(minor_version) >= Some(MODERN)
+    version.and_then(minor_version) >= Some(FIRST_WITH_CURRENT_RULES)
 }
 
+/// The highest number of shoots on the seed; `None` without a limit.
+///
+/// # Errors
+/// The error of a number that is not a quantity.
 fn limit(seed: &Seed) -> Result<Option<i64>, String> {
     let Some(amount) = seed.status.allocatable.get("shoots") else {
         return Ok(None);
@@ -248,16 +259,18 @@ fn defaults(seed: &Seed) -> [Range; 3] {
     ]
 }
 
-/// The `ranges` that overlap with a reserved range, as bits.
+/// The ranges of nodes, pods and services that overlap with a reserved range: bit 0 is nodes, 1 is pods, 2 is
+/// services.
 pub(crate) fn reserved(ranges: &[Range; 3]) -> u32 {
     let bits = ranges.iter().enumerate();
     bits.map(|(bit, range)| u32::from(range.reserved_for().is_some()) << bit)
         .sum()
 }
 
-fn interned(labels: &Labels, names: &mut Names) -> Arc<[(u32, u32)]> {
+/// The labels as pairs of numbers in [`Interners::labels`].
+fn interned(labels: &Labels, interners: &mut Interners) -> Arc<[(u32, u32)]> {
     labels
         .iter()
-        .map(|(key, value)| (names.labels.number(key), names.labels.number(value)))
+        .map(|(key, value)| (interners.labels.number(key), interners.labels.number(value)))
         .collect()
 }

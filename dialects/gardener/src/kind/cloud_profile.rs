@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::kind::common::{SeedSelector, required};
+use crate::kind::common::{SeedSelector, check_required};
 use crate::kind::view;
 use crate::names::{GROUP, VERSION};
 
@@ -16,52 +16,53 @@ use crate::names::{GROUP, VERSION};
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct CloudProfile {
-    /// Offer of the profile.
+    /// Settings that the profile allows for shoots, and their possible seeds.
     pub spec: CloudProfileSpec,
     /// Status of the profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<CloudProfileStatus>,
 }
 
-/// Status of a profile: Gardener writes which versions are supported.
+/// Status of a profile, in which Gardener reports the supported versions.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct CloudProfileStatus {}
 
-/// Offer of a profile.
+/// Settings that a profile allows for shoots, and their possible seeds.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct CloudProfileSpec {
-    /// The provider type, such as aws or openstack. Shoots with this profile have the same type.
+    /// The provider type, such as aws or openstack. Shoots with this profile must have the same provider
+    /// type.
     pub r#type: String,
-    /// The seeds to which shoots with this profile may be scheduled; by default all seeds of the shoot's own
+    /// The seeds to which shoots with this profile may be scheduled; by default, all seeds of the shoot's own
     /// provider type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed_selector: Option<SeedSelector>,
-    /// The regions in which shoots with this profile may be. If absent, the regions are not known.
+    /// The regions in which shoots with this profile may be. If absent, shoots may be in any region.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regions: Option<Vec<Region>>,
-    /// Values allowed in control planes of shoots with this profile.
+    /// Settings that the profile allows for the control planes of shoots.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_plane: Option<ProfileControlPlane>,
 }
 
-/// Values allowed in control planes of shoots.
+/// Settings that a profile allows for the control planes of shoots.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct ProfileControlPlane {
-    /// Whether shoots may name the zones of their control planes.
+    /// Whether shoots may set spec.controlPlane.zones.
     pub allow_zone_pinning: bool,
 }
 
-/// A region in which shoots may be.
+/// A region in which shoots with a profile may be.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["name"], "x-kubernetes-preserve-unknown-fields" = true))]
 pub struct Region {
-    /// The name.
+    /// The name of the region.
     pub name: String,
 }
 
@@ -96,7 +97,7 @@ impl Kind for CloudProfileKind {
             Err(errors) => return errors,
         };
         let mut errors = Vec::new();
-        required(
+        check_required(
             &mut errors,
             "spec.type",
             &profile.spec.r#type,

@@ -9,20 +9,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::cidr::{FAMILIES, Families, Range};
 
-/// A label selector on seeds, with the provider types they may have.
+/// A selector of seeds by labels and provider types.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SeedSelector {
-    /// Labels that a seed must have with exactly these values.
+    /// The labels that a seed must have, with their values.
     #[serde(skip_serializing_if = "Labels::is_empty")]
     #[schemars(with = "BTreeMap<String, String>")]
     pub match_labels: Labels,
-    /// Requirements on single labels of a seed, all of which must hold.
+    /// Requirements on the labels of a seed, all of which must be met.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub match_expressions: Vec<LabelSelectorRequirement>,
-    /// The provider types that a seed may have; "*" means all. If the cloud profile and the shoot list none,
-    /// only seeds of the shoot's own provider type are used. By the current rules, the list of a shoot does
-    /// not count.
+    /// The provider types that a seed may have; "*" means all. If neither the cloud profile nor the shoot
+    /// lists provider types, only seeds of the shoot's own provider type are used. By the current rules, the
+    /// list of a shoot has no effect.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub provider_types: Vec<String>,
 }
@@ -31,7 +31,7 @@ impl SeedSelector {
     /// Compiles the label selector.
     ///
     /// # Errors
-    /// All invalid keys, operators and values, below `path`.
+    /// All invalid keys, operators and values, with their paths below `path`.
     pub fn compile(&self, path: &str) -> Result<Selector, Vec<FieldError>> {
         let labels = LabelSelector {
             match_labels: self.match_labels.clone(),
@@ -41,49 +41,49 @@ impl SeedSelector {
     }
 }
 
-/// Access restriction, which keeps parts of a cluster within borders.
+/// A restriction of the access to a cluster, such as eu-access-only.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["name"], "x-kubernetes-preserve-unknown-fields" = true))]
 pub struct AccessRestriction {
-    /// The name by which seeds offer the restriction.
+    /// The name of the access restriction.
     pub name: String,
 }
 
-/// A condition of an object.
+/// A condition of a Shoot or a Seed.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct Condition {
-    /// The type, such as GardenletReady.
+    /// The type of the condition, such as GardenletReady.
     pub r#type: String,
-    /// True, False, Unknown or Progressing.
+    /// The status of the condition: True, False, Unknown or Progressing.
     pub status: String,
-    /// The reason as a CamelCase token.
+    /// The reason for the status, as a CamelCase token.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// The reason as a sentence.
+    /// The reason for the status, as a sentence.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
 }
 
-/// The current or last operation of the responsible agent.
+/// The current or last operation on a Shoot or a Seed by its Gardener agent.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct LastOperation {
-    /// Create, Reconcile, Delete, Migrate or Restore.
+    /// The type of the operation: Create, Reconcile, Delete, Migrate or Restore.
     pub r#type: String,
-    /// Pending, Processing, Succeeded, Error, Failed or Aborted.
+    /// The state of the operation: Pending, Processing, Succeeded, Error, Failed or Aborted.
     pub state: String,
-    /// Progress, in percent.
+    /// The progress of the operation, in percent.
     pub progress: i32,
-    /// Description of the operation, as a sentence.
+    /// The description of the operation, as a sentence.
     pub description: String,
 }
 
 impl LastOperation {
-    /// Whether the control plane is moving from one seed to another.
+    /// Whether the operation is part of a control plane migration from one seed to another.
     #[must_use]
     pub fn is_move(&self) -> bool {
         self.r#type == "Migrate" || (self.r#type == "Restore" && self.state != "Succeeded")
@@ -94,7 +94,7 @@ impl LastOperation {
 pub(crate) const UNKNOWN: &str = "<unknown>";
 
 /// The cell of the last operation on a shoot or a seed: `Reconcile Succeeded (100%)`.
-pub(crate) fn last_operation(object: &Object) -> Cell {
+pub(crate) fn last_operation_cell(object: &Object) -> Cell {
     let operation = &object.value()["status"]["lastOperation"];
     match LastOperation::deserialize(operation) {
         Ok(LastOperation {
@@ -111,26 +111,31 @@ pub(crate) fn last_operation(object: &Object) -> Cell {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
-pub struct Gardener {
-    /// The version.
+pub struct GardenerVersion {
+    /// The version of Gardener.
     pub version: String,
 }
 
-/// The condition of the type `name`.
+/// The condition of the type `name` in `conditions`.
 #[must_use]
 pub fn condition<'a>(conditions: &'a [Condition], name: &str) -> Option<&'a Condition> {
     conditions.iter().find(|condition| condition.r#type == name)
 }
 
-/// Refuses an empty `text`.
-pub(crate) fn required(errors: &mut Vec<FieldError>, path: &str, text: &str, hint: &str) {
+/// Refuses an empty `text` at `path`. `hint` is the text of the error.
+pub(crate) fn check_required(errors: &mut Vec<FieldError>, path: &str, text: &str, hint: &str) {
     if text.is_empty() {
         errors.push(FieldError::required(path, hint));
     }
 }
 
-/// Refuses a change of a value that is set.
-pub(crate) fn immutable(errors: &mut Vec<FieldError>, path: &str, old: Option<&str>, new: Option<&str>) {
+/// Refuses a change from `old` to `new` if `old` is set.
+pub(crate) fn check_immutable(
+    errors: &mut Vec<FieldError>,
+    path: &str,
+    old: Option<&str>,
+    new: Option<&str>,
+) {
     if old.is_some() && old != new {
         errors.push(FieldError::invalid(
             path,
@@ -140,8 +145,8 @@ pub(crate) fn immutable(errors: &mut Vec<FieldError>, path: &str, old: Option<&s
     }
 }
 
-/// Refuses a text that is not a CIDR.
-pub(crate) fn cidr(errors: &mut Vec<FieldError>, path: &str, text: Option<&str>) {
+/// Refuses a `text` that is not a CIDR.
+pub(crate) fn check_cidr(errors: &mut Vec<FieldError>, path: &str, text: Option<&str>) {
     if let Some(text) = text
         && let Err(problem) = Range::parse(text)
     {
@@ -149,8 +154,8 @@ pub(crate) fn cidr(errors: &mut Vec<FieldError>, path: &str, text: Option<&str>)
     }
 }
 
-/// Refuses unknown and duplicate families of addresses.
-pub(crate) fn ip_families(errors: &mut Vec<FieldError>, path: &str, families: &[String]) {
+/// Refuses unknown and duplicate IP families.
+pub(crate) fn check_ip_families(errors: &mut Vec<FieldError>, path: &str, families: &[String]) {
     for (index, family) in families.iter().enumerate() {
         let path = format!("{path}[{index}]");
         if !FAMILIES.contains(&family.as_str()) {
@@ -161,14 +166,14 @@ pub(crate) fn ip_families(errors: &mut Vec<FieldError>, path: &str, families: &[
     }
 }
 
-/// Refuses ranges of other families than `families`.
-pub(crate) fn of_families(
+/// Refuses ranges of other IP families than `families`. Each range has its path.
+pub(crate) fn check_families(
     errors: &mut Vec<FieldError>,
     families: &[String],
     ranges: &[(&'static str, Option<&str>)],
 ) {
     if families.iter().any(|family| !FAMILIES.contains(&family.as_str())) {
-        // Invalid families are reported elsewhere, and the intended ones are unknown.
+        // Unknown families are reported elsewhere, and it is not known which families were meant.
         return;
     }
     let families = Families::of(families.iter().map(String::as_str));
@@ -185,19 +190,20 @@ pub(crate) fn of_families(
     }
 }
 
-/// Refuses ranges that overlap with a range that Gardener reserves.
-pub(crate) fn unreserved(errors: &mut Vec<FieldError>, ranges: &[(&'static str, Option<&str>)]) {
+/// Refuses ranges that overlap with a range that Gardener reserves. Each range has its path.
+pub(crate) fn check_unreserved(errors: &mut Vec<FieldError>, ranges: &[(&'static str, Option<&str>)]) {
     for (path, text) in ranges {
         let Some(text) = text else { continue };
         if let Some(purpose) = Range::parse(text).ok().and_then(Range::reserved_for) {
-            let detail = format!("must not meet {purpose}");
+            let detail = format!("must not overlap with {purpose}");
             errors.push(FieldError::invalid(*path, *text, detail));
         }
     }
 }
 
-/// Refuses ranges that overlap. A value that is not a CIDR is reported elsewhere.
-pub(crate) fn disjoint(errors: &mut Vec<FieldError>, ranges: &[(&'static str, Option<&str>)]) {
+/// Refuses ranges that overlap with one another. Each range has its path. A value that is not a CIDR is
+/// reported elsewhere.
+pub(crate) fn check_disjoint(errors: &mut Vec<FieldError>, ranges: &[(&'static str, Option<&str>)]) {
     let mut earlier: Vec<(&str, &str, Range)> = Vec::new();
     for (path, text) in ranges {
         let Some((text, range)) = text.and_then(|text| Some((text, Range::parse(text).ok()?))) else {
@@ -213,16 +219,16 @@ pub(crate) fn disjoint(errors: &mut Vec<FieldError>, ranges: &[(&'static str, Op
     }
 }
 
-/// The first two numbers of a version, which may begin with `v`: 1 and 34 of `1.34.1`.
+/// The first two numbers of a version, such as 1 and 34 of `1.34.1`. The version may begin with `v`.
 pub(crate) fn minor_version(text: &str) -> Option<(u32, u32)> {
     let mut numbers = text.strip_prefix('v').unwrap_or(text).split('.');
     let mut number = || numbers.next()?.parse().ok();
     Some((number()?, number()?))
 }
 
-/// Validates a label key: an optional DNS subdomain and `/`, then a name, which is a label value that is not
-/// empty.
-pub(crate) fn label_key(key: &str) -> Result<(), String> {
+/// Validates a label key: a name, with an optional prefix that is a DNS subdomain and ends with `/`. The name
+/// is a label value that is not empty.
+pub(crate) fn check_label_key(key: &str) -> Result<(), String> {
     let name = match key.split_once('/') {
         Some((prefix, name)) => {
             berth_apimachinery::name::dns_subdomain(prefix)
@@ -234,12 +240,12 @@ pub(crate) fn label_key(key: &str) -> Result<(), String> {
     if name.is_empty() {
         return Err("name part must be non-empty".to_owned());
     }
-    label_text(name).map_err(|problem| format!("name part {problem}"))
+    check_label_value(name).map_err(|problem| format!("name part {problem}"))
 }
 
 /// Validates a label value: empty, or at most 63 letters, digits, `-`, `_` and `.`, alphanumeric at both
 /// ends.
-pub(crate) fn label_text(text: &str) -> Result<(), String> {
+pub(crate) fn check_label_value(text: &str) -> Result<(), String> {
     let bytes = text.as_bytes();
     if bytes.len() > 63 {
         return Err("must be no more than 63 characters".to_owned());
@@ -267,12 +273,12 @@ mod tests {
     #[test]
     fn label_keys_and_values_are_judged_as_kubernetes_does() {
         for good in ["a", "A.b_c-1", "example.com/a"] {
-            assert!(label_key(good).is_ok(), "{good}");
+            assert!(check_label_key(good).is_ok(), "{good}");
         }
         for bad in ["", "/a", "a/", "-a", "a b", "UP/a", "a/b/c"] {
-            assert!(label_key(bad).is_err(), "{bad}");
+            assert!(check_label_key(bad).is_err(), "{bad}");
         }
-        assert!(label_text("").is_ok());
-        assert!(label_text(&"a".repeat(64)).is_err());
+        assert!(check_label_value("").is_ok());
+        assert!(check_label_value(&"a".repeat(64)).is_err());
     }
 }

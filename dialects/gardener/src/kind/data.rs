@@ -14,7 +14,7 @@ const ALPHA: &str = "v1alpha1";
 /// A kind whose objects are stored unchanged.
 struct DataKind(&'static KindInfo);
 
-static ALL: [KindInfo; 4] = [
+static KINDS: [KindInfo; 4] = [
     KindInfo {
         singular: "secretbinding",
         short_names: &["sb"],
@@ -50,7 +50,7 @@ static ALL: [KindInfo; 4] = [
 
 /// All kinds whose objects are stored unchanged.
 pub(super) fn all() -> impl Iterator<Item = Arc<dyn Kind>> {
-    ALL.iter().map(|info| Arc::new(DataKind(info)) as Arc<dyn Kind>)
+    KINDS.iter().map(|info| Arc::new(DataKind(info)) as Arc<dyn Kind>)
 }
 
 impl Kind for DataKind {

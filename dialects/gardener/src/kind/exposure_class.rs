@@ -1,4 +1,4 @@
-//! ExposureClass: a way to reach the control planes of shoots, and the seeds that support this way
+//! ExposureClass: a way to expose the API servers of shoots, and the seeds that support this way
 //! (docs/systems/gardener.md, "Exposure classes").
 
 use berth_apimachinery::{
@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::kind::common::{SeedSelector, required};
+use crate::kind::common::{SeedSelector, check_required};
 use crate::kind::shoot::spec::Toleration;
 use crate::kind::view;
 use crate::names::{GROUP, VERSION};
@@ -18,22 +18,23 @@ use crate::names::{GROUP, VERSION};
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["handler"], "x-kubernetes-preserve-unknown-fields" = true))]
 pub struct ExposureClass {
-    /// The name of the handler for the class on the seeds.
+    /// The name of the handler on seeds that exposes the API servers of shoots of the class.
     pub handler: String,
-    /// Requirements of shoots of the class on seeds.
+    /// The seeds to which shoots of the class may be scheduled, and the taints that these shoots tolerate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduling: Option<ExposureClassScheduling>,
 }
 
-/// Requirements of shoots of a class on seeds.
+/// The seeds to which shoots of a class may be scheduled, and the taints that these shoots tolerate.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct ExposureClassScheduling {
-    /// Seeds to which shoots of the class may be scheduled.
+    /// The seeds to which shoots of the class may be scheduled. If absent, the class does not limit the
+    /// seeds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed_selector: Option<SeedSelector>,
-    /// Taints of seeds that shoots of the class tolerate.
+    /// The taints of seeds that shoots of the class tolerate, in addition to their own tolerations.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tolerations: Vec<Toleration>,
 }
@@ -41,7 +42,7 @@ pub struct ExposureClassScheduling {
 static DEFINITION: Definition = Definition {
     columns: &[
         Column::NAME,
-        Column::text("Handler", "The name of the class's handler on seeds").at(".handler"),
+        Column::text("Handler", "The name of the handler on seeds").at(".handler"),
         Column::AGE,
     ],
     ..Definition::new(
@@ -68,11 +69,11 @@ impl Kind for ExposureClassKind {
             Err(errors) => return errors,
         };
         let mut errors = Vec::new();
-        required(
+        check_required(
             &mut errors,
             "handler",
             &class.handler,
-            "must name the handler that seeds have for the class",
+            "must be the name of the handler on seeds for the class",
         );
         let selector = class
             .scheduling

@@ -1,4 +1,4 @@
-//! NamespacedCloudProfile: a cloud profile of one project, derived from a CloudProfile.
+//! NamespacedCloudProfile: a cloud profile of one project, which extends a CloudProfile.
 
 use berth_apimachinery::{Column, Definition, FieldError, Kind, KindInfo, Schema, Write, described_by};
 use schemars::JsonSchema;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::kind::cloud_profile::CloudProfileSpec;
-use crate::kind::common::required;
+use crate::kind::common::check_required;
 use crate::kind::shoot::spec::CLOUD_PROFILE;
 use crate::kind::{child, fill, view};
 use crate::names::{GROUP, VERSION};
@@ -16,31 +16,31 @@ use crate::names::{GROUP, VERSION};
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct NamespacedCloudProfile {
-    /// Additions of the profile to its parent.
+    /// The parent of the profile, and the changes to the parent.
     pub spec: NamespacedCloudProfileSpec,
     /// Status of the profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<NamespacedCloudProfileStatus>,
 }
 
-/// Additions of a profile to its parent.
+/// The parent of a profile, and the changes to the parent.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct NamespacedCloudProfileSpec {
-    /// The CloudProfile that this profile extends. Cannot be changed.
+    /// The CloudProfile that the profile extends. Cannot be changed.
     pub parent: Parent,
 }
 
-/// The profile that another profile extends.
+/// Reference to the CloudProfile that a profile extends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["name"]))]
 pub struct Parent {
-    /// CloudProfile, which is the default.
+    /// The kind of the parent: CloudProfile, which is the default.
     #[schemars(extend("enum" = ["CloudProfile"]))]
     pub kind: String,
-    /// The name.
+    /// The name of the parent.
     pub name: String,
 }
 
@@ -49,8 +49,7 @@ pub struct Parent {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct NamespacedCloudProfileStatus {
-    /// The parent merged with this profile, which applies to its shoots. Until it exists, the parent
-    /// applies.
+    /// The parent merged with the changes of the profile. If absent, decisions use the parent instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cloud_profile_spec: Option<CloudProfileSpec>,
 }
@@ -100,11 +99,11 @@ impl Kind for NamespacedCloudProfileKind {
         };
         let mut errors = Vec::new();
         let parent = &profile.spec.parent;
-        required(
+        check_required(
             &mut errors,
             "spec.parent.name",
             &parent.name,
-            "must name the CloudProfile that this profile is made of",
+            "must be the name of the CloudProfile that this profile extends",
         );
         let old: Option<NamespacedCloudProfile> =
             write.old.and_then(|old| view(self.schema(VERSION), old).ok());

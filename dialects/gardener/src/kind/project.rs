@@ -1,4 +1,4 @@
-//! Project: the owner of a namespace, and the tolerations that its shoots may have.
+//! Project: the owner of a namespace, and the tolerations that shoots in the namespace may have.
 
 use berth_apimachinery::name::dns_label;
 use berth_apimachinery::{
@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::kind::common::{UNKNOWN, immutable};
-use crate::kind::shoot::rules::tolerations;
+use crate::kind::common::{UNKNOWN, check_immutable};
+use crate::kind::shoot::rules::check_tolerations;
 use crate::kind::shoot::spec::Toleration;
 use crate::kind::{child, fill, view};
 use crate::names::{GARDEN_NAMESPACE, GROUP, PROJECT_PREFIX, PROTECTED_TAINT, VERSION};
@@ -30,14 +30,14 @@ pub struct Project {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct ProjectSpec {
-    /// The namespace of the project. Cannot be changed once set. The default is garden- followed by the
-    /// project's name.
+    /// The namespace of the project. Cannot be changed once set. The default is garden- followed by the name
+    /// of the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// Responsible subject.
+    /// The subject that is responsible for the project. Can be changed, but not removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<Subject>,
-    /// Subject that created the project.
+    /// The subject that created the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_by: Option<Subject>,
     /// The default and the allowed tolerations of the project's shoots.
@@ -50,7 +50,7 @@ pub struct ProjectSpec {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true, "x-kubernetes-map-type" = "atomic"))]
 pub struct Subject {
-    /// The name.
+    /// The name of the user, the group or the service account.
     pub name: String,
 }
 
@@ -58,12 +58,12 @@ pub struct Subject {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ProjectTolerations {
-    /// The tolerations that each shoot gets, unless it has one of the same key. Each must be in the
-    /// whitelist.
+    /// The tolerations that every shoot gets by default. A default is not added to a shoot
+    /// that has a toleration with the same key. Each default must be in the whitelist.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub defaults: Vec<Toleration>,
-    /// The tolerations that shoots may have; a toleration without a value allows all values. A change
-    /// requires the verb modify-spec-tolerations-whitelist on projects.
+    /// The tolerations that shoots may have; a toleration without a value allows all values. In a Project, a
+    /// change requires the verb modify-spec-tolerations-whitelist on projects.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub whitelist: Vec<Toleration>,
 }
@@ -73,7 +73,7 @@ pub struct ProjectTolerations {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct ProjectStatus {
-    /// Pending, Ready, Failed or Terminating.
+    /// The phase of the project: Pending, Ready, Failed or Terminating.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
 }
@@ -117,7 +117,7 @@ static DEFINITION: Definition = Definition {
     )
 };
 
-/// The maximum length of a project's name.
+/// The maximum length of the name of a project, in bytes.
 const MAX_NAME_LENGTH: usize = 10;
 
 /// The kind Project.
@@ -154,11 +154,11 @@ impl Kind for ProjectKind {
             check_namespace(&mut errors, namespace);
         }
         if let Some(tolerations) = &project.spec.tolerations {
-            check_tolerations(&mut errors, tolerations);
+            check_project_tolerations(&mut errors, tolerations);
         }
         let old: Option<Project> = write.old.and_then(|old| view(self.schema(VERSION), old).ok());
         if let Some(old) = old {
-            immutable(
+            check_immutable(
                 &mut errors,
                 "spec.namespace",
                 old.spec.namespace.as_deref(),
@@ -167,7 +167,7 @@ impl Kind for ProjectKind {
             if old.spec.owner.is_some() && project.spec.owner.is_none() {
                 errors.push(FieldError::forbidden(
                     "spec.owner",
-                    "the owner cannot be taken away",
+                    "the owner of a project cannot be removed: keep the owner, or name another",
                 ));
             }
         }
@@ -186,10 +186,10 @@ fn check_namespace(errors: &mut Vec<FieldError>, namespace: &str) {
     }
 }
 
-fn check_tolerations(errors: &mut Vec<FieldError>, project_tolerations: &ProjectTolerations) {
+fn check_project_tolerations(errors: &mut Vec<FieldError>, project_tolerations: &ProjectTolerations) {
     const DEFAULTS: &str = "spec.tolerations.defaults";
-    tolerations(errors, DEFAULTS, &project_tolerations.defaults);
-    tolerations(
+    check_tolerations(errors, DEFAULTS, &project_tolerations.defaults);
+    check_tolerations(
         errors,
         "spec.tolerations.whitelist",
         &project_tolerations.whitelist,
@@ -200,14 +200,14 @@ fn check_tolerations(errors: &mut Vec<FieldError>, project_tolerations: &Project
             .iter()
             .any(|allowed| allowed.allows(default))
         {
-            let detail = "must be in spec.tolerations.whitelist, too";
+            let detail = "must also be in spec.tolerations.whitelist";
             errors.push(FieldError::forbidden(format!("{DEFAULTS}[{index}]"), detail));
         }
     }
 }
 
-/// Adds the toleration of protected seeds to the default and to the allowed tolerations: Gardener's own
-/// shoots have this toleration.
+/// Adds the toleration of protected seeds to the default and to the allowed tolerations, since Gardener's own
+/// shoots tolerate such seeds.
 fn tolerate_protected(spec: &mut Map<String, Value>) {
     let Some(tolerations) = child(spec, "tolerations") else {
         return;
@@ -297,7 +297,7 @@ mod tests {
             prepare_and_validate(Some(&old), &project(&json!({"namespace": "garden-x"}))).1,
             [
                 "spec.namespace: Invalid value: \"garden-x\": field is immutable",
-                "spec.owner: Forbidden: the owner cannot be taken away",
+                "spec.owner: Forbidden: the owner of a project cannot be removed: keep the owner, or name another",
             ]
         );
         assert_eq!(

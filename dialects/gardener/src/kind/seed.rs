@@ -51,8 +51,9 @@ impl Kind for SeedKind {
     }
 }
 
-/// Makes a seed without scheduling settings visible to the scheduler. A seed with the deprecated taint is not
-/// changed: the rules in force decide whether it is visible (docs/systems/gardener.md, "Seed").
+/// Makes a seed without scheduling settings visible to the scheduler. A seed with the taint
+/// [`INVISIBLE_TAINT`] is not changed: the rules in force decide whether the seed is visible
+/// (docs/systems/gardener.md, "Seed").
 fn default_visibility(root: &mut serde_json::Map<String, Value>) {
     let Some(spec) = root.get_mut("spec").and_then(Value::as_object_mut) else {
         return;
@@ -77,7 +78,7 @@ fn default_visibility(root: &mut serde_json::Map<String, Value>) {
     }
 }
 
-/// Sets the provider type and the region as labels, so that seed selectors can match them.
+/// Sets the labels for the provider type and the region, by which selectors can select the seed.
 fn default_labels(root: &mut serde_json::Map<String, Value>) {
     let text = |field| {
         root.get("spec")?

@@ -1,4 +1,4 @@
-//! Shoot: a cluster that a user requests. Scheduling picks a seed for its control plane.
+//! Shoot: a cluster that a user requests. The scheduler picks a seed for its control plane.
 
 pub mod binding;
 mod columns;
@@ -39,6 +39,7 @@ static DEFINITION: Definition = Definition {
 /// The subresource that changes `spec.seedName`.
 pub const BINDING: &str = "binding";
 
+/// The text at the JSON pointer `path`; empty if there is none.
 fn text(object: &Value, path: &str) -> String {
     object
         .pointer(path)
@@ -57,9 +58,9 @@ impl Kind for ShootKind {
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
         let Some(root) = new.as_object_mut() else { return };
         match write.via {
-            Via::Create | Via::Update => defaults::fill_in(root, write.old),
+            Via::Create | Via::Update => defaults::set_defaults(root, write.old),
             Via::Subresource(BINDING) => {
-                defaults::fill_in(root, write.old);
+                defaults::set_defaults(root, write.old);
                 if let Some(old) = write.old {
                     binding::keep_status(old, root);
                 }
@@ -76,18 +77,22 @@ impl Kind for ShootKind {
         };
         let namespace = text(new, "/metadata/namespace");
         let mut errors = rules::check(&shoot, &namespace);
-        // A binding is not checked: it sets the default ranges of the seed, and must not be refused for them.
+        // The ranges in a binding are not checked: they may be defaults of the seed, for which a binding must
+        // not be refused.
         let ranges = |value: &Value| value.pointer("/spec/networking").cloned();
         let ranges_change = matches!(write.via, Via::Create | Via::Update)
             && write.old.is_none_or(|old| ranges(old) != ranges(new));
         if let Some(networking) = shoot.spec.networking.as_ref().filter(|_| ranges_change) {
-            errors.extend(rules::ranges(networking));
+            errors.extend(rules::range_errors(networking));
         }
         // A stored object that cannot be parsed is not compared.
         let old: Option<(Shoot, &Value)> = write
             .old
             .and_then(|value| Some((view(self.schema(VERSION), value).ok()?, value)));
-        errors.extend(rules::old_form(&shoot, old.as_ref().map(|(old, _)| old)));
+        errors.extend(rules::old_profile_field_error(
+            &shoot,
+            old.as_ref().map(|(old, _)| old),
+        ));
         if let Some((old, old_value)) = old {
             let update = immutable::ShootUpdate {
                 old: &old,

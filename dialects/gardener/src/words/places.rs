@@ -1,45 +1,47 @@
-//! Sentences about zones, access restrictions and default domains.
+//! Sentences for refusals by the filters Zones, AccessRestrictions and DefaultDomain.
 
 use berth_scheduling::Reason;
 
 use crate::code::Code;
 use crate::domain;
-use crate::filters::zones::ENOUGH;
+use crate::filters::zones::MIN_ZONES;
 use crate::fleet::Fleet;
 use crate::fleet::seed::Row;
 use crate::fleet::shoot::Requirements;
 
-/// The sentence of one refusal for zones, access restrictions or a default domain.
-pub(super) fn sentence(fleet: &Fleet, row: &Row, wants: &Requirements, reason: Reason) -> String {
+/// The sentence of a refusal of the seed in `row`. `reason` is of the filter Zones, AccessRestrictions or
+/// DefaultDomain.
+pub(super) fn sentence(fleet: &Fleet, row: &Row, requirements: &Requirements, reason: Reason) -> String {
     let zones = join(&row.facts.zones);
     match Code::of_reason(reason) {
         Code::TooFewZones => format!(
-            "the seed has {} zones, and a control plane with failure tolerance zone takes {ENOUGH}",
-            row.facts.zones.len()
+            "the seed has {}, and a control plane that tolerates the loss of a zone needs {MIN_ZONES}",
+            zone_count(row.facts.zones.len())
         ),
         Code::ZonesMissing => {
-            let required = wants.control_plane_zones.iter();
+            let required = requirements.control_plane_zones.iter();
             let missing: Vec<&str> = required
                 .filter(|zone| !row.facts.zones.contains(zone))
                 .map(String::as_str)
                 .collect();
             format!(
-                "the seed, whose zones are {zones}, has no zone {} of the shoot's spec.controlPlane.zones",
+                "the seed has no zone {}, which the shoot sets in spec.controlPlane.zones; the zones of the seed: {zones}",
                 missing.join(" and no zone ")
             )
         }
         Code::ZoneMismatch => format!(
-            "the seed takes only shoots with workers in its zones ({zones}; zoneSelection Enforce), and the shoot's are in {}",
-            join(&wants.worker_zones)
+            "the seed only accepts shoots with workers in its zones (spec.settings.zoneSelection is Enforce): its zones are \
+             {zones}, the zones of the shoot's workers are {}",
+            join(&requirements.worker_zones)
         ),
         Code::ZoneNotPreferred => format!(
-            "the seed prefers shoots with workers in its zones ({zones}; zoneSelection Prefer), the shoot's are in {}, and \
-             there are seeds for these: \"{}\"",
-            join(&wants.worker_zones),
+            "the seed prefers shoots with workers in its zones (spec.settings.zoneSelection is Prefer): its zones are {zones}, \
+             the zones of the shoot's workers are {}, and seed \"{}\" suits the shoot better",
+            join(&requirements.worker_zones),
             fleet.row(reason.detail).name
         ),
         Code::AccessRestricted => {
-            let required = wants.restrictions.iter();
+            let required = requirements.restrictions.iter();
             let missing: Vec<String> = required
                 .filter(|name| !row.facts.restrictions.contains(name))
                 .cloned()
@@ -49,31 +51,38 @@ pub(super) fn sentence(fleet: &Fleet, row: &Row, wants: &Requirements, reason: R
                 join(&missing)
             )
         }
-        _ => domain_unsupported(fleet, row, wants, reason),
+        _ => domain_unsupported(fleet, row, requirements, reason),
     }
 }
 
-fn domain_unsupported(fleet: &Fleet, row: &Row, wants: &Requirements, reason: Reason) -> String {
-    let own_domain = wants.domain.as_deref().unwrap_or_default();
-    let project = fleet.project_name(&wants.namespace);
-    if let Some(default) = domain::above(row, wants) {
+/// The number of zones in words, such as `1 zone`.
+fn zone_count(count: usize) -> String {
+    format!("{count} zone{}", if count == 1 { "" } else { "s" })
+}
+
+/// The sentence for the domain of a shoot that does not follow from a default domain of the seed.
+fn domain_unsupported(fleet: &Fleet, row: &Row, requirements: &Requirements, reason: Reason) -> String {
+    let own_domain = requirements.domain.as_deref().unwrap_or_default();
+    let project = fleet.project_name(&requirements.namespace);
+    if let Some(default) = domain::default_of(row, requirements) {
         return format!(
-            "below the default domain {default} the shoot's domain would have to be {}, and is {own_domain}",
-            domain::of(wants, project, default)
+            "the shoot's domain is {own_domain}; for the seed's default domain {default}, it must be {}",
+            domain::derived(requirements, project, default)
         );
     }
     let other = fleet.row(reason.detail);
-    let default = domain::above(other, wants).unwrap_or_default();
+    let default = domain::default_of(other, requirements).unwrap_or_default();
     let own_defaults = match &*row.facts.domains {
-        [] => "has none".to_owned(),
-        domains => format!("has {}", join(domains)),
+        [] => "has no default domain".to_owned(),
+        domains => format!("has the default domains {}", join(domains)),
     };
     format!(
-        "the shoot's domain {own_domain} is below the default domain {default} of seed \"{}\", and this seed {own_defaults}",
+        "the shoot's domain {own_domain} is below {default}, a default domain of seed \"{}\"; this seed {own_defaults}",
         other.name
     )
 }
 
+/// The `names` in a list; `none` if there are no names.
 fn join(names: &[String]) -> String {
     if names.is_empty() {
         "none".to_owned()

@@ -5,10 +5,10 @@ use berth_admission::{Operation, Phase};
 use berth_dialect_contract::hub_rule::cel;
 use berth_dialect_contract::{Condition, HubRule};
 
-use super::REPORTED;
+use super::SCHEDULER_FIELDS;
 use crate::names::{ACTOR, APPLIED_PLACEMENT, BINDINGS, CLUSTER_BINDINGS, SCHEDULED};
 
-/// All rules for a hub.
+/// The rules by which a hub calls the webhook for changes of decisions.
 pub(crate) fn all() -> Vec<HubRule> {
     let key = format!("key == {}", cel::text(APPLIED_PLACEMENT));
     let condition = format!("item.type == {}", cel::text(SCHEDULED));
@@ -17,7 +17,11 @@ pub(crate) fn all() -> Vec<HubRule> {
         cel::entry_differs(&["metadata", "annotations"], &key),
         cel::element_differs(&["status", "conditions"], &condition),
     ];
-    parts.extend(REPORTED.iter().map(|field| cel::differs(&["status", field])));
+    parts.extend(
+        SCHEDULER_FIELDS
+            .iter()
+            .map(|field| cel::differs(&["status", field])),
+    );
     let changes_decision = parts
         .iter()
         .map(|part| format!("({part})"))

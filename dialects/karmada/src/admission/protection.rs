@@ -7,10 +7,10 @@ use serde_json::Value;
 use crate::names::{APPS_GROUP, CLUSTER_GROUP, DELETION_PROTECTED, POLICY_GROUP, WORK_GROUP};
 use crate::template;
 
-/// Value of the label that protects an object.
+/// Value with which the label [`DELETION_PROTECTED`] protects an object.
 const ALWAYS: &str = "Always";
 
-/// Refuses the deletion of templates and Karmada objects that have the label.
+/// Refuses the deletion of templates and Karmada objects that the label [`DELETION_PROTECTED`] protects.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct DeletionProtection;
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::testing::{binding_value, cluster, cluster_value, clusters, record, told};
+use crate::testing::{binding_value, choice_text, cluster, cluster_value, clusters, record};
 
 const THREE: &str = "a:10 b:6 c:6";
 const FIVE: &str = "m1:40 m2:30 m3:60 m4:10 m5:20";
@@ -46,7 +46,7 @@ fn spread(mut placement: Value, constraints: &[(&str, i64, i64)]) -> Value {
 }
 
 fn decided(world: &str, placement: &Value, replicas: i64, held: &str) -> String {
-    told(
+    choice_text(
         &clusters(world),
         &record(&binding_value(placement, replicas, held)),
     )
@@ -93,11 +93,19 @@ fn dynamic_weights_divide_by_room_and_scale_by_what_is_there() {
 fn asked_for_from_scratch_it_forgets_what_was_there_once_it_was_decided() {
     let mut fresh = binding_value(&dynamic(), 12, "c12");
     fresh["spec"]["rescheduleTriggeredAt"] = "2026-01-02T00:00:00Z".into();
-    assert_eq!(told(&clusters(THREE), &record(&fresh)), "c:12", "never decided");
+    assert_eq!(
+        choice_text(&clusters(THREE), &record(&fresh)),
+        "c:12",
+        "never decided"
+    );
     fresh["status"]["lastScheduledTime"] = "2026-01-01T00:00:00Z".into();
-    assert_eq!(told(&clusters(THREE), &record(&fresh)), "a:4 b:2 c:6");
+    assert_eq!(choice_text(&clusters(THREE), &record(&fresh)), "a:4 b:2 c:6");
     fresh["status"]["lastScheduledTime"] = "2026-01-02T00:00:00Z".into();
-    assert_eq!(told(&clusters(THREE), &record(&fresh)), "c:12", "decided since");
+    assert_eq!(
+        choice_text(&clusters(THREE), &record(&fresh)),
+        "c:12",
+        "decided since"
+    );
 }
 
 #[test]
@@ -113,7 +121,11 @@ fn static_weights_go_by_rules_alone_and_ties_by_the_uid() {
     for (uid, expected) in [("", "a:3 b:2 c:2"), ("1", "a:3 b:2 c:2"), ("2", "a:2 b:2 c:3")] {
         let mut binding = binding_value(&weighted(&Value::Null), 7, "");
         binding["spec"]["resource"]["uid"] = uid.into();
-        assert_eq!(told(&clusters(THREE), &record(&binding)), expected, "uid {uid:?}");
+        assert_eq!(
+            choice_text(&clusters(THREE), &record(&binding)),
+            expected,
+            "uid {uid:?}"
+        );
     }
 }
 
@@ -121,7 +133,7 @@ fn static_weights_go_by_rules_alone_and_ties_by_the_uid() {
 fn without_replicas_a_workload_goes_nowhere_and_everything_else_everywhere() {
     let mut workload = binding_value(&duplicated(), 0, "");
     workload["spec"]["replicaRequirements"] = json!({"resourceRequest": {"cpu": "1"}});
-    assert_eq!(told(&clusters(THREE), &record(&workload)), "");
+    assert_eq!(choice_text(&clusters(THREE), &record(&workload)), "");
     assert_eq!(decided(THREE, &aggregated(), 0, ""), "a:0 b:0 c:0");
 }
 
@@ -206,9 +218,9 @@ fn groups_are_tried_from_the_observed_one_on_and_never_back() {
             binding["spec"]["rescheduleTriggeredAt"] = "2026-01-02T00:00:00Z".into();
             binding["status"]["lastScheduledTime"] = "2026-01-01T00:00:00Z".into();
         }
-        let told = told(&clusters(GROUPS), &record(&binding));
+        let text = choice_text(&clusters(GROUPS), &record(&binding));
         assert_eq!(
-            told, expected,
+            text, expected,
             "{replicas} after {held}, {observed} observed, fresh: {fresh}"
         );
     }
@@ -248,5 +260,5 @@ fn a_taint_keeps_nothing_away_that_is_there_already() {
         tainted("c", "PreferNoSchedule"),
     ];
     let binding = binding_value(&duplicated(), 1, "a1");
-    assert_eq!(told(&world, &record(&binding)), "a:1 c:1");
+    assert_eq!(choice_text(&world, &record(&binding)), "a:1 c:1");
 }

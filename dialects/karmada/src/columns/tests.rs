@@ -21,12 +21,12 @@ fn reading(index: usize) -> impl Strategy<Value = Arc<Cluster>> {
         prop::bool::weighted(0.2),
         0_u32..3,
     )
-        .prop_map(move |(env, region, zones, taint, kind, is_leaving, models)| {
+        .prop_map(move |(env, region, zones, taint, kind, is_deleting, models)| {
             let mut value = cluster_value(&format!("c{index}"), 10);
             if !env.is_empty() {
                 value["metadata"]["labels"] = json!({"env": env});
             }
-            if is_leaving {
+            if is_deleting {
                 value["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
             }
             value["spec"] = json!({"syncMode": "Push", "region": region, "zones": zones});
@@ -83,12 +83,12 @@ fn said(columns: &Columns) -> Vec<String> {
     let each = 0..columns.count();
     each.map(|candidate| {
         let meant: Vec<bool> = meant.iter().map(|meant| meant.has(candidate)).collect();
-        let leaves = columns.leaving.has(candidate);
+        let leaves = columns.deleting.has(candidate);
         let (taints, apis) = (
-            &taints[columns.taints.of(candidate)],
-            &apis[columns.apis.of(candidate)],
+            &taints[columns.taints.number_of(candidate)],
+            &apis[columns.apis.number_of(candidate)],
         );
-        let shape = &shapes[columns.shapes.of(candidate)];
+        let shape = &shapes[columns.shapes.number_of(candidate)];
         format!(
             "{} {leaves} {meant:?} {taints} {apis} {shape}",
             columns.row(candidate).name
@@ -140,7 +140,9 @@ fn values_that_no_cluster_has_any_more_are_dropped() {
     }
     assert!(columns.taints.judge(|_| ()).len() < 100);
     assert_eq!(
-        columns.taints.each(|taints| Some(taints[0].key == "turn-499")),
+        columns
+            .taints
+            .judge_candidates(|taints| Some(taints[0].key == "turn-499")),
         [(0, true)]
     );
 }

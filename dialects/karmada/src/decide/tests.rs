@@ -59,7 +59,7 @@ fn a_binding_without_a_placement_is_left_alone_and_says_where_it_goes() {
     );
     assert_eq!(
         fleet.message(&decision),
-        "it has no placement: it goes where the bindings go that need it"
+        "it has no placement of its own: it follows the bindings that depend on it"
     );
     assert!(fleet.writes(&decision).is_empty());
 }

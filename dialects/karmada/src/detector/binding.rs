@@ -1,5 +1,5 @@
-//! The binding of a template under a policy. Decisions, reports and evictions in a binding belong to other
-//! controllers, and are kept.
+//! The binding of a template under a policy. The listed clusters, the status and the evictions of a binding
+//! belong to other controllers and are kept.
 
 use berth_apimachinery::{Key, Object};
 use serde_json::{Map, Value, json};
@@ -11,7 +11,7 @@ use crate::names::{BINDINGS, WORK_GROUP};
 use crate::template::{self, TemplateKind};
 
 /// Fields that a binding copies from its policy.
-const OF_POLICY: [&str; 6] = [
+const POLICY_FIELDS: [&str; 6] = [
     "placement",
     "propagateDeps",
     "schedulerName",
@@ -20,8 +20,9 @@ const OF_POLICY: [&str; 6] = [
     "preserveResourcesOnDeletion",
 ];
 
-/// Fields of `suspension` that a policy has. A user suspends scheduling only in the binding.
-const OF_SUSPENSION: [&str; 2] = ["dispatching", "dispatchingOnClusters"];
+/// Fields of `suspension` that a binding copies from its policy. Only the binding itself can suspend
+/// scheduling.
+const SUSPENSION_FIELDS: [&str; 2] = ["dispatching", "dispatchingOnClusters"];
 
 /// An empty binding at `key`.
 pub(super) fn empty(key: &Key) -> Value {
@@ -36,14 +37,14 @@ pub(super) fn empty(key: &Key) -> Value {
     json!({"apiVersion": format!("{WORK_GROUP}/{WORK_VERSION}"), "kind": kind, "metadata": metadata, "spec": {}})
 }
 
-/// Returns `binding` as it follows from `template`, which is of `kind`, and from `policy`.
-pub(super) fn of_template(
+/// Returns `binding` with the fields that follow from `template`, which is of `kind`, and from `policy`.
+pub(super) fn for_template(
     binding: &Value,
     kind: &TemplateKind,
     template: &Object,
     policy: &PolicyRecord,
 ) -> Value {
-    let mut new = of_policy(binding, policy);
+    let mut new = with_policy(binding, policy);
     set_owner(&mut new, kind, template);
     let meta = template.meta();
     let mut resource = json!({"apiVersion": kind.api_version, "kind": kind.kind, "name": meta.name()});
@@ -52,12 +53,12 @@ pub(super) fn of_template(
             resource[field] = text.into();
         }
     }
-    // A recorded resourceVersion of the template is kept: decisions do not read it.
+    // The stored resourceVersion of the template stays, since decisions do not read it.
     let version = &new["spec"]["resource"]["resourceVersion"];
     if !version.is_null() {
         resource["resourceVersion"] = version.clone();
     }
-    let wants = template::wants(kind, template.value());
+    let wants = template::template_requirements(kind, template.value());
     if let Some(spec) = new["spec"].as_object_mut() {
         set(spec, "resource", Some(resource));
         set(
@@ -70,14 +71,15 @@ pub(super) fn of_template(
     new
 }
 
-/// Returns `binding` with the fields that it copies from `policy`; the fields of its template stay.
-pub(super) fn of_policy(binding: &Value, policy: &PolicyRecord) -> Value {
+/// Returns `binding` with the fields and the claim of `policy`. The fields that follow from the template
+/// stay.
+pub(super) fn with_policy(binding: &Value, policy: &PolicyRecord) -> Value {
     let mut new = claim::with_claim(binding, policy);
     let raw = &policy.object.value()["spec"];
     let Some(spec) = new["spec"].as_object_mut() else {
         return new;
     };
-    for field in OF_POLICY {
+    for field in POLICY_FIELDS {
         set(spec, field, raw.get(field).cloned());
     }
     if spec.get("placement").is_none() {
@@ -89,7 +91,7 @@ pub(super) fn of_policy(binding: &Value, policy: &PolicyRecord) -> Value {
         .and_then(Value::as_object)
         .cloned()
         .unwrap_or_default();
-    for field in OF_SUSPENSION {
+    for field in SUSPENSION_FIELDS {
         set(&mut suspension, field, raw["suspension"].get(field).cloned());
     }
     set(
@@ -115,12 +117,13 @@ fn set_owner(binding: &mut Value, kind: &TemplateKind, template: &Object) {
     if owners.iter().any(|other| other["uid"] == owner["uid"]) {
         return;
     }
-    // Another controller reference is to an earlier template with this name.
+    // Any other controller reference is to an earlier template of this name.
     owners.retain(|other| other["controller"] != true);
     owners.push(owner);
     binding["metadata"]["ownerReferences"] = owners.into();
 }
 
+/// Sets the field `name` to `value`; `None` removes the field.
 fn set(fields: &mut Map<String, Value>, name: &str, value: Option<Value>) {
     match value {
         Some(value) => fields.insert(name.to_owned(), value),

@@ -1,4 +1,4 @@
-//! Claims: the policy of a template, by its labels and annotations and by the policies' selectors.
+//! Claims: the labels and annotations by which a policy claims a template, and the choice of this policy.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use berth_apimachinery::{Key, Object};
 use serde_json::{Value, json};
 
-use super::stored_object::stripped;
+use super::stored_object::without_version;
 use crate::fleet::Fleet;
 use crate::fleet::policies::PolicyRecord;
 use crate::names::{CLAIMS, CLUSTER_PROPAGATION_POLICIES, PROPAGATION_POLICIES};
@@ -23,16 +23,16 @@ const ID: &str = CLAIMS[0];
 /// The label with the permanent id of the claiming ClusterPropagationPolicy.
 const CLUSTER_ID: &str = CLAIMS[1];
 
-/// Whether `namespace` belongs to Karmada or to Kubernetes: policies claim no templates in it.
+/// Whether `namespace` belongs to Karmada or to Kubernetes. Policies claim no templates in such a namespace.
 pub(super) fn is_reserved(namespace: &str) -> bool {
     ["karmada-system", "karmada-cluster"].contains(&namespace)
         || ["karmada-es-", "kube-"]
             .iter()
-            .any(|begin| namespace.starts_with(begin))
+            .any(|prefix| namespace.starts_with(prefix))
 }
 
-/// The key of the policy that claims `object`, a template or a binding: a PropagationPolicy before a
-/// ClusterPropagationPolicy.
+/// The key of the policy that claims `object`, a template or a binding. If both kinds of policies claim it,
+/// the PropagationPolicy counts.
 pub(super) fn claimed_by(object: &Object) -> Option<Key> {
     let labels = object.meta().labels();
     let annotation = |name: &str| object.annotations().get(name).map(std::borrow::Cow::into_owned);
@@ -47,7 +47,8 @@ pub(super) fn claimed_by(object: &Object) -> Option<Key> {
     Some(Key::new(CLUSTER_PROPAGATION_POLICIES, "", &name))
 }
 
-/// The policy of `template`: the policy that claims and still selects the template, else the best policy.
+/// The policy for `template`: the policy that claims the template, if it still selects the template, or else
+/// the best policy that selects the template.
 pub(super) fn policy<'a>(
     fleet: &'a Fleet,
     kind: &TemplateKind,
@@ -59,18 +60,18 @@ pub(super) fn policy<'a>(
         .or_else(|| best(fleet, kind, template))
 }
 
-/// The best policy that selects `template`: policies of its namespace before cluster-wide ones, then by
-/// priority, precision of the selector, and name.
+/// The best policy that selects `template`: a PropagationPolicy before a ClusterPropagationPolicy, then by
+/// priority, implicit priority and name.
 fn best<'a>(fleet: &'a Fleet, kind: &TemplateKind, template: &Object) -> Option<&'a Arc<PolicyRecord>> {
     let meta = template.meta();
     let best_of = |resource, namespace: &str| {
         let candidates = fleet.policies.selecting(kind, meta.name(), resource, namespace);
         let selecting = candidates.filter_map(|policy| Some((policy.selects(kind, template)?, policy)));
         selecting
-            .min_by_key(|(closeness, policy)| {
+            .min_by_key(|(implicit_priority, policy)| {
                 (
                     Reverse(policy.spec.priority),
-                    Reverse(*closeness),
+                    Reverse(*implicit_priority),
                     Arc::clone(&policy.key.name),
                 )
             })
@@ -110,7 +111,7 @@ fn set(object: &mut Value, list: &str, key: &str, value: &str) {
 pub(super) fn without_claim(object: &Object) -> Option<Value> {
     let labels = object.meta().labels();
     let claimed = [ID, CLUSTER_ID].iter().any(|id| labels.contains_key(id));
-    claimed.then(|| without(&stripped(object)))
+    claimed.then(|| without(&without_version(object)))
 }
 
 fn without(object: &Value) -> Value {

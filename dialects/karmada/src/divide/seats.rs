@@ -1,29 +1,30 @@
-//! The seats rule: Webster's method (Sainte-Laguë), which distributes replicas to clusters in
-//! proportion to weights.
+//! Webster's method (Sainte-Laguë), which distributes seats to parties in proportion to their weights. Here,
+//! the parties are clusters and the seats are replicas.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use berth_scheduling::Ix;
 
-/// A cluster that gets replicas.
+/// A cluster with the seats that it has so far.
 #[derive(Clone, Copy, Debug)]
 struct Party {
-    place: usize,
+    /// The index of the party in the arguments of [`seats`].
+    index: usize,
     candidate: Ix,
     weight: i64,
     seats: i64,
-    /// Whether the later name wins a tie.
+    /// Whether the cluster with the later name wins a tie.
     is_descending: bool,
 }
 
 impl Party {
-    /// The claim on the next replica, as a 64-bit float, as in Karmada.
+    /// The quotient that decides which party gets the next seat, as a 64-bit float.
     #[expect(
         clippy::cast_precision_loss,
-        reason = "Karmada's claims are floats, and near ties fall as its do"
+        reason = "Karmada compares floats, so near ties have the same result as in Karmada"
     )]
-    fn claim(&self) -> f64 {
+    fn quotient(&self) -> f64 {
         self.weight as f64 / (2 * self.seats + 1) as f64
     }
 }
@@ -36,8 +37,8 @@ impl Ord for Party {
         } else {
             names.reverse()
         };
-        self.claim()
-            .total_cmp(&other.claim())
+        self.quotient()
+            .total_cmp(&other.quotient())
             .then_with(|| other.seats.cmp(&self.seats))
             .then(names)
     }
@@ -57,13 +58,12 @@ impl PartialEq for Party {
 
 impl Eq for Party {}
 
-/// Divides `amount` among the parties in proportion to their weights, which are not negative. Returns the
-/// seats of each party, in the order of `parties`. Each seat goes to the party with the largest quotient of
-/// weight and 2 × seats + 1. A tie is won by the party with fewer seats, then by name: by the lower
-/// candidate, or by the higher candidate if `is_descending`. If all weights are 0, no party gets a seat.
+/// Divides `amount` seats among `parties`, each with a candidate and its weight, which is not negative.
+/// Returns the seats of each party, in the order of `parties`. Each seat goes to the party with the largest
+/// quotient weight / (2 × seats + 1). The party with fewer seats wins a tie, then the lower candidate, or the
+/// higher candidate if `is_descending`. If all weights are 0, no party gets a seat.
 ///
-/// The cost grows with the number of parties, not with the amount: seats that a party gets in any case are
-/// assigned at once.
+/// The cost grows with the number of parties, not with the amount: most seats are assigned at once.
 #[must_use]
 pub(crate) fn seats(amount: i64, parties: &[(Ix, i64)], is_descending: bool) -> Vec<i64> {
     let mut result = vec![0; parties.len()];
@@ -83,8 +83,8 @@ pub(crate) fn seats(amount: i64, parties: &[(Ix, i64)], is_descending: bool) -> 
     let mut heap: BinaryHeap<Party> = (0..)
         .zip(parties)
         .zip(&result)
-        .map(|((place, &(candidate, weight)), seats)| Party {
-            place,
+        .map(|((index, &(candidate, weight)), seats)| Party {
+            index,
             candidate,
             weight,
             seats: *seats,
@@ -96,13 +96,13 @@ pub(crate) fn seats(amount: i64, parties: &[(Ix, i64)], is_descending: bool) -> 
             break;
         };
         next.seats += 1;
-        result[next.place] = next.seats;
+        result[next.index] = next.seats;
         heap.push(next);
     }
     result
 }
 
-/// Whether a tie is won by the cluster with the later name: if the 32-bit FNV-1a hash of `uid` is odd.
+/// Whether the cluster with the later name wins a tie: the 32-bit FNV-1a hash of the template's `uid` is odd.
 /// Without a uid, the earlier name wins.
 #[must_use]
 pub(crate) fn is_descending(uid: &str) -> bool {
@@ -124,11 +124,11 @@ mod tests {
     fn one_by_one(amount: i64, parties: &[(Ix, i64)], is_descending: bool) -> Vec<i64> {
         let mut result = vec![0; parties.len()];
         for _ in 0..amount {
-            let best = (0..parties.len()).max_by_key(|&place| Party {
-                place,
-                candidate: parties[place].0,
-                weight: parties[place].1,
-                seats: result[place],
+            let best = (0..parties.len()).max_by_key(|&index| Party {
+                index,
+                candidate: parties[index].0,
+                weight: parties[index].1,
+                seats: result[index],
                 is_descending,
             });
             result[best.expect("there are parties")] += 1;
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn ties_between_names_turn_round_with_the_uid() {
+    fn the_uid_decides_ties_between_names() {
         assert_eq!(
             [is_descending(""), is_descending("1"), is_descending("2")],
             [false, false, true]

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::columns::Columns;
-use crate::question::Around;
+use crate::question::Neighbors;
 use crate::testing::{binding_value, cluster, cluster_value, record};
 
 /// A change that is applied to a cluster.
@@ -64,17 +64,17 @@ fn a_filter_says_the_same_of_one_cluster_as_of_all() {
             let mut value = binding_value(&placement, 3, held);
             value["spec"]["gracefulEvictionTasks"] = json!([{"fromCluster": "a"}, {"fromCluster": "nobody"}]);
             let record = record(&value);
-            let policy = record.policy.as_ref().expect("a placement");
+            let compiled = record.placement.as_ref().expect("a placement");
             let set = |names: &[&str]| names.iter().map(|name| std::sync::Arc::from(*name)).collect();
-            let around = Around {
-                together: vec![set(&["a", "e"]), set(&[])],
-                apart: vec![set(&["g"])],
-                ..Around::default()
+            let neighbors = Neighbors {
+                affinity_peers: vec![set(&["a", "e"]), set(&[])],
+                anti_affinity_peers: vec![set(&["g"])],
+                ..Neighbors::default()
             };
-            let question = Question::new(&columns, &record, policy, &around);
-            let asked = Try::new(&question, policy.groups().first());
+            let question = Question::new(&columns, &record, compiled, &neighbors);
+            let asked = GroupQuestion::new(&question, compiled.groups().first());
             for plugin in Plugin::ALL {
-                let Refusals::These(together) = plugin.refuse(&asked, columns.count()) else {
+                let Refusals::List(together) = plugin.refuse(&asked, columns.count()) else {
                     panic!("{plugin:?} lists what it refuses");
                 };
                 let each =

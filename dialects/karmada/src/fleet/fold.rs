@@ -1,4 +1,5 @@
-//! Folding one change: parse the object once, edit the records, return the due demands.
+//! Folding of changes into the fleet: the object is parsed once, the fleet is updated, and the demands that
+//! become due are returned.
 
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use crate::quota::{self, Quota};
 use crate::recent_loads::RecentLoads;
 use crate::record::Record;
 
-/// Applies `change`.
+/// Applies `change` to `fleet`, and returns the demands that become due.
 pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Consequences {
     let (key, new) = (&change.key, change.new.as_ref());
     match key.resource {
@@ -38,9 +39,10 @@ fn read<R>(
     read: impl FnOnce(&Arc<Object>) -> Result<R, String>,
 ) -> Option<R> {
     fleet.unusable.forget(key);
-    fleet.unusable.note(key, read(object?))
+    fleet.unusable.record(key, read(object?))
 }
 
+/// Applies a change of a cluster.
 fn cluster(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     let new = read(fleet, key, object, |object| Cluster::read(key, object)).map(Arc::new);
     let old = match &new {
@@ -65,6 +67,7 @@ fn cluster(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Conseq
     }
 }
 
+/// Applies a change of a binding.
 fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     let new = read(fleet, key, object, |object| Record::read(key, object)).map(Arc::new);
     let old = match &new {
@@ -72,12 +75,12 @@ fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Conseq
         None => fleet.bindings.remove(key),
     };
     count(fleet, key, old.as_deref(), new.as_deref());
-    if fleet.settings.counts_lately {
-        old.iter().for_each(|old| fleet.lately.count(old, false));
-        new.iter().for_each(|new| fleet.lately.count(new, true));
+    if fleet.settings.counts_recent_loads {
+        old.iter().for_each(|old| fleet.recent_loads.count(old, false));
+        new.iter().for_each(|new| fleet.recent_loads.count(new, true));
     }
     let mut targets = Vec::new();
-    for (record, is_there) in old
+    for (record, is_added) in old
         .iter()
         .map(|old| (old, false))
         .chain(new.iter().map(|new| (new, true)))
@@ -85,9 +88,9 @@ fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Conseq
         for target in &record.spec.clusters {
             let name: Arc<str> = target.name.as_str().into();
             let entry = (Arc::clone(&name), key.clone());
-            match is_there {
-                true => fleet.on_cluster.insert(entry),
-                false => fleet.on_cluster.remove(&entry),
+            match is_added {
+                true => fleet.bindings_by_cluster.insert(entry),
+                false => fleet.bindings_by_cluster.remove(&entry),
             };
             targets.push(name);
         }
@@ -101,16 +104,16 @@ fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Conseq
     }
 }
 
-/// Counts the resources of `new` in place of `old`.
+/// Counts the resources of `new` instead of those of `old` in the usage of the namespace.
 fn count(fleet: &mut Fleet, key: &Key, old: Option<&Record>, new: Option<&Record>) {
     if key.resource != BINDINGS {
         return;
     }
     let mut used = fleet.used.get(&key.namespace).cloned().unwrap_or_default();
-    for (record, is_there) in [(old, false), (new, true)] {
+    for (record, is_added) in [(old, false), (new, true)] {
         if let Some(record) = record {
-            let usage = quota::usage(record.request.as_ref(), quota::listed(&record.spec));
-            quota::count(&mut used, &usage, is_there);
+            let usage = quota::usage(record.request.as_ref(), quota::listed_replicas(&record.spec));
+            quota::count(&mut used, &usage, is_added);
         }
     }
     match used.is_empty() {
@@ -119,7 +122,8 @@ fn count(fleet: &mut Fleet, key: &Key, old: Option<&Record>, new: Option<&Record
     };
 }
 
-/// Applies a quota. Bindings that wait for the quota are retried after a time.
+/// Applies a change of a quota. No binding becomes due: a binding without enough quota is retried
+/// periodically.
 fn quota(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     match read(fleet, key, object, |object| Quota::read(key, object)) {
         Some(quota) => fleet.quotas.insert(key.clone(), Arc::new(quota)),
@@ -128,15 +132,15 @@ fn quota(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Conseque
     Consequences::nothing()
 }
 
-/// Applies a policy. A policy makes no binding due by itself: the detector copies the policy's rules into
-/// bindings.
+/// Applies a change of a policy. No binding becomes due: the detector copies the placement of the policy into
+/// bindings, and a changed binding is due.
 fn policy(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     let new = read(fleet, key, object, |object| PolicyRecord::read(key, object));
     fleet.policies.replace(key, new.map(Arc::new));
     Consequences::nothing()
 }
 
-/// Applies a configuration. If it is invalid, the last valid configuration stays in force.
+/// Applies a change of the configuration. If it is invalid, the last valid configuration stays in force.
 fn configuration(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     let path = format!("spec.{DIALECT}");
     let parsed_settings = read(fleet, key, object, |object| {
@@ -152,12 +156,12 @@ fn configuration(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> 
         return Consequences::nothing();
     }
     fleet.settings = settings;
-    fleet.lately = RecentLoads::default();
-    if fleet.settings.counts_lately {
+    fleet.recent_loads = RecentLoads::default();
+    if fleet.settings.counts_recent_loads {
         fleet
             .bindings
             .values()
-            .for_each(|record| fleet.lately.count(record, true));
+            .for_each(|record| fleet.recent_loads.count(record, true));
     }
     Consequences {
         decide: AffectedDemands::All,

@@ -1,4 +1,4 @@
-//! Policies, parsed once per change, and indexed by their selectors.
+//! Policies, parsed once per change and indexed by their selectors.
 
 use std::sync::Arc;
 
@@ -11,35 +11,37 @@ use crate::kind::policy::{Policy, PolicySpec, ResourceSelector};
 use crate::names::CLAIMS;
 use crate::template::TemplateKind;
 
-/// The precision of a policy's selection of a template: by its kind alone, by labels, or by name.
+/// The implicit priority of Karmada: among policies of equal priority, the policy with the most precise
+/// selector claims a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Closeness {
-    /// Every object of the kind.
+pub(crate) enum ImplicitPriority {
+    /// The selector selects every object of the kind.
     Kind,
-    /// Objects with certain labels.
+    /// The selector selects objects by their labels.
     Labels,
-    /// One object, by its name.
+    /// The selector selects one object by its name.
     Name,
 }
 
-/// A parsed policy.
+/// A parsed PropagationPolicy or ClusterPropagationPolicy.
 #[derive(Debug)]
 pub(crate) struct PolicyRecord {
-    /// The key.
+    /// The key of the policy.
     pub(crate) key: Key,
-    /// The object.
+    /// The object of the policy.
     pub(crate) object: Arc<Object>,
-    /// The spec: templates, and their clusters.
+    /// The spec of the policy: the selected templates, and their clusters.
     pub(crate) spec: PolicySpec,
-    /// Value of the label on claimed templates: the permanent id of the policy, or else its uid or name.
+    /// The value of the label on claimed templates: the permanent id of the policy, or else its uid, or else
+    /// its name.
     pub(crate) id: String,
-    /// Compiled label selectors, in the order of the resource selectors; `None` for a resource selector
-    /// without labels or with invalid labels.
+    /// The compiled label selector of each resource selector; `None` for a resource selector without a label
+    /// selector, or with an invalid one.
     labels: Vec<Option<Selector>>,
 }
 
 impl PolicyRecord {
-    /// Parses a policy.
+    /// Parses the policy `object` at `key`.
     ///
     /// # Errors
     /// The reason why the object cannot be parsed.
@@ -66,33 +68,33 @@ impl PolicyRecord {
         })
     }
 
-    /// Whether a change of the policy waits for the next change of each template.
+    /// Whether a change of the policy takes effect on a template only with the next change of that template.
     pub(crate) fn is_lazy(&self) -> bool {
         self.spec.activation_preference == "Lazy"
     }
 
-    /// The precision with which the policy selects `template`, which is of `kind`; `None` if the policy does
-    /// not select the template.
-    pub(crate) fn selects(&self, kind: &TemplateKind, template: &Object) -> Option<Closeness> {
+    /// The implicit priority of the policy for `template`, which is of `kind`; `None` if the policy does not
+    /// select the template.
+    pub(crate) fn selects(&self, kind: &TemplateKind, template: &Object) -> Option<ImplicitPriority> {
         let meta = template.meta();
         let selectors = self.spec.resource_selectors.iter().zip(&self.labels);
         let matching = selectors.filter_map(|(selector, labels)| {
-            let is_in_reach = self.reaches(selector, kind.api_version, kind.kind, meta.namespace());
+            let may_select = self.reaches(selector, kind.api_version, kind.kind, meta.namespace());
             match (&*selector.name, &selector.label_selector, labels) {
-                _ if !is_in_reach => None,
-                ("", None, _) => Some(Closeness::Kind),
+                _ if !may_select => None,
+                ("", None, _) => Some(ImplicitPriority::Kind),
                 ("", Some(_), labels) => {
                     let labels = labels.as_ref()?;
-                    labels.matches(meta.labels()).then_some(Closeness::Labels)
+                    labels.matches(meta.labels()).then_some(ImplicitPriority::Labels)
                 }
-                (name, _, _) => (name == meta.name()).then_some(Closeness::Name),
+                (name, _, _) => (name == meta.name()).then_some(ImplicitPriority::Name),
             }
         });
         matching.max()
     }
 
-    /// Whether the policy may select the template that `reference` of a binding names. The labels of the
-    /// template are unknown and not checked.
+    /// Whether the policy may select the template in `reference`, the `spec.resource` of a binding. The
+    /// labels of the template are unknown and not checked.
     pub(crate) fn may_select(&self, reference: &Value) -> bool {
         let text = |field: &str| reference[field].as_str().unwrap_or_default();
         let mut selectors = self.spec.resource_selectors.iter();
@@ -112,7 +114,8 @@ impl PolicyRecord {
             && (policy_namespace.is_empty() || policy_namespace == namespace)
     }
 
-    /// The templates among `objects` that the policy selects. A template may be repeated.
+    /// The templates in `objects` that the policy selects. A template that several selectors select is
+    /// repeated.
     pub(crate) fn selected<'a>(
         &'a self,
         objects: &'a dyn Objects,
@@ -146,13 +149,14 @@ impl PolicyRecord {
     }
 }
 
-/// Every policy.
+/// All policies of a control plane.
 #[derive(Clone, Default)]
 pub(crate) struct Policies {
+    /// The policies, by key.
     records: imbl::OrdMap<Key, Arc<PolicyRecord>>,
-    /// For every selector: the selected kind, the name of the template (empty if the selector has none), and
-    /// the policy.
-    selecting: imbl::OrdSet<(Arc<str>, Arc<str>, Key)>,
+    /// The index of the resource selectors: for each selector, the kind, the name (empty if the selector has
+    /// none) and the key of the policy.
+    selectors: imbl::OrdSet<(Arc<str>, Arc<str>, Key)>,
 }
 
 impl Policies {
@@ -168,14 +172,15 @@ impl Policies {
             None => self.records.remove(key),
         };
         for entry in old.iter().flat_map(|old| entries(old)) {
-            self.selecting.remove(&entry);
+            self.selectors.remove(&entry);
         }
         for entry in new.iter().flat_map(|new| entries(new)) {
-            self.selecting.insert(entry);
+            self.selectors.insert(entry);
         }
     }
 
-    /// The policies of `resource` in `namespace` that may select a template of `kind` called `name`.
+    /// The policies of `resource` in `namespace` with a selector for `kind` that has no name, or the name
+    /// `name`.
     pub(crate) fn selecting<'a>(
         &'a self,
         kind: &TemplateKind,
@@ -189,7 +194,7 @@ impl Policies {
             (Arc::clone(&kind), Arc::from(name), first)
         });
         starts.into_iter().flat_map(move |start| {
-            let entries = self.selecting.range(start.clone()..);
+            let entries = self.selectors.range(start.clone()..);
             entries
                 .take_while(move |(kind, name, key)| {
                     let (first_kind, first_name, first) = &start;
@@ -203,6 +208,7 @@ impl Policies {
     }
 }
 
+/// The entries of the policy in the index of selectors.
 fn entries(record: &PolicyRecord) -> impl Iterator<Item = (Arc<str>, Arc<str>, Key)> {
     let selectors = record.spec.resource_selectors.iter();
     selectors.map(|selector| {

@@ -1,4 +1,4 @@
-//! Views of targets and demands, read from the objects alone.
+//! Views of clusters as targets and of bindings as demands, read from the objects alone.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::words;
 /// The type of the condition about a cluster's readiness.
 const READY: &str = "Ready";
 
-/// The view of `cluster`.
+/// The view of `cluster` as a target.
 pub(super) fn target(fleet: &Fleet, cluster: &Cluster) -> TargetView {
     let bindings = fleet.bindings_on(&cluster.name).count();
     let ready_condition = condition(&cluster.conditions, READY);
@@ -35,7 +35,7 @@ pub(super) fn target(fleet: &Fleet, cluster: &Cluster) -> TargetView {
         ready_message: ready_condition
             .map(|ready_condition| ready_condition.message.clone())
             .unwrap_or_default(),
-        cordoned: cluster.is_leaving() || cluster.taints.iter().any(keeps_templates_away),
+        cordoned: cluster.is_deleting() || cluster.taints.iter().any(refuses_templates),
         taints: cluster.taints.iter().map(words::common_taint).collect(),
         capacity: vec![Quantities {
             name: "bindings",
@@ -51,12 +51,13 @@ pub(super) fn target(fleet: &Fleet, cluster: &Cluster) -> TargetView {
     }
 }
 
-fn keeps_templates_away(taint: &crate::kind::cluster::Taint) -> bool {
+/// Whether `taint` refuses templates that do not tolerate it.
+fn refuses_templates(taint: &crate::kind::cluster::Taint) -> bool {
     matches!(taint.effect.as_str(), "NoSchedule" | "NoExecute")
 }
 
-/// The reason of the cluster's Ready condition: one of Karmada's reasons or `Other`. `NotReported` without
-/// the condition.
+/// The reason of the condition Ready of a cluster: one of Karmada's reasons, or `Other` for any other reason.
+/// `NotReported` if the cluster does not have the condition.
 fn ready_reason(reported: Option<&str>) -> &'static str {
     const REASONS: [&str; 6] = [
         "ClusterReady",
@@ -75,7 +76,7 @@ fn ready_reason(reported: Option<&str>) -> &'static str {
     }
 }
 
-/// The view of the binding at `key`.
+/// The view of `record`, the binding at `key`, as a demand.
 pub(super) fn demand(fleet: &Fleet, key: &Key, record: &Record) -> DemandView {
     let divides = record.divides();
     let targets = record.spec.clusters.iter();
@@ -101,14 +102,14 @@ pub(super) fn demand(fleet: &Fleet, key: &Key, record: &Record) -> DemandView {
         amount,
     };
     view.phase = match () {
-        () if record.is_leaving() && !view.placed.is_empty() => Phase::Releasing,
-        () if record.is_leaving() || IgnoreReason::of(record, &fleet.settings).is_some() => Phase::Ignored,
-        () => view.by_number(),
+        () if record.is_deleting() && !view.placed.is_empty() => Phase::Releasing,
+        () if record.is_deleting() || IgnoreReason::of(record, &fleet.settings).is_some() => Phase::Ignored,
+        () => view.phase_by_count(),
     };
     view
 }
 
-/// The amount that `decision` divides.
+/// The replicas that `decision` divides; `None` if it divides no replicas.
 pub(super) fn amount(fleet: &Fleet, decision: &Decision) -> Option<Amount> {
     let record = fleet.bindings.get(&decision.demand)?;
     let is_decided = decision.detail::<Detail>()?.trigger.is_some();
@@ -117,11 +118,11 @@ pub(super) fn amount(fleet: &Fleet, decision: &Decision) -> Option<Amount> {
     (is_decided && record.divides()).then(|| amount_of(record, amounts.sum(), count))
 }
 
-/// The requested and the `placed` replicas. If every cluster gets all replicas, the request is multiplied by
-/// `clusters`, the number of clusters.
+/// The requested and the `placed` replicas. If every cluster gets all replicas, the requested replicas count
+/// once for each of the `clusters`.
 fn amount_of(record: &Record, placed: i64, clusters: usize) -> Amount {
-    let policy = record.policy.as_ref();
-    let duplicates = policy.is_some_and(|policy| matches!(policy.strategy, Strategy::Duplicated));
+    let placement = record.placement.as_ref();
+    let duplicates = placement.is_some_and(|placement| matches!(placement.strategy, Strategy::Duplicated));
     let times = if duplicates {
         i64::try_from(clusters).unwrap_or(i64::MAX)
     } else {

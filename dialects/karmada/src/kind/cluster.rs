@@ -14,32 +14,32 @@ use serde::de::IgnoredAny;
 #[serde(default)]
 #[schemars(extend("required" = ["spec"]))]
 pub(crate) struct Cluster {
-    /// Address, location and taints of the cluster.
+    /// Location, taints and resource models of the cluster.
     pub(crate) spec: ClusterSpec,
-    /// State of the cluster.
+    /// Reported state of the cluster.
     pub(crate) status: ClusterStatus,
 }
 
-/// Address, location and taints of the cluster.
+/// Location, taints and resource models of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["syncMode"], "x-kubernetes-preserve-unknown-fields" = true))]
 pub(crate) struct ClusterSpec {
-    /// Push: the control plane writes to the cluster. Pull: an agent on the cluster reads from the control
-    /// plane.
+    /// Way in which templates reach the cluster. Push: the control plane writes to the cluster. Pull: an
+    /// agent on the cluster reads from the control plane.
     #[schemars(extend("enum" = ["Push", "Pull"]))]
     pub(crate) sync_mode: String,
-    /// The infrastructure provider.
+    /// The infrastructure provider of the cluster.
     pub(crate) provider: String,
-    /// The region.
+    /// The region of the cluster.
     pub(crate) region: String,
-    /// The zone, if there is only one. Deprecated: use zones.
+    /// The zone of the cluster, if it has only one. Deprecated: use zones.
     pub(crate) zone: String,
-    /// The zones.
+    /// The zones of the cluster.
     pub(crate) zones: Vec<String>,
     /// Taints of the cluster, which templates must tolerate.
     pub(crate) taints: Vec<Taint>,
-    /// Sizes of nodes, by which room is calculated.
+    /// The sizes of nodes by which the room of the cluster is computed.
     pub(crate) resource_models: Vec<ResourceModel>,
 }
 
@@ -48,58 +48,58 @@ pub(crate) struct ClusterSpec {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["effect", "key"]))]
 pub(crate) struct Taint {
-    /// The key.
+    /// The key of the taint.
     pub(crate) key: String,
-    /// The value, mostly empty.
+    /// The value of the taint, which may be empty.
     pub(crate) value: String,
-    /// NoSchedule or NoExecute.
+    /// The effect on templates that do not tolerate the taint: NoSchedule or NoExecute.
     pub(crate) effect: String,
-    /// Time at which a NoExecute taint was added.
+    /// Time at which the taint was added; only for NoExecute.
     pub(crate) time_added: Option<Time>,
 }
 
-/// A size of nodes.
+/// A size of nodes, by the resources of a node.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["grade", "ranges"]))]
 pub(crate) struct ResourceModel {
-    /// The number of the size.
+    /// The number that identifies the size.
     pub(crate) grade: u32,
-    /// The ranges of resources that nodes of this size have.
+    /// The range of each resource that nodes of this size have.
     pub(crate) ranges: Vec<ResourceRange>,
 }
 
-/// A range of one resource.
+/// A range of amounts of one resource.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 pub(crate) struct ResourceRange {
-    /// The resource.
+    /// The name of the resource.
     pub(crate) name: String,
-    /// The minimum, inclusive.
+    /// The minimum amount, inclusive.
     pub(crate) min: QuantityText,
-    /// The maximum, exclusive.
+    /// The maximum amount, exclusive.
     pub(crate) max: QuantityText,
 }
 
-/// State of the cluster.
+/// Reported state of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub(crate) struct ClusterStatus {
-    /// The version of Kubernetes.
+    /// The Kubernetes version of the cluster.
     pub(crate) kubernetes_version: String,
     /// The APIs that the cluster serves.
     pub(crate) api_enablements: Vec<ApiEnablement>,
-    /// The state of the cluster.
+    /// The conditions of the cluster.
     #[schemars(with = "Vec<ConditionForm>")]
     pub(crate) conditions: Vec<Condition>,
-    /// Number of nodes.
+    /// Numbers of nodes of the cluster.
     #[schemars(with = "Option<NodeSummary>")]
     pub(crate) node_summary: Option<IgnoredAny>,
-    /// Resources of the cluster and their use.
+    /// The resources of the cluster, and the amounts in use.
     pub(crate) resource_summary: Option<ResourceSummary>,
 }
 
-/// Number of nodes.
+/// Numbers of nodes of a cluster.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 #[expect(dead_code, reason = "only its schema is read")]
@@ -110,42 +110,42 @@ pub(crate) struct NodeSummary {
     ready_num: Option<i32>,
 }
 
-/// The kinds that the cluster serves in one version of an API group.
+/// The kinds that a cluster serves in one version of an API group.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["groupVersion"]))]
 pub(crate) struct ApiEnablement {
-    /// The group and version, in the form of an apiVersion.
+    /// The API group and version, such as apps/v1.
     pub(crate) group_version: String,
-    /// The kinds.
+    /// The kinds that the cluster serves in the version.
     pub(crate) resources: Vec<ApiResource>,
 }
 
-/// A kind that the cluster serves.
+/// A kind that a cluster serves.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["kind", "name"]))]
 pub(crate) struct ApiResource {
-    /// The plural name.
+    /// The plural name of the kind, such as deployments.
     pub(crate) name: String,
-    /// The kind.
+    /// The kind, such as Deployment.
     pub(crate) kind: String,
 }
 
-/// Amounts by resource.
+/// The amount of each resource, by the name of the resource.
 pub(crate) type ResourceList = BTreeMap<String, QuantityText>;
 
-/// Resources of the cluster and their use.
+/// The resources of a cluster, and the amounts in use.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ResourceSummary {
-    /// The resources that pods may use.
+    /// The amounts of resources that pods may use.
     pub(crate) allocatable: ResourceList,
-    /// Requests of pods without a node.
+    /// The requests of pods that have no node yet.
     pub(crate) allocating: ResourceList,
-    /// Requests of pods on nodes.
+    /// The requests of pods on nodes.
     pub(crate) allocated: ResourceList,
-    /// Numbers of nodes by size, according to their free resources.
+    /// The number of nodes of each size, where the free resources of a node determine its size.
     pub(crate) allocatable_modelings: Vec<GradeCount>,
 }
 
@@ -154,8 +154,8 @@ pub(crate) struct ResourceSummary {
 #[serde(default)]
 #[schemars(extend("required" = ["count", "grade"]))]
 pub(crate) struct GradeCount {
-    /// The number of the size.
+    /// The number that identifies the size.
     pub(crate) grade: u32,
-    /// Number of nodes.
+    /// Number of nodes of the size.
     pub(crate) count: i64,
 }

@@ -1,4 +1,4 @@
-//! Rules for clusters beyond the schema, as in Karmada's API server.
+//! Rules for Clusters beyond the schema, as in Karmada's API server.
 
 use std::collections::BTreeSet;
 
@@ -6,13 +6,13 @@ use berth_apimachinery::FieldError;
 
 use super::cluster::ClusterSpec;
 
-/// All errors in `spec`.
+/// All errors in `spec` of a Cluster.
 pub(super) fn errors(spec: &ClusterSpec) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if !spec.zone.is_empty() && !spec.zones.is_empty() && spec.zones != [spec.zone.clone()] {
         errors.push(FieldError::forbidden(
             "spec.zones",
-            "may not be set together with zone",
+            "may not be set together with spec.zone, which is deprecated: remove spec.zone",
         ));
     }
     let mut seen = BTreeSet::new();

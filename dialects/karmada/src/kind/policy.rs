@@ -7,54 +7,57 @@ use serde::Deserialize;
 
 use super::placement::Placement;
 
-/// Policy that propagates templates to clusters.
+/// A policy that propagates templates to clusters.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["spec"]))]
 pub(crate) struct Policy {
-    /// Templates and clusters.
+    /// The selected templates, and their clusters.
     pub(crate) spec: PolicySpec,
 }
 
-/// Templates and clusters.
+/// Templates that a policy selects, and their clusters.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["resourceSelectors"], "x-kubernetes-preserve-unknown-fields" = true))]
 pub(crate) struct PolicySpec {
-    /// The templates.
+    /// The templates that the policy selects.
     #[schemars(length(min = 1))]
     pub(crate) resource_selectors: Vec<ResourceSelector>,
-    /// Clusters of the templates, and the division of replicas among them.
+    /// The clusters of the templates, and the division of replicas among the clusters.
     pub(crate) placement: Placement,
-    /// Priority among policies of one kind that select the same template: the highest wins.
+    /// The priority of the policy. If several policies of one kind select a template, the highest priority
+    /// wins.
     #[schemars(extend("x-default" = 0))]
     pub(crate) priority: i32,
-    /// Whether the policy preempts templates of policies with a lower priority.
+    /// Whether the policy takes over templates that policies of lower priority have claimed: Always or Never.
+    /// Berth's own detector never takes over templates.
     #[schemars(extend("enum" = ["Always", "Never"], "default" = "Never"))]
     pub(crate) preemption: String,
-    /// Override policies that must exist before the policy claims templates.
+    /// The names of the override policies that must exist before the policy claims templates.
     pub(crate) dependent_overrides: Vec<String>,
-    /// Lazy delays a change of the policy until the next change of each template.
+    /// Lazy: a change of the policy takes effect on a template only with the next change of the template.
+    /// Empty: it takes effect at once.
     #[schemars(extend("enum" = ["Lazy"]))]
     pub(crate) activation_preference: String,
-    /// The scheduler that decides. This cannot be changed.
+    /// The name of the scheduler that decides the bindings of the templates. Cannot be changed.
     #[schemars(extend("default" = "default-scheduler"))]
     pub(crate) scheduler_name: String,
 }
 
-/// Templates, by kind, and by name or labels.
+/// Selection of templates by kind, and by name or labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["apiVersion", "kind"]))]
 pub(crate) struct ResourceSelector {
-    /// The version of their API.
+    /// The API version of the templates.
     pub(crate) api_version: String,
-    /// Their kind.
+    /// The kind of the templates.
     pub(crate) kind: String,
-    /// Their namespace; empty means all namespaces.
+    /// The namespace of the templates; empty means all namespaces in which the policy may select.
     pub(crate) namespace: String,
-    /// The name of a single template. If it is set, labels do not count.
+    /// The name of a single template. If it is set, labelSelector has no effect.
     pub(crate) name: String,
-    /// A selector over their labels.
+    /// A selector over the labels of the templates.
     pub(crate) label_selector: Option<LabelSelector>,
 }

@@ -13,13 +13,13 @@ use super::placement::{
 use super::policy::PolicySpec;
 use crate::names::{CLAIMS, DEFAULT_SCHEDULER};
 
-/// All errors in the parts of `policy` that decisions do not read: failover and suspension.
-pub(super) fn other_errors(policy: &Value) -> Vec<FieldError> {
+/// All errors in `spec.failover` and `spec.suspension` of `policy`, which decisions do not read.
+pub(super) fn failover_and_suspension_errors(policy: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let spec = &policy["spec"];
     let application = &spec["failover"]["application"];
     if application.is_object() && spec["propagateDeps"] != true {
-        let detail = "what an application depends on must go along where it fails over";
+        let detail = "must be true if spec.failover.application is set: an application fails over with its dependencies";
         errors.push(FieldError::required("spec.propagateDeps", detail));
     }
     let path = "spec.failover.application";
@@ -39,14 +39,15 @@ pub(super) fn other_errors(policy: &Value) -> Vec<FieldError> {
         }
         let purge = application["purgeMode"].as_str().unwrap_or("Gracefully");
         if purge != "Gracefully" {
-            let detail = format!("only Gracefully waits, and purgeMode is {purge}");
+            let detail = format!("may only be set if purgeMode is Gracefully; purgeMode is {purge}");
             errors.push(FieldError::forbidden(path, detail));
         }
     }
     let suspension = &spec["suspension"];
     let names = &suspension["dispatchingOnClusters"]["clusterNames"];
     if suspension["dispatching"] == true && names.as_array().is_some_and(|names| !names.is_empty()) {
-        let detail = "may not be set together with dispatching: true, which suspends it on every cluster";
+        let detail =
+            "may not be set together with dispatching: true, which suspends dispatching to every cluster";
         errors.push(FieldError::forbidden(
             "spec.suspension.dispatchingOnClusters",
             detail,
@@ -55,36 +56,36 @@ pub(super) fn other_errors(policy: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// All errors of an update of a policy from `old` to `new`: its scheduler and its permanent id cannot
-/// change.
-pub(super) fn changes(old: &Value, new: &Value) -> Vec<FieldError> {
+/// All errors of the update of a policy from `old` to `new`: the scheduler and the permanent id of a policy
+/// cannot change.
+pub(super) fn change_errors(old: &Value, new: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let scheduler = |policy: &Value| match policy["spec"]["schedulerName"].as_str() {
         None | Some("") => DEFAULT_SCHEDULER.to_owned(),
         Some(name) => name.to_owned(),
     };
     if scheduler(old) != scheduler(new) {
-        let detail = format!("cannot be changed, and is {}", scheduler(old));
+        let detail = format!("cannot be changed; it is {}", scheduler(old));
         errors.push(FieldError::invalid("spec.schedulerName", scheduler(new), detail));
     }
     for id in &CLAIMS[..2] {
         let (before, after) = (&old["metadata"]["labels"][*id], &new["metadata"]["labels"][*id]);
         if before.is_string() && before != after {
-            let detail = "bindings are claimed by it: it cannot be changed";
+            let detail = "cannot be changed, since templates and bindings are claimed by this id";
             errors.push(FieldError::forbidden(format!("metadata.labels[{id}]"), detail));
         }
     }
     errors
 }
 
-/// All errors in `spec` of a policy in `namespace`, which is empty for a cluster-scoped policy.
+/// All errors in `spec` of a policy in `namespace`. The namespace of a cluster-scoped policy is empty.
 pub(super) fn errors(spec: &PolicySpec, namespace: &str) -> Vec<FieldError> {
-    let mut errors = placement(&spec.placement, "spec.placement");
+    let mut errors = placement_errors(&spec.placement, "spec.placement");
     for (index, selector) in spec.resource_selectors.iter().enumerate() {
         let path = format!("spec.resourceSelectors[{index}]");
         let is_elsewhere = !selector.namespace.is_empty() && selector.namespace != namespace;
         if !namespace.is_empty() && is_elsewhere {
-            let detail = format!("a policy selects in its own namespace, which is {namespace}");
+            let detail = format!("must be empty or the namespace of the policy, which is {namespace}");
             errors.push(FieldError::invalid(
                 format!("{path}.namespace"),
                 selector.namespace.as_str(),
@@ -92,31 +93,37 @@ pub(super) fn errors(spec: &PolicySpec, namespace: &str) -> Vec<FieldError> {
             ));
         }
         if spec.preemption == "Always" && selector.name.is_empty() {
-            let detail = "a policy that takes templates from others names each of them";
+            let detail = "must name a template if preemption is Always";
             errors.push(FieldError::required(format!("{path}.name"), detail));
         }
     }
     errors
 }
 
-/// All errors in a placement at `path`.
-pub(super) fn placement(placement: &Placement, path: &str) -> Vec<FieldError> {
+/// All errors in `placement`, which is at `path`.
+fn placement_errors(placement: &Placement, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if let Some(affinity) = &placement.cluster_affinity {
         if placement.cluster_affinities.is_some() {
             let detail = "may not be set together with clusterAffinity";
             errors.push(FieldError::forbidden(format!("{path}.clusterAffinities"), detail));
         }
-        errors.extend(fields(affinity, &format!("{path}.clusterAffinity")));
+        errors.extend(field_selector_errors(
+            affinity,
+            &format!("{path}.clusterAffinity"),
+        ));
     }
-    terms(placement, path, &mut errors);
-    constraints(
+    check_groups(placement, path, &mut errors);
+    check_constraints(
         &placement.spread_constraints,
         &format!("{path}.spreadConstraints"),
         &mut errors,
     );
     if let Some(affinity) = &placement.workload_affinity {
-        errors.extend(workloads(affinity, &format!("{path}.workloadAffinity")));
+        errors.extend(workload_affinity_errors(
+            affinity,
+            &format!("{path}.workloadAffinity"),
+        ));
     }
     for (index, toleration) in placement.cluster_tolerations.iter().enumerate() {
         let operator = toleration.operator.as_str();
@@ -132,8 +139,8 @@ pub(super) fn placement(placement: &Placement, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// Errors in the keys of the labels that group workloads.
-fn workloads(affinity: &WorkloadAffinity, path: &str) -> Vec<FieldError> {
+/// Errors in the label keys of `affinity`, which is at `path`.
+fn workload_affinity_errors(affinity: &WorkloadAffinity, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let key = |term: &Option<super::placement::WorkloadAffinityTerm>| {
         term.as_ref().map(|term| term.group_by_label_key.clone())
@@ -151,25 +158,27 @@ fn workloads(affinity: &WorkloadAffinity, path: &str) -> Vec<FieldError> {
     if let [(_, Some(affinity_key)), (_, Some(anti_affinity_key))] = &keys
         && affinity_key == anti_affinity_key
     {
-        let detail = "workloads of one group cannot be together and apart";
+        let detail = "must differ from affinity.groupByLabelKey: workloads cannot be both together and apart";
         let key_path = format!("{path}.antiAffinity.groupByLabelKey");
         errors.push(FieldError::invalid(key_path, anti_affinity_key.as_str(), detail));
     }
     errors
 }
 
-fn terms(placement: &Placement, path: &str, errors: &mut Vec<FieldError>) {
+/// Checks the groups of clusters of a placement.
+fn check_groups(placement: &Placement, path: &str, errors: &mut Vec<FieldError>) {
     let mut names = BTreeSet::new();
     for (index, term) in placement.terms().iter().enumerate() {
         let term_path = format!("{path}.clusterAffinities[{index}]");
-        name(&term.affinity_name, &term_path, &mut names, errors);
-        errors.extend(fields(&term.affinity, &term_path));
-        overflow(term, placement.replica_scheduling.as_ref(), &term_path, errors);
+        check_name(&term.affinity_name, &term_path, &mut names, errors);
+        errors.extend(field_selector_errors(&term.affinity, &term_path));
+        check_overflow(term, placement.replica_scheduling.as_ref(), &term_path, errors);
     }
 }
 
-/// Adds the errors of the name of a group or of an overflow affinity, which must differ from `names`.
-fn name<'a>(name: &'a str, path: &str, names: &mut BTreeSet<&'a str>, errors: &mut Vec<FieldError>) {
+/// Checks the name of a group or of an overflow affinity, which must not be in `names`, and adds the name to
+/// `names`.
+fn check_name<'a>(name: &'a str, path: &str, names: &mut BTreeSet<&'a str>, errors: &mut Vec<FieldError>) {
     let path = format!("{path}.affinityName");
     if let Err(problem) = validate_label_key(name) {
         errors.push(FieldError::invalid(path, name, problem.to_string()));
@@ -178,7 +187,8 @@ fn name<'a>(name: &'a str, path: &str, names: &mut BTreeSet<&'a str>, errors: &m
     }
 }
 
-fn overflow(
+/// Checks the overflow affinities of the group `term`.
+fn check_overflow(
     term: &ClusterAffinityTerm,
     scheduling: Option<&ReplicaScheduling>,
     term_path: &str,
@@ -194,23 +204,24 @@ fn overflow(
     });
     let path = format!("{term_path}.overflowAffinities");
     if !counts_room {
-        let detail = "replicas flow over where room counts: with Aggregated or dynamicWeight";
+        let detail = "may only be set if replicas are divided by room: set replicaDivisionPreference to Aggregated, or set \
+                      dynamicWeight";
         errors.push(FieldError::forbidden(path.clone(), detail));
     }
     if term.affinity == ClusterAffinity::default() {
-        let detail = "the group has every cluster already, since its own affinity says nothing";
+        let detail = "no cluster is left for the overflow, since the group itself selects every cluster: limit the group";
         errors.push(FieldError::forbidden(path.clone(), detail));
     }
     let mut names: BTreeSet<&str> = [term.affinity_name.as_str()].into();
     for (index, entry) in list.iter().enumerate() {
         let entry_path = format!("{path}[{index}]");
-        name(&entry.affinity_name, &entry_path, &mut names, errors);
-        errors.extend(fields(&entry.affinity, &entry_path));
+        check_name(&entry.affinity_name, &entry_path, &mut names, errors);
+        errors.extend(field_selector_errors(&entry.affinity, &entry_path));
     }
 }
 
-/// Errors in the keys and operators of a field selector.
-fn fields(affinity: &ClusterAffinity, path: &str) -> Vec<FieldError> {
+/// Errors in the keys and operators of the field selector of `affinity`, which is at `path`.
+fn field_selector_errors(affinity: &ClusterAffinity, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let selector = affinity.field_selector.iter();
     let all = selector.flat_map(|selector| &selector.match_expressions);
@@ -236,7 +247,8 @@ fn fields(affinity: &ClusterAffinity, path: &str) -> Vec<FieldError> {
     errors
 }
 
-fn constraints(list: &[SpreadConstraint], path: &str, errors: &mut Vec<FieldError>) {
+/// Checks the spread constraints in `list`, which is at `path`.
+fn check_constraints(list: &[SpreadConstraint], path: &str, errors: &mut Vec<FieldError>) {
     let mut seen = BTreeSet::new();
     for (index, constraint) in list.iter().enumerate() {
         let constraint_path = format!("{path}[{index}]");
@@ -279,7 +291,7 @@ fn constraints(list: &[SpreadConstraint], path: &str, errors: &mut Vec<FieldErro
         }
     }
     if !seen.is_empty() && !seen.contains("cluster") {
-        let detail = "one of the constraints must be by cluster";
+        let detail = "one of the constraints must have spreadByField cluster";
         errors.push(FieldError::required(path, detail));
     }
 }

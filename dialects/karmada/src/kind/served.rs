@@ -1,4 +1,4 @@
-//! The kinds as data: names, columns, schemas.
+//! The kinds of Karmada: names, columns, schemas and rules.
 
 use std::sync::{Arc, LazyLock};
 
@@ -18,20 +18,25 @@ use crate::names::{APPS_GROUP, CLUSTER_GROUP, POLICY_GROUP, WORK_GROUP};
 pub(crate) const WORK_VERSION: &str = "v1alpha2";
 /// The version of all other kinds.
 const VERSION: &str = "v1alpha1";
-/// The category of most kinds.
-const CATEGORY: &[&str] = &["karmada-io"];
-/// The maximum length of a cluster's name, in bytes.
+/// The categories of the kinds that have short names.
+const CATEGORIES: &[&str] = &["karmada-io"];
+/// The maximum length of the name of a cluster, in bytes.
 const MAX_CLUSTER_NAME: usize = 48;
 
-/// One of the kinds.
+/// A kind of Karmada.
 struct ServedKind {
     info: KindInfo,
+    form: Form,
+}
+
+/// Schema, columns and rules of a kind.
+struct Form {
     schema: &'static LazyLock<Schema>,
     columns: &'static [Column],
-    rules: fn(&Value) -> Vec<FieldError>,
-    /// Rules for an update, from the old object to the new one.
-    changes: fn(&Value, &Value) -> Vec<FieldError>,
-    is_cluster: bool,
+    /// Returns the errors of an object.
+    errors: fn(&Value) -> Vec<FieldError>,
+    /// Returns the errors of an update from the old to the new object.
+    change_errors: fn(&Value, &Value) -> Vec<FieldError>,
 }
 
 impl Kind for ServedKind {
@@ -40,22 +45,27 @@ impl Kind for ServedKind {
     }
 
     fn schema(&self, _version: &str) -> &Schema {
-        self.schema
+        self.form.schema
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         match write.via {
             Via::Subresource(_) => Vec::new(),
             Via::Create | Via::Update => {
-                let mut errors = (self.rules)(new);
-                errors.extend(write.old.into_iter().flat_map(|old| (self.changes)(old, new)));
+                let mut errors = (self.form.errors)(new);
+                errors.extend(
+                    write
+                        .old
+                        .into_iter()
+                        .flat_map(|old| (self.form.change_errors)(old, new)),
+                );
                 errors
             }
         }
     }
 
     fn validate_name(&self, name: &str) -> Result<(), NameError> {
-        if self.is_cluster {
+        if self.info.group == CLUSTER_GROUP {
             berth_apimachinery::name::dns_label(name)?;
             if name.len() > MAX_CLUSTER_NAME {
                 return Err(NameError::TooLong(MAX_CLUSTER_NAME));
@@ -66,21 +76,21 @@ impl Kind for ServedKind {
     }
 
     fn columns(&self) -> &[Column] {
-        self.columns
+        self.form.columns
     }
 }
 
 static CLUSTER: LazyLock<Schema> = LazyLock::new(schema_of::<Cluster>);
 static BINDING: LazyLock<Schema> = LazyLock::new(schema_of::<Binding>);
 static POLICY: LazyLock<Schema> = LazyLock::new(schema_of::<Policy>);
-static QUOTA: LazyLock<Schema> = LazyLock::new(|| kept_schema(&["overall"], true));
-static TAINT_POLICY: LazyLock<Schema> = LazyLock::new(|| kept_schema(&["taints"], false));
-static OVERRIDES: LazyLock<Schema> = LazyLock::new(|| kept_schema(&[], false));
-static WORK: LazyLock<Schema> = LazyLock::new(|| kept_schema(&[], true));
-static REBALANCER: LazyLock<Schema> = LazyLock::new(|| kept_schema(&["workloads"], true));
+static QUOTA: LazyLock<Schema> = LazyLock::new(|| unchanged_schema(&["overall"], true));
+static TAINT_POLICY: LazyLock<Schema> = LazyLock::new(|| unchanged_schema(&["taints"], false));
+static OVERRIDES: LazyLock<Schema> = LazyLock::new(|| unchanged_schema(&[], false));
+static WORK: LazyLock<Schema> = LazyLock::new(|| unchanged_schema(&[], true));
+static REBALANCER: LazyLock<Schema> = LazyLock::new(|| unchanged_schema(&["workloads"], true));
 
-/// The schema of an object that is stored unchanged, and whose spec requires the fields in `required`.
-fn kept_schema(required: &[&str], has_status: bool) -> Schema {
+/// The schema of a kind whose objects are stored unchanged. `required` are the required fields of its spec.
+fn unchanged_schema(required: &[&str], has_status: bool) -> Schema {
     let open = |description: &str| json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true, "description": description});
     let mut spec = open("The desired state.");
     if !required.is_empty() {
@@ -95,36 +105,39 @@ fn kept_schema(required: &[&str], has_status: bool) -> Schema {
     }))
 }
 
-/// The schema of `T`. Karmada's definitions do not describe how lists merge, so each list is replaced as a
-/// whole.
+/// The schema of `T`, in which every list is replaced as a whole, since Karmada's definitions do not describe
+/// how lists merge.
 fn schema_of<T: JsonSchema>() -> Schema {
     let mut root = Schema::part::<T>().openapi().clone();
-    replace_lists(&mut root);
+    set_lists_atomic(&mut root);
     Schema::from_value(root)
 }
 
-fn replace_lists(schema: &mut Value) {
+/// Sets the list type atomic for all lists in `schema` that have no list type.
+fn set_lists_atomic(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
             if fields.get("type").is_some_and(|found| found == "array") {
                 let key = "x-kubernetes-list-type".to_owned();
                 fields.entry(key).or_insert_with(|| "atomic".into());
             }
-            fields.values_mut().for_each(replace_lists);
+            fields.values_mut().for_each(set_lists_atomic);
         }
-        Value::Array(items) => items.iter_mut().for_each(replace_lists),
+        Value::Array(items) => items.iter_mut().for_each(set_lists_atomic),
         _ => {}
     }
 }
 
 const CLUSTER_COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Version", "The version of Kubernetes").at(".status.kubernetesVersion"),
+    Column::text("Version", "The Kubernetes version of the cluster").at(".status.kubernetesVersion"),
     Column::text("Mode", "The sync mode: Push or Pull").at(".spec.syncMode"),
     Column::text("Ready", "Whether the cluster is ready")
         .at(".status.conditions[?(@.type==\"Ready\")].status"),
     Column::AGE,
-    Column::text("Region", "The region").at(".spec.region").wide(),
+    Column::text("Region", "The region of the cluster")
+        .at(".spec.region")
+        .wide(),
     Column::text("Provider", "The infrastructure provider")
         .at(".spec.provider")
         .wide(),
@@ -174,266 +187,228 @@ const WORK_COLUMNS: &[Column] = &[
     Column::AGE,
 ];
 
-const PLAIN: &[Column] = &[Column::NAME, Column::AGE];
+const DEFAULT_COLUMNS: &[Column] = &[Column::NAME, Column::AGE];
 
-fn no_rules(_: &Value) -> Vec<FieldError> {
+fn no_errors(_: &Value) -> Vec<FieldError> {
     Vec::new()
 }
 
-fn no_change_rules(_: &Value, _: &Value) -> Vec<FieldError> {
+fn no_change_errors(_: &Value, _: &Value) -> Vec<FieldError> {
     Vec::new()
 }
 
 /// The errors of a Cluster. An object that cannot be parsed has no errors here: the schema refuses it.
-fn of_cluster(value: &Value) -> Vec<FieldError> {
+fn cluster_errors(value: &Value) -> Vec<FieldError> {
     Cluster::deserialize(value).map_or_else(|_| Vec::new(), |view| cluster_rules::errors(&view.spec))
 }
 
-fn of_policy(value: &Value) -> Vec<FieldError> {
+/// The errors of a policy. An object that cannot be parsed has no errors by its types here: the schema
+/// refuses it.
+fn policy_errors(value: &Value) -> Vec<FieldError> {
     let namespace = value["metadata"]["namespace"].as_str().unwrap_or_default();
     let mut errors = Policy::deserialize(value)
         .map_or_else(|_| Vec::new(), |view| policy_rules::errors(&view.spec, namespace));
-    errors.extend(policy_rules::other_errors(value));
+    errors.extend(policy_rules::failover_and_suspension_errors(value));
     errors
 }
 
-/// Properties of a kind beyond its names.
-struct Form {
-    schema: &'static LazyLock<Schema>,
-    columns: &'static [Column],
-    rules: fn(&Value) -> Vec<FieldError>,
-    changes: fn(&Value, &Value) -> Vec<FieldError>,
-}
-
-fn kept_form(schema: &'static LazyLock<Schema>) -> Form {
+/// The form of a kind whose objects are stored unchanged.
+fn unchanged_form(schema: &'static LazyLock<Schema>) -> Form {
     Form {
         schema,
-        columns: PLAIN,
-        rules: no_rules,
-        changes: no_change_rules,
-    }
-}
-
-fn policy_form() -> Form {
-    Form {
-        schema: &POLICY,
-        columns: POLICY_COLUMNS,
-        rules: of_policy,
-        changes: policy_rules::changes,
+        columns: DEFAULT_COLUMNS,
+        errors: no_errors,
+        change_errors: no_change_errors,
     }
 }
 
 fn served(info: KindInfo, form: Form) -> Arc<dyn Kind> {
-    let Form {
-        schema,
-        columns,
-        rules,
-        changes,
-    } = form;
-    Arc::new(ServedKind {
-        is_cluster: info.group == CLUSTER_GROUP,
-        changes,
-        info,
-        schema,
-        columns,
-        rules,
-    })
+    Arc::new(ServedKind { info, form })
 }
 
-/// Names of a kind.
-struct Names {
-    group: &'static str,
-    kind: &'static str,
-    plural: &'static str,
-    singular: &'static str,
-    short: &'static [&'static str],
-    scope: Scope,
-    status: bool,
+/// All kinds that decisions read, in the order of discovery.
+pub(super) fn decision_kinds() -> Vec<Arc<dyn Kind>> {
+    let mut kinds = vec![cluster_kind()];
+    kinds.extend(binding_kinds());
+    kinds.extend(policy_kinds());
+    kinds.push(quota_kind());
+    kinds
 }
 
-fn kind_info(names: Names) -> KindInfo {
-    KindInfo {
-        singular: names.singular,
-        short_names: names.short,
-        categories: if names.short.is_empty() { &[] } else { CATEGORY },
-        scope: names.scope,
-        status: names.status,
-        ..KindInfo::new(names.group, &[VERSION], names.kind, names.plural)
-    }
+/// All kinds that decisions do not read, in the order of discovery.
+pub(super) fn further_kinds() -> Vec<Arc<dyn Kind>> {
+    let mut kinds = vec![taint_policy_kind()];
+    kinds.extend(override_policy_kinds());
+    kinds.extend([work_kind(), rebalancer_kind()]);
+    kinds
 }
 
-/// The info of a kind in the group of policies, without a status.
-fn policy(
-    kind: &'static str,
-    plural: &'static str,
-    singular: &'static str,
-    short: &'static [&'static str],
-    scope: Scope,
-) -> KindInfo {
-    kind_info(Names {
-        group: POLICY_GROUP,
-        kind,
-        plural,
-        singular,
-        short,
-        scope,
-        status: false,
-    })
-}
-
-/// Kinds that decisions read.
-pub(super) fn decided() -> Vec<Arc<dyn Kind>> {
-    let bindings = |kind, plural, singular, short_names, scope| KindInfo {
-        singular,
-        short_names,
-        categories: CATEGORY,
-        scope,
-        status: true,
-        ..KindInfo::new(WORK_GROUP, &[WORK_VERSION], kind, plural)
-    };
-    let form = || Form {
-        schema: &BINDING,
-        columns: BINDING_COLUMNS,
-        rules: no_rules,
-        changes: no_change_rules,
-    };
-    let cluster = KindInfo {
+fn cluster_kind() -> Arc<dyn Kind> {
+    let info = KindInfo {
         singular: "cluster",
         scope: Scope::Cluster,
         status: true,
         ..KindInfo::new(CLUSTER_GROUP, &[VERSION], "Cluster", "clusters")
     };
-    vec![
-        served(
-            cluster,
-            Form {
-                schema: &CLUSTER,
-                columns: CLUSTER_COLUMNS,
-                rules: of_cluster,
-                changes: no_change_rules,
-            },
+    let form = Form {
+        columns: CLUSTER_COLUMNS,
+        errors: cluster_errors,
+        ..unchanged_form(&CLUSTER)
+    };
+    served(info, form)
+}
+
+fn binding_kinds() -> [Arc<dyn Kind>; 2] {
+    let binding = |kind, plural, singular, short_names, scope| {
+        let info = KindInfo {
+            singular,
+            short_names,
+            categories: CATEGORIES,
+            scope,
+            status: true,
+            ..KindInfo::new(WORK_GROUP, &[WORK_VERSION], kind, plural)
+        };
+        let form = Form {
+            columns: BINDING_COLUMNS,
+            ..unchanged_form(&BINDING)
+        };
+        served(info, form)
+    };
+    [
+        binding(
+            "ResourceBinding",
+            "resourcebindings",
+            "resourcebinding",
+            &["rb"],
+            Scope::Namespaced,
         ),
-        served(
-            bindings(
-                "ResourceBinding",
-                "resourcebindings",
-                "resourcebinding",
-                &["rb"],
-                Scope::Namespaced,
-            ),
-            form(),
-        ),
-        served(
-            bindings(
-                "ClusterResourceBinding",
-                "clusterresourcebindings",
-                "clusterresourcebinding",
-                &["crb"],
-                Scope::Cluster,
-            ),
-            form(),
-        ),
-        served(
-            policy(
-                "PropagationPolicy",
-                "propagationpolicies",
-                "propagationpolicy",
-                &["pp"],
-                Scope::Namespaced,
-            ),
-            policy_form(),
-        ),
-        served(
-            policy(
-                "ClusterPropagationPolicy",
-                "clusterpropagationpolicies",
-                "clusterpropagationpolicy",
-                &["cpp"],
-                Scope::Cluster,
-            ),
-            policy_form(),
-        ),
-        served(
-            KindInfo {
-                status: true,
-                ..policy(
-                    "FederatedResourceQuota",
-                    "federatedresourcequotas",
-                    "federatedresourcequota",
-                    &["frq"],
-                    Scope::Namespaced,
-                )
-            },
-            Form {
-                schema: &QUOTA,
-                columns: QUOTA_COLUMNS,
-                rules: no_rules,
-                changes: no_change_rules,
-            },
+        binding(
+            "ClusterResourceBinding",
+            "clusterresourcebindings",
+            "clusterresourcebinding",
+            &["crb"],
+            Scope::Cluster,
         ),
     ]
 }
 
-/// Kinds that decisions do not read.
-pub(super) fn kept() -> Vec<Arc<dyn Kind>> {
-    let (namespaced, cluster_scoped) = (Scope::Namespaced, Scope::Cluster);
-    vec![
-        served(
-            policy(
-                "ClusterTaintPolicy",
-                "clustertaintpolicies",
-                "clustertaintpolicy",
-                &[],
-                cluster_scoped,
-            ),
-            kept_form(&TAINT_POLICY),
-        ),
-        served(
-            policy(
-                "OverridePolicy",
-                "overridepolicies",
-                "overridepolicy",
-                &["op"],
-                namespaced,
-            ),
-            kept_form(&OVERRIDES),
-        ),
-        served(
-            policy(
-                "ClusterOverridePolicy",
-                "clusteroverridepolicies",
-                "clusteroverridepolicy",
-                &["cop"],
-                cluster_scoped,
-            ),
-            kept_form(&OVERRIDES),
-        ),
-        served(
-            kind_info(Names {
-                group: WORK_GROUP,
-                kind: "Work",
-                plural: "works",
-                singular: "work",
-                short: &["wk"],
-                scope: namespaced,
-                status: true,
-            }),
-            Form {
-                columns: WORK_COLUMNS,
-                ..kept_form(&WORK)
-            },
-        ),
-        served(
-            kind_info(Names {
-                group: APPS_GROUP,
-                kind: "WorkloadRebalancer",
-                plural: "workloadrebalancers",
-                singular: "workloadrebalancer",
-                short: &[],
-                scope: cluster_scoped,
-                status: true,
-            }),
-            kept_form(&REBALANCER),
-        ),
-    ]
+/// The info of a kind in the group of policies, without a status.
+fn policy_info(
+    kind: &'static str,
+    plural: &'static str,
+    singular: &'static str,
+    short_names: &'static [&'static str],
+    scope: Scope,
+) -> KindInfo {
+    KindInfo {
+        singular,
+        short_names,
+        categories: if short_names.is_empty() { &[] } else { CATEGORIES },
+        scope,
+        ..KindInfo::new(POLICY_GROUP, &[VERSION], kind, plural)
+    }
+}
+
+fn policy_kinds() -> [Arc<dyn Kind>; 2] {
+    let namespaced = policy_info(
+        "PropagationPolicy",
+        "propagationpolicies",
+        "propagationpolicy",
+        &["pp"],
+        Scope::Namespaced,
+    );
+    let cluster_scoped = policy_info(
+        "ClusterPropagationPolicy",
+        "clusterpropagationpolicies",
+        "clusterpropagationpolicy",
+        &["cpp"],
+        Scope::Cluster,
+    );
+    [namespaced, cluster_scoped].map(|info| {
+        let form = Form {
+            schema: &POLICY,
+            columns: POLICY_COLUMNS,
+            errors: policy_errors,
+            change_errors: policy_rules::change_errors,
+        };
+        served(info, form)
+    })
+}
+
+fn quota_kind() -> Arc<dyn Kind> {
+    let info = KindInfo {
+        status: true,
+        ..policy_info(
+            "FederatedResourceQuota",
+            "federatedresourcequotas",
+            "federatedresourcequota",
+            &["frq"],
+            Scope::Namespaced,
+        )
+    };
+    let form = Form {
+        columns: QUOTA_COLUMNS,
+        ..unchanged_form(&QUOTA)
+    };
+    served(info, form)
+}
+
+fn taint_policy_kind() -> Arc<dyn Kind> {
+    let info = policy_info(
+        "ClusterTaintPolicy",
+        "clustertaintpolicies",
+        "clustertaintpolicy",
+        &[],
+        Scope::Cluster,
+    );
+    served(info, unchanged_form(&TAINT_POLICY))
+}
+
+fn override_policy_kinds() -> [Arc<dyn Kind>; 2] {
+    let namespaced = policy_info(
+        "OverridePolicy",
+        "overridepolicies",
+        "overridepolicy",
+        &["op"],
+        Scope::Namespaced,
+    );
+    let cluster_scoped = policy_info(
+        "ClusterOverridePolicy",
+        "clusteroverridepolicies",
+        "clusteroverridepolicy",
+        &["cop"],
+        Scope::Cluster,
+    );
+    [namespaced, cluster_scoped].map(|info| served(info, unchanged_form(&OVERRIDES)))
+}
+
+fn work_kind() -> Arc<dyn Kind> {
+    let info = KindInfo {
+        singular: "work",
+        short_names: &["wk"],
+        categories: CATEGORIES,
+        scope: Scope::Namespaced,
+        status: true,
+        ..KindInfo::new(WORK_GROUP, &[VERSION], "Work", "works")
+    };
+    let form = Form {
+        columns: WORK_COLUMNS,
+        ..unchanged_form(&WORK)
+    };
+    served(info, form)
+}
+
+fn rebalancer_kind() -> Arc<dyn Kind> {
+    let info = KindInfo {
+        singular: "workloadrebalancer",
+        scope: Scope::Cluster,
+        status: true,
+        ..KindInfo::new(
+            APPS_GROUP,
+            &[VERSION],
+            "WorkloadRebalancer",
+            "workloadrebalancers",
+        )
+    };
+    served(info, unchanged_form(&REBALANCER))
 }

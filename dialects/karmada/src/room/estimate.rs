@@ -2,7 +2,7 @@
 //!
 //! Karmada queries one estimator per cluster during a decision. Berth's decisions read only objects: a
 //! separate program queries the estimators, and writes their answers into an annotation of the cluster.
-//! Answers count until they are replaced.
+//! An answer counts until it is replaced.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,9 +17,10 @@ use super::Request;
 /// The annotation of a cluster with the answers: a list of `{resourceRequest, replicas, at}`.
 pub(crate) const ANNOTATION: &str = "karmada.berth.dev/estimates";
 
-/// One answer of an estimator.
+/// An answer of an accurate estimator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Estimate {
+    /// The request of one replica to which the answer applies.
     request: Vec<(Arc<str>, Quantity)>,
     /// Number of replicas that fit.
     pub(crate) replicas: i64,
@@ -27,6 +28,7 @@ pub(crate) struct Estimate {
     pub(crate) at: Option<Time>,
 }
 
+/// An answer as it is stored in the annotation.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct StoredEstimate {
@@ -37,13 +39,13 @@ struct StoredEstimate {
 }
 
 impl Estimate {
-    /// Whether this answer is for `request`: all amounts are equal.
-    pub(crate) fn is_about(&self, request: &Request) -> bool {
+    /// Whether this answer applies to `request`: all amounts are equal.
+    pub(crate) fn is_for(&self, request: &Request) -> bool {
         self.request == request.exact()
     }
 }
 
-/// Parses the answers that are stored with the cluster `object`. Answers with negative numbers are ignored.
+/// Parses the answers in the annotation of the cluster `object`. Answers with negative numbers are ignored.
 ///
 /// # Errors
 /// The reason why the answers cannot be parsed.
@@ -51,16 +53,16 @@ pub(super) fn read(object: &Object) -> Result<Vec<Estimate>, String> {
     let Some(text) = object.annotations().get(ANNOTATION) else {
         return Ok(Vec::new());
     };
-    let wrong = |problem: String| format!("metadata.annotations[{ANNOTATION}]: {problem}");
+    let annotation_error = |problem: String| format!("metadata.annotations[{ANNOTATION}]: {problem}");
     let stored: Vec<StoredEstimate> =
-        serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        serde_json::from_str(&text).map_err(|error| annotation_error(error.to_string()))?;
     let mut estimates = Vec::new();
     for entry in stored.into_iter().filter(|entry| entry.replicas >= 0) {
         let mut request = Vec::new();
         for (name, text) in entry.resource_request {
             let quantity = text
-                .get()
-                .map_err(|error| wrong(format!("resourceRequest[{name}]: {error}")))?;
+                .parse()
+                .map_err(|error| annotation_error(format!("resourceRequest[{name}]: {error}")))?;
             request.push((name.into(), quantity));
         }
         estimates.push(Estimate {

@@ -1,4 +1,4 @@
-//! Requests of one replica.
+//! The resources that one replica requests.
 
 use std::sync::Arc;
 
@@ -7,10 +7,12 @@ use berth_apimachinery::quantity::Quantity;
 use super::Amount;
 use crate::kind::binding::ReplicaRequirements;
 
-/// Request of one replica, by resource in the order of names.
+/// The resources that one replica requests, in the order of names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Request {
+    /// The names of the resources, with the quantities in the binding.
     exact: Vec<(Arc<str>, Quantity)>,
+    /// The quantities of `exact` as amounts, in the same order.
     amounts: Vec<Amount>,
 }
 
@@ -18,12 +20,12 @@ impl Request {
     /// Parses the request in `requirements`.
     ///
     /// # Errors
-    /// When an amount is not a quantity.
+    /// An amount is not a quantity.
     pub(crate) fn read(requirements: &ReplicaRequirements) -> Result<Self, String> {
         let mut request = Self::default();
         for (name, text) in &requirements.resource_request {
             let quantity = text
-                .get()
+                .parse()
                 .map_err(|error| format!("spec.replicaRequirements.resourceRequest[{name}]: {error}"))?;
             request.exact.push((name.as_str().into(), quantity));
             request.amounts.push(Amount::of(quantity));
@@ -31,14 +33,14 @@ impl Request {
         Ok(request)
     }
 
-    /// The resources with a request above zero.
+    /// The resources that are requested with an amount above zero.
     pub(crate) fn nonzero(&self) -> impl Iterator<Item = (&Arc<str>, Amount)> {
         let all = self.exact.iter().zip(&self.amounts);
         all.filter(|(_, amount)| amount.units > 0)
             .map(|((name, _), amount)| (name, *amount))
     }
 
-    /// The amounts in the object, by name.
+    /// The quantities in the binding, in the order of the names of resources.
     pub(crate) fn exact(&self) -> &[(Arc<str>, Quantity)] {
         &self.exact
     }

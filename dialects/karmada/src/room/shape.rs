@@ -1,5 +1,5 @@
-//! Shapes of clusters' reports: the resources and the sizes of nodes by which room is counted. Many clusters
-//! have the same shape, and the share of a replica is computed once per shape.
+//! Shapes: the resources and the sizes of nodes in the report of a cluster, by which room is counted. Many
+//! clusters have the same shape, and the share of the room that one replica takes is computed once per shape.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use std::sync::Arc;
 use super::models::Grades;
 use super::{Amount, Request, RoomLimit};
 
-/// The resources of a cluster and the sizes of its nodes, without amounts and numbers.
+/// The resources of a cluster and the sizes of its nodes, without free amounts and numbers of nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Shape {
     /// The allocatable resources, in the order of names.
     resources: Vec<String>,
-    /// The sizes of nodes, if room is counted by nodes.
+    /// The sizes of nodes; `None` if room is counted by the resource summary.
     grades: Option<Grades>,
 }
 
@@ -21,11 +21,11 @@ pub(crate) struct Shape {
 pub(crate) enum Measure {
     /// One pod and no other resource.
     Pod,
-    /// There is no room, for this reason.
-    None(RoomLimit),
-    /// Amounts of these resources.
+    /// There is no room, because of this limit.
+    NoRoom(RoomLimit),
+    /// Amounts of resources.
     Resources(Vec<Part>),
-    /// The number of replicas that one node takes, by size.
+    /// Number of replicas that one node takes, for each size.
     PerNode(Vec<i64>),
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Part {
     pub(super) place: usize,
     /// The name of the resource.
     pub(super) name: Arc<str>,
-    /// The amount.
+    /// The amount of the resource.
     pub(super) amount: Amount,
 }
 
@@ -49,7 +49,8 @@ impl Shape {
         }
     }
 
-    /// The share of the room that one replica of `request` takes. `None` is a template without requests.
+    /// The share of the room that one replica with `request` takes. A template without requirements has no
+    /// request.
     pub(crate) fn measure(&self, request: Option<&Request>) -> Measure {
         let Some(request) = request else {
             return Measure::Pod;
@@ -57,14 +58,14 @@ impl Shape {
         if let Some(grades) = &self.grades {
             return match grades.per_node(request) {
                 Ok(replicas) => Measure::PerNode(replicas),
-                Err(bound) => Measure::None(bound),
+                Err(limit) => Measure::NoRoom(limit),
             };
         }
         let mut parts = Vec::new();
         for (name, amount) in request.nonzero() {
             let place = self.resources.binary_search_by(|known| (**known).cmp(&**name));
             let Ok(place) = place else {
-                return Measure::None(RoomLimit::Missing(Arc::clone(name)));
+                return Measure::NoRoom(RoomLimit::Missing(Arc::clone(name)));
             };
             let name = Arc::clone(name);
             parts.push(Part { place, name, amount });

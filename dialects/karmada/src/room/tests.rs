@@ -10,17 +10,17 @@ fn request(resources: &Value) -> Request {
     Request::read(&requirements).expect("quantities")
 }
 
-fn reserve(change: impl FnOnce(&mut Value)) -> Reserve {
+fn free_resources(change: impl FnOnce(&mut Value)) -> FreeResources {
     let mut value = cluster_value("a", 1000);
     value["status"]["resourceSummary"]["allocatable"] =
         json!({"cpu": "16", "memory": "64Gi", "pods": "1000"});
     change(&mut value);
-    cluster(&value).reserve.clone()
+    cluster(&value).free_resources.clone()
 }
 
-/// The room of `reserve` for replicas with these requests.
-fn room(reserve: &Reserve, request: Option<&Request>) -> Room {
-    reserve.room(request, &reserve.shape().measure(request))
+/// The room of `free_resources` for replicas with these requests.
+fn room(free_resources: &FreeResources, request: Option<&Request>) -> Room {
+    free_resources.room(request, &free_resources.shape().measure(request))
 }
 
 fn models(value: &mut Value) {
@@ -38,8 +38,8 @@ fn models(value: &mut Value) {
 
 #[test]
 fn the_scarcest_resource_binds() {
-    let plain = reserve(|_| {});
-    for (resources, replicas, bound) in [
+    let plain = free_resources(|_| {});
+    for (resources, replicas, limit) in [
         (json!({"cpu": "500m"}), 32, RoomLimit::Resource("cpu".into())),
         (json!({"memory": "1Gi"}), 64, RoomLimit::Resource("memory".into())),
         (
@@ -56,41 +56,42 @@ fn the_scarcest_resource_binds() {
         ),
     ] {
         let told = room(&plain, Some(&request(&resources)));
-        assert_eq!(told, Room { replicas, bound }, "{resources}");
+        assert_eq!(told, Room { replicas, limit }, "{resources}");
     }
     assert_eq!(room(&plain, None).replicas, 1000);
 }
 
 #[test]
 fn what_is_in_use_is_taken_off_and_what_is_not_reported_is_nothing() {
-    let used = reserve(|value| {
+    let used = free_resources(|value| {
         value["status"]["resourceSummary"]["allocated"] = json!({"cpu": "15", "pods": "3"});
         value["status"]["resourceSummary"]["allocating"] = json!({"cpu": "900m", "pods": "7"});
     });
     assert_eq!(room(&used, None).replicas, 990);
     assert_eq!(room(&used, Some(&request(&json!({"cpu": "50m"})))).replicas, 2);
-    let full = reserve(|value| value["status"]["resourceSummary"]["allocated"] = json!({"pods": "2000"}));
+    let full =
+        free_resources(|value| value["status"]["resourceSummary"]["allocated"] = json!({"pods": "2000"}));
     assert_eq!(
         room(&full, None),
         Room {
             replicas: 0,
-            bound: RoomLimit::Pods
+            limit: RoomLimit::Pods
         }
     );
-    let silent = reserve(|value| value["status"] = json!({}));
+    let silent = free_resources(|value| value["status"] = json!({}));
     assert_eq!(
         room(&silent, None),
         Room {
             replicas: 0,
-            bound: RoomLimit::NoSummary
+            limit: RoomLimit::NoSummary
         }
     );
 }
 
 #[test]
 fn with_models_nodes_are_counted_by_the_least_of_their_size() {
-    let modelled = reserve(models);
-    for (resources, replicas, bound) in [
+    let modelled = free_resources(models);
+    for (resources, replicas, limit) in [
         (json!({"cpu": "500m"}), 16, RoomLimit::Models),
         (json!({"cpu": "3"}), 0, RoomLimit::Models),
         (
@@ -101,7 +102,7 @@ fn with_models_nodes_are_counted_by_the_least_of_their_size() {
         (json!({}), 1000, RoomLimit::Pods),
     ] {
         let told = room(&modelled, Some(&request(&resources)));
-        assert_eq!(told, Room { replicas, bound }, "{resources}");
+        assert_eq!(told, Room { replicas, limit }, "{resources}");
     }
 }
 
@@ -111,12 +112,12 @@ fn an_estimators_answer_counts_where_it_is_smaller_and_about_the_same_request() 
         {"resourceRequest": {"cpu": "0.5"}, "replicas": 5, "at": "2026-01-01T00:00:00Z"},
         {"resourceRequest": {"cpu": "1"}, "replicas": -1},
     ]);
-    let answered = reserve(|value| {
+    let answered = free_resources(|value| {
         value["metadata"]["annotations"] = json!({"karmada.berth.dev/estimates": answers.to_string()});
     });
     let told = room(&answered, Some(&request(&json!({"cpu": "500m"}))));
     assert_eq!(told.replicas, 5);
-    assert!(matches!(told.bound, RoomLimit::Estimator(_)), "{told:?}");
+    assert!(matches!(told.limit, RoomLimit::Estimator(_)), "{told:?}");
     assert_eq!(room(&answered, Some(&request(&json!({"cpu": "1"})))).replicas, 16);
 }
 
@@ -125,7 +126,7 @@ fn a_figure_that_is_no_quantity_leaves_the_cluster_out() {
     let mut value = cluster_value("a", 1);
     value["status"]["resourceSummary"]["allocated"] = json!({"pods": "many"});
     let view: Cluster = serde_json::from_value(value.clone()).expect("a cluster");
-    let error = Reserve::read(&view, &crate::testing::object(&value)).expect_err("it is none");
+    let error = FreeResources::read(&view, &crate::testing::object(&value)).expect_err("it is none");
     assert!(
         error.contains("status.resourceSummary.allocated[pods]"),
         "{error}"

@@ -34,8 +34,8 @@ pub(super) fn select(
     terms: &Terms<'_>,
     limits: Limits,
 ) -> Result<Vec<RankedCluster>, Failure> {
-    let of_clusters = terms.limits("cluster").unwrap_or_default();
-    let mut regions = group(ranked, terms, limits, of_clusters);
+    let cluster_limits = terms.limits("cluster").unwrap_or_default();
+    let mut regions = group(ranked, terms, limits, cluster_limits);
     if i64::try_from(regions.len()).is_ok_and(|count| count < limits.least) {
         return Err(Failure::TooFewRegions {
             feasible: regions.len(),
@@ -46,7 +46,7 @@ pub(super) fn select(
         let key = |region: &Region| (region.clusters.len(), Reverse(region.score));
         key(one).cmp(&key(other)).then_with(|| one.name.cmp(&other.name))
     });
-    let chosen = choose(&regions, limits, of_clusters.least)?;
+    let chosen = choose(&regions, limits, cluster_limits.least)?;
     let mut selected = Vec::new();
     let mut rest = Vec::new();
     for place in chosen {
@@ -55,13 +55,18 @@ pub(super) fn select(
         rest.extend(clusters);
     }
     rest.sort_by_key(RankedCluster::rank);
-    let size = of_clusters.of(selected.len() + rest.len());
+    let size = cluster_limits.selected_count(selected.len() + rest.len());
     let missing_count = size.saturating_sub(selected.len());
     selected.extend(rest.into_iter().take(missing_count));
     Ok(selected)
 }
 
-fn group(ranked: Vec<RankedCluster>, terms: &Terms<'_>, limits: Limits, of_clusters: Limits) -> Vec<Region> {
+fn group(
+    ranked: Vec<RankedCluster>,
+    terms: &Terms<'_>,
+    limits: Limits,
+    cluster_limits: Limits,
+) -> Vec<Region> {
     let mut by_name: BTreeMap<Arc<str>, Vec<RankedCluster>> = BTreeMap::new();
     for cluster in ranked {
         let region = &terms.columns.row(cluster.candidate).region;
@@ -74,7 +79,7 @@ fn group(ranked: Vec<RankedCluster>, terms: &Terms<'_>, limits: Limits, of_clust
         .map(|(name, clusters)| Region {
             score: match terms.is_duplicated {
                 true => duplicated_score(&clusters, terms.replicas),
-                false => divided_score(&clusters, terms.replicas, limits, of_clusters),
+                false => divided_score(&clusters, terms.replicas, limits, cluster_limits),
             },
             name,
             clusters,
@@ -95,9 +100,9 @@ fn duplicated_score(clusters: &[RankedCluster], replicas: i64) -> i64 {
 
 /// The score of a region for divided replicas: first the room, up to the region's share of the requested
 /// replicas, then the average score of the clusters that are needed for that share.
-fn divided_score(clusters: &[RankedCluster], replicas: i64, limits: Limits, of_clusters: Limits) -> i64 {
+fn divided_score(clusters: &[RankedCluster], replicas: i64, limits: Limits, cluster_limits: Limits) -> i64 {
     let share = replicas.div_euclid(limits.least.max(1)) + i64::from(replicas % limits.least.max(1) > 0);
-    let needed_clusters = of_clusters.least.max(limits.least);
+    let needed_clusters = cluster_limits.least.max(limits.least);
     let (mut count, mut room, mut scores) = (0_i64, 0_i64, 0_i64);
     for cluster in clusters {
         room = room.saturating_add(cluster.available());
@@ -114,8 +119,8 @@ fn divided_score(clusters: &[RankedCluster], replicas: i64, limits: Limits, of_c
     share.saturating_mul(UNIT).saturating_add(scores / count.max(1))
 }
 
-/// A combination of regions, as their indices by score and name.
-struct Path {
+/// A combination of regions: their indices, in the order of score and name.
+struct Combination {
     places: Vec<usize>,
     score: i64,
     clusters: usize,
@@ -125,14 +130,14 @@ struct Path {
 /// combination that was found first. If a shorter combination is the beginning of the best combination, the
 /// shorter combination is preferred.
 fn choose(regions: &[Region], limits: Limits, clusters: i64) -> Result<Vec<usize>, Failure> {
-    let mut paths = combinations(regions, limits, clusters)?;
+    let mut found = combinations(regions, limits, clusters)?;
     // The sort is stable: equal combinations stay in the order in which they were found.
-    paths.sort_by_key(|path| (Reverse(path.score), Reverse(path.clusters)));
-    let mut all = paths.into_iter();
+    found.sort_by_key(|combination| (Reverse(combination.score), Reverse(combination.clusters)));
+    let mut all = found.into_iter();
     let first = all.next().ok_or(Failure::NoRegions { wanted: clusters })?;
-    let best = all.fold(first, |best, path| {
-        let is_beginning = path.places.len() < best.places.len() && best.places.starts_with(&path.places);
-        if is_beginning { path } else { best }
+    let best = all.fold(first, |best, other| {
+        let is_beginning = other.places.len() < best.places.len() && best.places.starts_with(&other.places);
+        if is_beginning { other } else { best }
     });
     match best.places.is_empty() {
         true => Err(Failure::NoRegions { wanted: clusters }),
@@ -141,7 +146,7 @@ fn choose(regions: &[Region], limits: Limits, clusters: i64) -> Result<Vec<usize
 }
 
 /// Combinations with enough clusters, none longer than necessary, in the order of the search.
-fn combinations(regions: &[Region], limits: Limits, clusters: i64) -> Result<Vec<Path>, Failure> {
+fn combinations(regions: &[Region], limits: Limits, clusters: i64) -> Result<Vec<Combination>, Failure> {
     let mut found = Vec::new();
     if i64::try_from(regions.len()).is_ok_and(|count| count == limits.least) {
         // If all regions are needed, Karmada only adds regions, without a search.
@@ -153,7 +158,7 @@ fn combinations(regions: &[Region], limits: Limits, clusters: i64) -> Result<Vec
             places.push(place);
         }
         if is_enough(regions, &places, limits, clusters) {
-            found.push(path(regions, &places));
+            found.push(combination(regions, &places));
         }
         return Ok(found);
     }
@@ -161,7 +166,7 @@ fn combinations(regions: &[Region], limits: Limits, clusters: i64) -> Result<Vec
     let mut next = 0;
     for _ in 0..MAX_STEPS {
         let ends = if is_enough(regions, &places, limits, clusters) {
-            found.push(path(regions, &places));
+            found.push(combination(regions, &places));
             if found.len() > MAX_COMBINATIONS {
                 return Err(Failure::TooManyRegions);
             }
@@ -201,7 +206,7 @@ fn is_full(places: &[usize], limits: Limits) -> bool {
     i64::try_from(places.len()).unwrap_or(i64::MAX) >= limits.most
 }
 
-fn path(regions: &[Region], places: &[usize]) -> Path {
+fn combination(regions: &[Region], places: &[usize]) -> Combination {
     let mut places = places.to_vec();
     places.sort_by(|&one, &other| {
         let (one, other) = (&regions[one], &regions[other]);
@@ -210,12 +215,12 @@ fn path(regions: &[Region], places: &[usize]) -> Path {
             .cmp(&one.score)
             .then_with(|| one.name.cmp(&other.name))
     });
-    let combination = places.iter().map(|&place| &regions[place]);
-    Path {
-        score: combination
+    let members = places.iter().map(|&place| &regions[place]);
+    Combination {
+        score: members
             .clone()
             .fold(0, |sum, region| sum.saturating_add(region.score)),
-        clusters: combination.map(|region| region.clusters.len()).sum(),
+        clusters: members.map(|region| region.clusters.len()).sum(),
         places,
     }
 }

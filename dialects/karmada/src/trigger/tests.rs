@@ -25,7 +25,7 @@ fn trigger(placement: &Value, replicas: i64, held: &str, change: impl FnOnce(&mu
     });
     change(&mut value);
     let record = record(&value);
-    let placement = &record.policy.as_ref().expect("a placement").raw;
+    let placement = &record.placement.as_ref().expect("a placement").raw;
     Trigger::of(&record, placement, &Columns::build(clusters("a:10 b:10").iter()))
 }
 
@@ -89,7 +89,7 @@ fn a_cluster_that_leaves_decides() {
         json!({"policy.karmada.io/applied-placement": divided().to_string()});
     binding["status"]["schedulerObservingAffinityName"] = "g1".into();
     let record = record(&binding);
-    let placement = &record.policy.as_ref().expect("a placement").raw;
+    let placement = &record.placement.as_ref().expect("a placement").raw;
     assert_eq!(
         Trigger::of(&record, placement, &Columns::build([cluster(&value)].iter())),
         Trigger::ClusterLeaves

@@ -10,7 +10,7 @@ use crate::names::{INTERNAL_SCHEDULING, INTERNAL_WORKLOADS, NAMESPACES, PLACEMEN
 
 use super::roles::SYNCER;
 
-/// The rules for namespaces and for the resources in `synced`.
+/// The rules for a hub: for namespaces, and for the resources in `synced`.
 pub(crate) fn of(synced: &[GroupResource]) -> Vec<HubRule> {
     let rule = |name, resources: Vec<GroupResource>, subresources, operations, phase| HubRule {
         name,

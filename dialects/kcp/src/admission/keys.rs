@@ -5,16 +5,16 @@ use std::collections::BTreeSet;
 use berth_admission::Operation;
 use serde_json::{Map, Value};
 
-use super::roles::{any_of, named, named_for};
+use super::roles::{actor_text, actor_text_for, actors_text};
 use super::{Findings, Role, Writer};
 use crate::edit::{ANNOTATIONS, LABELS, finalizers, part};
 use crate::location_string::check_identifier;
-use crate::machine::{Actor, SyncState, may_sync, who_may_sync};
+use crate::machine::{Actor, SyncState, allowed_sync_actors, is_sync_allowed};
 use crate::names::{
     DELETION, INTERNAL_SCHEDULING, INTERNAL_WORKLOADS, SPEC_DIFF, STATE, STATUS_OF, SYNCER_FINALIZER,
 };
 
-/// The change of one key.
+/// The change of one key of the labels or annotations.
 struct KeyChange<'a> {
     path: String,
     key: &'a str,
@@ -23,24 +23,24 @@ struct KeyChange<'a> {
 }
 
 /// Checks every guarded key that differs between `old` and `new`.
-pub(super) fn judge(writer: &Writer, is_namespace: bool, old: &Value, new: &Value, findings: &mut Findings) {
-    for change in differing(old, new, LABELS) {
+pub(super) fn check(writer: &Writer, is_namespace: bool, old: &Value, new: &Value, findings: &mut Findings) {
+    for change in key_changes(old, new, LABELS) {
         match change.key.strip_prefix(STATE) {
-            Some(identifier) => state(writer, is_namespace, identifier, &change, findings),
-            None => internal(writer, &change, findings),
+            Some(identifier) => check_state(writer, is_namespace, identifier, &change, findings),
+            None => check_internal(writer, &change, findings),
         }
     }
-    for change in differing(old, new, ANNOTATIONS) {
+    for change in key_changes(old, new, ANNOTATIONS) {
         match change.key.strip_prefix(DELETION) {
-            Some(identifier) => deletion(writer, is_namespace, identifier, &change, findings),
-            None => internal(writer, &change, findings),
+            Some(identifier) => check_deletion(writer, is_namespace, identifier, &change, findings),
+            None => check_internal(writer, &change, findings),
         }
     }
-    syncer_finalizers(writer, old, new, findings);
+    check_finalizers(writer, old, new, findings);
 }
 
-/// The keys of `metadata.<name>` that differ, including keys outside of kcp's domain.
-fn differing<'a>(old: &'a Value, new: &'a Value, name: &str) -> Vec<KeyChange<'a>> {
+/// The changes of all keys of `metadata.<name>`, including keys outside of kcp's domain.
+fn key_changes<'a>(old: &'a Value, new: &'a Value, name: &str) -> Vec<KeyChange<'a>> {
     let (before, after) = (part(old, name), part(new, name));
     if before == after {
         return Vec::new();
@@ -61,8 +61,9 @@ fn differing<'a>(old: &'a Value, new: &'a Value, name: &str) -> Vec<KeyChange<'a
         .collect()
 }
 
-/// Whether `role` may act for `identifier`: a syncer may only act for its own cluster.
-fn is_for(role: &Role, identifier: &str) -> bool {
+/// Whether `role` may change keys of the cluster `identifier`: a syncer may only change keys of its own
+/// cluster.
+fn may_act_for(role: &Role, identifier: &str) -> bool {
     !matches!(role, Role::Syncer(own) if own != identifier)
 }
 
@@ -78,8 +79,8 @@ fn check_new_identifier(identifier: &str, change: &KeyChange<'_>, findings: &mut
     }
 }
 
-/// Checks the change of a state label.
-fn state(
+/// Checks the change of the state label of the cluster `identifier`.
+fn check_state(
     writer: &Writer,
     is_namespace: bool,
     identifier: &str,
@@ -100,7 +101,9 @@ fn state(
         Writer::Role(Role::Namespace) if from == to => is_namespace,
         Writer::Role(Role::Resource) if from == to => !is_namespace,
         Writer::Role(role) => {
-            from != to && may_sync(role.actor(), is_namespace, from, to) && is_for(role, identifier)
+            from != to
+                && is_sync_allowed(role.actor(), is_namespace, from, to)
+                && may_act_for(role, identifier)
         }
         Writer::User => false,
     };
@@ -111,19 +114,19 @@ fn state(
             (None, None) => "absent".to_owned(),
         };
         let step = format!("from {} to {}", word(from, change.old), word(to, change.new));
-        let actors: Vec<Actor> = who_may_sync(is_namespace, from, to).collect();
+        let actors: Vec<Actor> = allowed_sync_actors(is_namespace, from, to).collect();
         let permission = if actors.is_empty() {
             "nobody may do this".to_owned()
         } else {
-            format!("only {} may do this", any_of(actors, identifier))
+            format!("only {} may do this", actors_text(actors, identifier))
         };
         findings.forbid(&change.path, format!("{step}: {permission}"));
     }
 }
 
-/// Checks the change of a deletion annotation. The controller of the object sets the annotation once, to an
-/// instant. This controller or the syncer removes the annotation.
-fn deletion(
+/// Checks the change of the deletion annotation of the cluster `identifier`. The controller of the object
+/// sets the annotation once, to an instant. This controller or the syncer removes the annotation.
+fn check_deletion(
     writer: &Writer,
     is_namespace: bool,
     identifier: &str,
@@ -149,7 +152,7 @@ fn deletion(
     let replaces_instant = instant(change.old).is_some() && change.new.is_some();
     let allowed = match writer {
         Writer::Trusted => true,
-        Writer::Role(role @ Role::Syncer(_)) => change.new.is_none() && is_for(role, identifier),
+        Writer::Role(role @ Role::Syncer(_)) => change.new.is_none() && may_act_for(role, identifier),
         Writer::Role(role) => role.actor() == owner && !replaces_instant,
         Writer::User => false,
     };
@@ -157,20 +160,21 @@ fn deletion(
         return;
     }
     let detail = if replaces_instant {
-        "the removal has begun; its instant stays".to_owned()
+        "the removal has begun, so its time cannot be changed".to_owned()
     } else if change.new.is_none() {
         format!(
-            "only {} may take it out",
-            any_of([owner, Actor::Syncer], identifier)
+            "only {} may remove it",
+            actors_text([owner, Actor::Syncer], identifier)
         )
     } else {
-        format!("only {} may set it", named(owner))
+        format!("only {} may set it", actor_text(owner))
     };
     findings.forbid(&change.path, detail);
 }
 
-/// Checks the change of any other key of the internal domains.
-fn internal(writer: &Writer, change: &KeyChange<'_>, findings: &mut Findings) {
+/// Checks the change of a key other than a state label or deletion annotation. Only keys of the internal
+/// domains are guarded.
+fn check_internal(writer: &Writer, change: &KeyChange<'_>, findings: &mut Findings) {
     let allowed = match writer {
         Writer::Trusted => true,
         Writer::Role(Role::Placement) => change.key.starts_with(INTERNAL_SCHEDULING),
@@ -182,7 +186,7 @@ fn internal(writer: &Writer, change: &KeyChange<'_>, findings: &mut Findings) {
     if change.key.starts_with(INTERNAL_SCHEDULING) {
         findings.forbid(
             &change.path,
-            format!("only {} may write it", named(Actor::PlacementController)),
+            format!("only {} may write it", actor_text(Actor::PlacementController)),
         );
         return;
     }
@@ -193,20 +197,19 @@ fn internal(writer: &Writer, change: &KeyChange<'_>, findings: &mut Findings) {
             .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
     };
     if prefix.is_some_and(is_internal) {
-        let detail =
-            format!("keys of {INTERNAL_WORKLOADS} are kept by the controllers; nobody else may write them");
+        let detail = format!("only the controllers may write keys of {INTERNAL_WORKLOADS}");
         findings.forbid(&change.path, detail);
     }
 }
 
 /// Checks changes of syncers' finalizers. Each syncer may change its own finalizer. The resource controller
 /// may remove every syncer's finalizer, as it does for deleted clusters.
-fn syncer_finalizers(writer: &Writer, old: &Value, new: &Value, findings: &mut Findings) {
-    fn own(object: &Value) -> BTreeSet<&str> {
+fn check_finalizers(writer: &Writer, old: &Value, new: &Value, findings: &mut Findings) {
+    fn identifiers(object: &Value) -> BTreeSet<&str> {
         let identifiers = finalizers(object).filter_map(|name| name.strip_prefix(SYNCER_FINALIZER));
         identifiers.collect()
     }
-    let (before, after) = (own(old), own(new));
+    let (before, after) = (identifiers(old), identifiers(new));
     for identifier in before.symmetric_difference(&after) {
         let added = after.contains(identifier);
         let path = format!("metadata.finalizers[{SYNCER_FINALIZER}{identifier}]");
@@ -225,11 +228,11 @@ fn syncer_finalizers(writer: &Writer, old: &Value, new: &Value, findings: &mut F
         };
         if !allowed {
             let detail = if added {
-                format!("only {} may add it", named_for(Actor::Syncer, identifier))
+                format!("only {} may add it", actor_text_for(Actor::Syncer, identifier))
             } else {
                 format!(
-                    "only {} may take it out",
-                    any_of([Actor::Syncer, Actor::ResourceController], identifier)
+                    "only {} may remove it",
+                    actors_text([Actor::Syncer, Actor::ResourceController], identifier)
                 )
             };
             findings.forbid(&path, detail);
@@ -237,9 +240,9 @@ fn syncer_finalizers(writer: &Writer, old: &Value, new: &Value, findings: &mut F
     }
 }
 
-/// Checks the parts of a syncer's write other than the keys of its cluster, whose identifier is `own`: a
-/// syncer may only write the status of an object.
-pub(super) fn judge_syncer(
+/// Checks the parts of a syncer's write that [`check`] does not cover: apart from the keys of its own
+/// cluster, whose identifier is `own`, a syncer may only write the status of an object.
+pub(super) fn check_syncer(
     own: &str,
     operation: Operation,
     old: &Value,
@@ -247,7 +250,7 @@ pub(super) fn judge_syncer(
     findings: &mut Findings,
 ) {
     if operation == Operation::Create {
-        findings.forbid("metadata.name", "a syncer makes no objects");
+        findings.forbid("metadata.name", "a syncer may not create objects");
         return;
     }
     let empty = Map::new();
@@ -258,21 +261,27 @@ pub(super) fn judge_syncer(
     let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     for name in names {
         if name != "metadata" && name != "status" && before.get(name) != after.get(name) {
-            findings.forbid(name, "a syncer changes the status and its own keys only");
+            findings.forbid(
+                name,
+                "a syncer may only change the status and the keys of its own cluster",
+            );
         }
     }
-    // State labels and deletion annotations are checked as for all users. A syncer may change its cluster's
-    // status and spec annotations.
-    let is_judged = |key: &str| key.starts_with(STATE) || key.starts_with(DELETION);
+    // `check` handles state labels and deletion annotations. A syncer may change its cluster's status and
+    // spec annotations.
+    let is_checked = |key: &str| key.starts_with(STATE) || key.starts_with(DELETION);
     let is_own = |key: &str| {
         [STATUS_OF, SPEC_DIFF]
             .iter()
             .any(|prefix| key.strip_prefix(prefix) == Some(own))
     };
     for part in [LABELS, ANNOTATIONS] {
-        for change in differing(old, new, part) {
-            if !is_judged(change.key) && !is_own(change.key) {
-                findings.forbid(&change.path, "a syncer changes the status and its own keys only");
+        for change in key_changes(old, new, part) {
+            if !is_checked(change.key) && !is_own(change.key) {
+                findings.forbid(
+                    &change.path,
+                    "a syncer may only change the status and the keys of its own cluster",
+                );
             }
         }
     }
@@ -281,6 +290,9 @@ pub(super) fn judge_syncer(
         others.map(str::to_owned).collect()
     };
     if foreign(old) != foreign(new) {
-        findings.forbid("metadata.finalizers", "a syncer changes its own finalizer only");
+        findings.forbid(
+            "metadata.finalizers",
+            "a syncer may only change its own finalizer",
+        );
     }
 }

@@ -20,7 +20,8 @@ pub enum Role {
 /// Prefix of the user names of syncers.
 pub(super) const SYNCER: &str = "berth:syncer:";
 
-/// The user name of Berth's own actor; for a syncer, with `<identifier>` in place of its identifier.
+/// The user name under which Berth acts as `actor`; for a syncer, with `<identifier>` in place of the
+/// identifier of the syncer's cluster.
 #[must_use]
 pub const fn user_of(actor: Actor) -> &'static str {
     match actor {
@@ -33,7 +34,7 @@ pub const fn user_of(actor: Actor) -> &'static str {
 }
 
 impl Role {
-    /// The role of one of Berth's own users.
+    /// The role of `user`, if `user` is one of Berth's own users.
     #[must_use]
     pub fn of(user: &str) -> Option<Self> {
         if let Some(identifier) = user
@@ -52,7 +53,7 @@ impl Role {
         .find(|role| user_of(role.actor()) == user)
     }
 
-    /// The actor of the state machines.
+    /// The actor of the state machines that has this role.
     #[must_use]
     pub const fn actor(&self) -> Actor {
         match self {
@@ -65,24 +66,24 @@ impl Role {
     }
 }
 
-/// The actor in words: `the placement controller (user berth:placement-controller)`.
-pub(super) fn named(actor: Actor) -> String {
+/// An actor in words, such as `the placement controller (user berth:placement-controller)`.
+pub(super) fn actor_text(actor: Actor) -> String {
     format!("{actor} (user {})", user_of(actor))
 }
 
-/// The actor in words as by [`named`]; a syncer is the syncer of `identifier`.
-pub(super) fn named_for(actor: Actor, identifier: &str) -> String {
+/// An actor in words, as by [`actor_text`]; for a syncer, with the user name of the syncer of `identifier`.
+pub(super) fn actor_text_for(actor: Actor, identifier: &str) -> String {
     match actor {
         Actor::Syncer => format!("{actor} (user {SYNCER}{identifier})"),
-        actor => named(actor),
+        actor => actor_text(actor),
     }
 }
 
-/// The actors in words: `a`, `a or b`. A syncer is the syncer of `identifier`.
-pub(super) fn any_of(actors: impl IntoIterator<Item = Actor>, identifier: &str) -> String {
+/// Actors in words, separated by `or`; for a syncer, with the user name of the syncer of `identifier`.
+pub(super) fn actors_text(actors: impl IntoIterator<Item = Actor>, identifier: &str) -> String {
     let names: Vec<String> = actors
         .into_iter()
-        .map(|actor| named_for(actor, identifier))
+        .map(|actor| actor_text_for(actor, identifier))
         .collect();
     names.join(" or ")
 }

@@ -1,4 +1,4 @@
-//! A workload cluster as scheduling uses it: one row.
+//! A workload cluster as scheduling uses it: one row of the fleet.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use crate::readiness::{self, ReportedConditions};
 /// A workload cluster. Every decision reads the facts of all rows, which are stored in one vector.
 #[derive(Clone)]
 pub(crate) struct Row {
-    /// The name of the WorkloadCluster; rows are sorted by it.
+    /// The name of the WorkloadCluster, by which rows are sorted.
     pub(crate) name: Arc<str>,
     /// The identifier in location strings and labels.
     pub(crate) identifier: Arc<str>,
-    /// Data for sentences and views only.
+    /// The object and data for messages and views; filters do not read it.
     pub(crate) record: Arc<ClusterRecord>,
     /// The facts for the filters.
     pub(crate) facts: Facts,
@@ -24,27 +24,29 @@ pub(crate) struct Row {
 
 /// A workload cluster with its object.
 pub(crate) struct ClusterRecord {
+    /// The object.
     pub(crate) object: Arc<Object>,
+    /// The parsed fields of the object.
     pub(crate) view: WorkloadCluster,
-    /// The state of the conditions, regardless of heartbeats.
+    /// The readiness by the conditions, regardless of the age of heartbeats.
     pub(crate) reported: ReportedConditions,
 }
 
-/// Facts for the filters.
+/// The facts about a workload cluster that filters use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Facts {
-    /// Whether the cluster is ready by its conditions.
+    /// Whether the cluster is ready by its conditions, regardless of the age of heartbeats.
     pub(crate) ready: bool,
-    /// The last instant at which the heartbeat is healthy; [`Timestamp::MAX`] without any heartbeat.
+    /// The last instant at which the heartbeat counts as healthy; [`Timestamp::MAX`] without a heartbeat.
     pub(crate) fresh_until: Timestamp,
     /// Whether the cluster accepts no new namespaces.
     pub(crate) unschedulable: bool,
-    /// The instant from which namespaces must leave; [`Timestamp::MAX`] without an eviction.
+    /// The instant from which on namespaces must leave the cluster; [`Timestamp::MAX`] without an eviction.
     pub(crate) evict_after: Timestamp,
     /// Whether the cluster is being deleted. No filter refuses a cluster for this; it only makes other
     /// refusals final.
     pub(crate) deleting: bool,
-    /// The number of the cluster's set of locations.
+    /// The number of the set of the cluster's locations, in `LocationSets`.
     pub(crate) locations: u32,
 }
 
@@ -58,7 +60,7 @@ pub(crate) fn identifier(meta: &Meta) -> &str {
 }
 
 impl Row {
-    /// Parses a WorkloadCluster, which belongs to the set `locations`.
+    /// Parses a WorkloadCluster. `locations` is the number of the set of its locations.
     ///
     /// # Errors
     /// The reason why the object cannot be parsed.
@@ -104,8 +106,8 @@ impl Row {
         self.record.view.status.last_syncer_heartbeat_time
     }
 
-    /// Whether decisions are the same for this version of the cluster and for `older`. A heartbeat in time
-    /// makes no difference, but a heartbeat after a gap does.
+    /// Whether decisions are equal for this version of the cluster and for `older`. A heartbeat in time makes
+    /// no difference, but the first heartbeat does, and a heartbeat after a gap.
     pub(crate) fn decides_like(&self, older: &Self) -> bool {
         let (new, old) = (&self.facts, &older.facts);
         let unbroken = self
@@ -127,7 +129,7 @@ impl Facts {
         self.ready && now <= self.fresh_until
     }
 
-    /// Whether namespaces must leave the cluster at `now`, from the exact instant on.
+    /// Whether namespaces must leave the cluster at `now`. The eviction includes its first instant.
     pub(crate) fn is_evicting(&self, now: Timestamp) -> bool {
         now >= self.evict_after
     }

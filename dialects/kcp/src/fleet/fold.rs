@@ -1,4 +1,4 @@
-//! Folding changes, and their effects on other records.
+//! Folding changes of workload clusters, locations and the configuration into the fleet.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,23 +14,23 @@ use crate::config::Config;
 use crate::names::{DIALECT, LOCATIONS, NAMESPACES, WORKLOAD_CLUSTERS};
 
 impl Fleet {
-    /// Applies one change of any resource that is read.
+    /// Folds one change of any resource that the dialect reads.
     pub(crate) fn apply_change(&mut self, change: &Change) -> Consequences {
         let (key, new) = (&change.key, change.new.as_ref());
         if key.resource == NAMESPACES {
-            return self.take_namespace(key, new);
+            return self.fold_namespace(key, new);
         }
-        let served = self.serves();
+        let had_compute = self.has_compute();
         let mut due = if key.resource == WORKLOAD_CLUSTERS {
-            self.take_cluster(key, new)
+            self.fold_cluster(key, new)
         } else if key.resource == LOCATIONS {
-            self.take_location(key, new)
+            self.fold_location(key, new)
         } else if *key == config::key(DIALECT) {
-            self.take_config(key, new)
+            self.fold_config(key, new)
         } else {
             return Consequences::nothing();
         };
-        if served != self.serves() {
+        if had_compute != self.has_compute() {
             // All namespaces become demands, or are no longer demands.
             due.decide = AffectedDemands::All;
             due.demands = AffectedDemands::All;
@@ -38,14 +38,14 @@ impl Fleet {
         due
     }
 
-    fn take_cluster(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
+    fn fold_cluster(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         let mut due = self.put_cluster(key, new);
         // A cluster that waited for the released identifier can take it now.
-        if let Some((next, object)) = self.next_in_line() {
+        if let Some((next, object)) = self.next_shadowed() {
             let further = self.put_cluster(&next, Some(&object));
             due = Consequences {
-                decide: join(due.decide, further.decide),
-                demands: join(due.demands, further.demands),
+                decide: union(due.decide, further.decide),
+                demands: union(due.demands, further.demands),
                 targets: due.targets.zip(further.targets).map(|(mut one, two)| {
                     one.extend(two);
                     one
@@ -55,7 +55,8 @@ impl Fleet {
         due
     }
 
-    fn next_in_line(&self) -> Option<(Key, Arc<Object>)> {
+    /// A workload cluster whose identifier is no longer taken by another workload cluster.
+    fn next_shadowed(&self) -> Option<(Key, Arc<Object>)> {
         let free = self
             .shadowed
             .iter()
@@ -71,7 +72,7 @@ impl Fleet {
         }
         let row = new.and_then(|object| {
             let read = self.read_cluster(object);
-            self.unusable.note(key, read)
+            self.unusable.record(key, read)
         });
         let old = match (self.place(&key.name), row.clone()) {
             (Ok(place), Some(row)) => Some(self.rows.set(place, row)),
@@ -93,12 +94,12 @@ impl Fleet {
     }
 
     fn read_cluster(&mut self, object: &Arc<Object>) -> Result<Row, String> {
-        let locations = self.located(object);
+        let locations = self.location_set(object);
         let row = Row::read(object, self.config.heartbeat_threshold, locations)?;
         match self.names.get(&row.identifier) {
             Some(holder) if *holder != row.name => {
                 let problem = format!(
-                    "the identifier \"{}\" is that of WorkloadCluster \"{holder}\" already; identifiers must differ",
+                    "the identifier \"{}\" already belongs to WorkloadCluster \"{holder}\"; identifiers must be unique",
                     row.identifier
                 );
                 let entry = (Arc::clone(&row.identifier), Arc::clone(&row.name));
@@ -110,7 +111,7 @@ impl Fleet {
     }
 
     /// The number of the set of locations that match `object`.
-    fn located(&mut self, object: &Object) -> u32 {
+    fn location_set(&mut self, object: &Object) -> u32 {
         let labels = object.meta().labels();
         let member = self
             .locations
@@ -121,8 +122,8 @@ impl Fleet {
         self.sets.number(numbers)
     }
 
-    /// The namespaces that a change of a workload cluster makes due: namespaces on the cluster, which may
-    /// have to leave or to stay, and, unless the cluster was deleted, namespaces without a place.
+    /// The consequences of a change of a workload cluster. If the change affects decisions, the namespaces on
+    /// the cluster are due, and, unless the cluster was deleted, the namespaces that lack a cluster.
     fn due_by_cluster(&self, old: Option<&Row>, new: Option<&Row>) -> Consequences {
         let both = [old, new];
         let mut targets: Vec<Arc<str>> = both
@@ -138,7 +139,7 @@ impl Fleet {
                 due.extend(self.waiting());
             }
         }
-        let decide = some(due.into_iter().collect());
+        let decide = affected(due.into_iter().collect());
         Consequences {
             demands: decide.clone(),
             decide,
@@ -146,9 +147,9 @@ impl Fleet {
         }
     }
 
-    fn take_location(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
+    fn fold_location(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         self.unusable.forget(key);
-        let selector = new.and_then(|object| self.unusable.note(key, LocationRecord::read(object)));
+        let selector = new.and_then(|object| self.unusable.record(key, LocationRecord::read(object)));
         let old = self
             .locations
             .get(&key.name)
@@ -166,7 +167,7 @@ impl Fleet {
                 self.locations.remove(&key.name);
             }
         }
-        self.assign(&key.name, number);
+        self.update_membership(&key.name, number);
         Consequences {
             decide: AffectedDemands::All,
             demands: AffectedDemands::All,
@@ -174,8 +175,8 @@ impl Fleet {
         }
     }
 
-    /// Updates for every workload cluster whether it is in the location `name`.
-    fn assign(&mut self, name: &Arc<str>, number: u32) {
+    /// Updates the sets of all workload clusters after a change of the location `name`, which has `number`.
+    fn update_membership(&mut self, name: &Arc<str>, number: u32) {
         let location = self.locations.get(name).cloned();
         let member = |row: &Row| {
             let labels = row.record.object.meta().labels();
@@ -206,13 +207,13 @@ impl Fleet {
         }
     }
 
-    /// Applies a configuration. If it is invalid, the last valid configuration stays in force.
-    fn take_config(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
+    /// Folds a change of the configuration. While it is invalid, the last valid configuration stays in force.
+    fn fold_config(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         self.unusable.forget(key);
         let spec = new.and_then(|object| object.value().get("spec")?.get(DIALECT));
         let result = Config::read_within(spec, &format!("spec.{DIALECT}"), self.syncable.as_deref());
         let result = result.map_err(|errors| berth_apimachinery::field::aggregate(&errors));
-        let Some(mut config) = self.unusable.note(key, result) else {
+        let Some(mut config) = self.unusable.record(key, result) else {
             return Consequences::nothing();
         };
         let is_absent = |field: &str| spec.is_none_or(|spec| spec[field].is_null());
@@ -241,7 +242,7 @@ impl Fleet {
     }
 }
 
-fn some(keys: Vec<Key>) -> AffectedDemands {
+fn affected(keys: Vec<Key>) -> AffectedDemands {
     if keys.is_empty() {
         AffectedDemands::None
     } else {
@@ -249,7 +250,7 @@ fn some(keys: Vec<Key>) -> AffectedDemands {
     }
 }
 
-fn join(one: AffectedDemands, two: AffectedDemands) -> AffectedDemands {
+fn union(one: AffectedDemands, two: AffectedDemands) -> AffectedDemands {
     match (one, two) {
         (AffectedDemands::All, _) | (_, AffectedDemands::All) => AffectedDemands::All,
         (AffectedDemands::None, other) | (other, AffectedDemands::None) => other,

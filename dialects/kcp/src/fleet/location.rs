@@ -8,9 +8,9 @@ use imbl::{HashMap, Vector};
 
 use crate::kind::location::Location;
 
-/// A location.
+/// A Location with its number.
 pub(crate) struct LocationRecord {
-    /// The number of the location.
+    /// The number of the location in [`LocationSets`].
     pub(crate) number: u32,
     /// The label selector of the location's workload clusters.
     pub(crate) selector: Selector,
@@ -28,14 +28,14 @@ impl LocationRecord {
     }
 }
 
-/// Small numbers for the names of locations, as used in sets. A clone shares the content.
+/// Small numbers for the names of locations, as used in [`LocationSets`]. A clone shares the content.
 #[derive(Clone, Default)]
-pub(crate) struct Numbers {
+pub(crate) struct LocationNumbers {
     numbers: HashMap<Arc<str>, u32>,
     names: Vector<Arc<str>>,
 }
 
-impl Numbers {
+impl LocationNumbers {
     /// The number of `name`, which is assigned at the first call.
     pub(crate) fn number(&mut self, name: &Arc<str>) -> u32 {
         if let Some(&known) = self.numbers.get(name) {
@@ -53,15 +53,15 @@ impl Numbers {
     }
 }
 
-/// Sets of locations as small numbers. Each row has one number, and a decision judges each distinct set once
-/// instead of once per row. A clone shares its content.
+/// Small numbers for sets of locations. Each workload cluster has the number of its set, and a decision
+/// judges each distinct set once instead of once per cluster. A clone shares the content.
 #[derive(Clone, Default)]
-pub(crate) struct Sets {
+pub(crate) struct LocationSets {
     numbers: HashMap<Arc<[u32]>, u32>,
     sets: Vector<Arc<[u32]>>,
 }
 
-impl Sets {
+impl LocationSets {
     /// The number of `set`, which is ascending. The number is assigned at the first call.
     pub(crate) fn number(&mut self, set: Vec<u32>) -> u32 {
         let set: Arc<[u32]> = set.into();
@@ -79,7 +79,7 @@ impl Sets {
         &self.sets[number as usize]
     }
 
-    /// The verdicts of `judge` on each set, by number.
+    /// The results of `judge` for each set, by the number of the set.
     pub(crate) fn map<T>(&self, judge: impl FnMut(&[u32]) -> T) -> Vec<T> {
         let mut judge = judge;
         self.sets.iter().map(|set| judge(set)).collect()

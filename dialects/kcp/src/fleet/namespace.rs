@@ -6,26 +6,27 @@ use std::sync::Arc;
 use berth_apimachinery::Object;
 
 use crate::condition;
-use crate::machine::{Actor, may};
+use crate::machine::{Actor, is_allowed};
 use crate::names::{PLACEMENT, SCHEDULING_DISABLED};
 use crate::placement::{Form, State, StoredPlacement};
 
 /// A namespace and its placement.
-pub(crate) struct Record {
+pub(crate) struct NamespaceRecord {
+    /// The object.
     pub(crate) object: Arc<Object>,
     /// The parsed placement annotation.
     pub(crate) reading: StoredPlacement,
-    /// Whether a label disables scheduling.
+    /// Whether a label disables scheduling for the namespace.
     pub(crate) disabled: bool,
     /// Whether the namespace is being deleted.
     pub(crate) deleting: bool,
-    /// Whether annotation and labels result in a condition that is not stored.
+    /// Whether the placement and the labels result in a condition that is not stored.
     condition_differs: bool,
-    /// Whether the namespace has the condition.
+    /// Whether the condition NamespaceScheduled is stored.
     pub(crate) has_condition: bool,
 }
 
-impl Record {
+impl NamespaceRecord {
     /// Parses a Namespace. An invalid placement annotation is not an error.
     pub(crate) fn read(object: &Arc<Object>) -> Self {
         let meta = object.meta();
@@ -37,7 +38,7 @@ impl Record {
         let expected = condition::namespace_scheduled(disabled, &reading);
         let stored = condition::stored(object.value());
         let condition_differs =
-            expected.is_some_and(|expected| !stored.is_some_and(|stored| expected.is(stored)));
+            expected.is_some_and(|expected| !stored.is_some_and(|stored| expected.matches(stored)));
         Self {
             object: Arc::clone(object),
             reading,
@@ -53,12 +54,12 @@ impl Record {
         !self.reading.placement.0.is_empty() || !self.reading.dropped.is_empty()
     }
 
-    /// Whether the existing condition is outdated.
+    /// Whether the condition NamespaceScheduled is stored with outdated content.
     pub(crate) fn has_outdated_condition(&self) -> bool {
         self.has_condition && self.condition_differs
     }
 
-    /// The identifiers of the entries.
+    /// The identifiers of the clusters in the placement's entries.
     pub(crate) fn identifiers(&self) -> impl Iterator<Item = &Arc<str>> {
         self.reading.placement.0.keys().map(|place| &place.identifier)
     }
@@ -79,9 +80,9 @@ impl Record {
             .map(|(place, _)| &place.identifier)
     }
 
-    /// Whether a change of the fleet could result in a new place: the namespace has no place, or leaves a
-    /// place without having another in the same location.
-    pub(crate) fn waits(&self) -> bool {
+    /// Whether a change of the fleet could result in a new cluster: the namespace has no cluster, or leaves a
+    /// cluster without having another cluster in the same location.
+    pub(crate) fn lacks_cluster(&self) -> bool {
         if self.deleting || self.disabled {
             return false;
         }
@@ -96,24 +97,24 @@ impl Record {
         active.is_empty() || stranded
     }
 
-    /// Whether the annotation has entries to remove, or is not a map.
-    fn has_removable_entries(&self) -> bool {
+    /// Whether the annotation has entries that the placement controller removes, or is not a map.
+    fn needs_cleanup(&self) -> bool {
         let reading = &self.reading;
         !reading.dropped.is_empty()
             || !matches!(reading.form, Form::Map)
             || reading.placement.0.values().any(|&state| state == State::Unbound)
     }
 
-    /// Whether the change from `old` to this version must be decided, regardless of labels that select
-    /// namespaces. The placement controller's own writes need no decision: they make legal transitions,
-    /// leave no entries to remove, and update the condition.
+    /// Whether the change from `old` to this version requires a decision. The labels by which the
+    /// configuration selects namespaces are not compared. The placement controller's own writes require no
+    /// decision: they make legal transitions, leave no entries to remove, and update the condition.
     pub(crate) fn needs_decision(&self, old: &Self) -> bool {
         let has_foreign_changes = || {
             let (before, after) = (&old.reading.placement.0, &self.reading.placement.0);
             let foreign = |(place, state)| {
                 let from = before.get(place).copied();
                 let actors = [Actor::PlacementController, Actor::NamespaceController];
-                !actors.into_iter().any(|actor| may(actor, from, state))
+                !actors.into_iter().any(|actor| is_allowed(actor, from, state))
             };
             let kept = after.iter().map(|(place, state)| (place, Some(*state)));
             let removed = before
@@ -122,13 +123,14 @@ impl Record {
                 .map(|place| (place, None));
             kept.chain(removed).any(foreign)
         };
-        let annotation =
-            self.reading != old.reading && (self.has_removable_entries() || has_foreign_changes());
-        let conditions = || condition::stored(self.object.value()) != condition::stored(old.object.value());
+        let placement_changed =
+            self.reading != old.reading && (self.needs_cleanup() || has_foreign_changes());
+        let stored_condition_changed =
+            || condition::stored(self.object.value()) != condition::stored(old.object.value());
         self.object.meta().uid() != old.object.meta().uid()
             || self.disabled != old.disabled
             || self.deleting != old.deleting
-            || annotation
-            || self.condition_differs && conditions()
+            || placement_changed
+            || self.condition_differs && stored_condition_changed()
     }
 }

@@ -241,7 +241,7 @@ fn of_two_clusters_with_one_identifier_the_second_waits() {
     assert!(
         unusable[0]
             .problem
-            .contains("\"twin\" is that of WorkloadCluster \"first\" already"),
+            .contains("\"twin\" already belongs to WorkloadCluster \"first\""),
         "{unusable:?}"
     );
     let freed = remove(&mut world, &twin("first"));
@@ -254,7 +254,7 @@ fn of_two_clusters_with_one_identifier_the_second_waits() {
 
 #[test]
 fn what_the_program_was_told_holds_where_the_configuration_is_silent() {
-    let mut world = Fleet::usually(Config {
+    let mut world = Fleet::with_defaults(Config {
         location_cluster: "root:org".into(),
         namespace_selector: Selector::parse("team=a").unwrap(),
         ..Config::default()
@@ -285,7 +285,7 @@ fn what_the_program_was_told_holds_where_the_configuration_is_silent() {
 #[test]
 fn a_configuration_that_syncs_what_cannot_be_synced_is_not_in_force() {
     let syncable = [berth_apimachinery::GroupResource::new("", "configmaps")];
-    let mut world = Fleet::usually(Config::default()).syncing(Some(&syncable));
+    let mut world = Fleet::with_defaults(Config::default()).restricted_to(Some(&syncable));
     let good = json!({"syncedResources": ["configmaps"], "locationCluster": "root:other"});
     put(&mut world, &configuration(&good));
     assert!(world.unusable().is_empty());

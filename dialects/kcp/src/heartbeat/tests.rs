@@ -12,9 +12,9 @@ fn cluster(conditions: Value) -> Value {
 }
 
 fn at_second(cluster: &Value, second: i64) -> Option<Value> {
-    let new = judge(cluster, SignedDuration::from_mins(1), at(second));
+    let new = reconcile(cluster, SignedDuration::from_mins(1), at(second));
     if let Some(new) = &new {
-        let again = judge(new, SignedDuration::from_mins(1), at(second + 1));
+        let again = reconcile(new, SignedDuration::from_mins(1), at(second + 1));
         assert!(second == 60 || again.is_none(), "doing it twice changes nothing");
     }
     new
@@ -52,7 +52,7 @@ fn a_cluster_never_heard_of_is_not_healthy() {
         // The first heartbeat reverts the condition.
         let mut heard = told;
         heard["status"]["lastSyncerHeartbeatTime"] = "1970-01-01T00:17:00Z".into();
-        let healthy = judge(&heard, SignedDuration::from_mins(1), at(1021)).unwrap();
+        let healthy = reconcile(&heard, SignedDuration::from_mins(1), at(1021)).unwrap();
         assert_eq!(shown(&healthy), ["HeartbeatHealthy True - -", "Ready True - -"]);
     }
 }

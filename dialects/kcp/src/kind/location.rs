@@ -19,72 +19,72 @@ use crate::names::{SCHEDULING_GROUP, VERSION};
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct Location {
-    /// Workload clusters that belong to the location.
+    /// The workload clusters that belong to the location, and a description for users.
     pub spec: LocationSpec,
-    /// Numbers of workload clusters of the location.
+    /// Numbers of workload clusters that belong to the location.
     #[serde(default)]
     pub status: LocationStatus,
 }
 
-/// Workload clusters that belong to the location.
+/// The workload clusters that belong to a location, and a description for users.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct LocationSpec {
-    /// The resource of the instances.
+    /// The resource of the location's instances.
     pub resource: InstanceResource,
     /// Description of the location for users.
     #[serde(default)]
     pub description: Option<String>,
-    /// Labels by which users may select instances. They are advertised only.
+    /// Labels by which users may select instances. The list informs users, and has no effect on scheduling.
     #[serde(default)]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["key"]))]
     pub available_selector_labels: Vec<AvailableLabel>,
-    /// The labels of the workload clusters that belong to the location; an empty selector selects all of
-    /// them.
+    /// Label selector of the workload clusters that belong to the location. An empty selector selects all
+    /// workload clusters.
     #[serde(default)]
     #[schemars(extend("x-default" = {}))]
     pub instance_selector: LabelSelector,
 }
 
-/// The resource of the instances: workload clusters.
+/// The resource of a location's instances, which is always that of workload clusters.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct InstanceResource {
-    /// The API group.
+    /// The API group of the instances.
     #[serde(default)]
     #[schemars(extend("enum" = ["workloads.kcp.dev"]))]
     pub group: Option<String>,
-    /// The version.
+    /// The API version of the instances.
     #[schemars(extend("enum" = ["v1alpha1"]))]
     pub version: String,
-    /// The plural name.
+    /// The plural name of the instances' resource.
     #[schemars(extend("enum" = ["workloadclusters"]))]
     pub resource: String,
 }
 
-/// One label by which users may select.
+/// A label by which users may select instances of a location.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct AvailableLabel {
-    /// The label key.
+    /// The key of the label.
     #[schemars(length(max = 255))]
     pub key: String,
-    /// The possible values.
+    /// The possible values of the label.
     #[serde(default)]
     pub values: Vec<String>,
-    /// Meaning of the label.
+    /// The meaning of the label.
     #[serde(default)]
     pub description: Option<String>,
 }
 
-/// Numbers of workload clusters of the location.
+/// Numbers of workload clusters that belong to the location.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct LocationStatus {
-    /// Number of workload clusters that the selector matches.
+    /// Number of workload clusters that the instanceSelector matches.
     #[schemars(range(min = 0))]
     pub instances: Option<i32>,
-    /// Number of ready instances that are not cordoned.
+    /// Number of workload clusters of the location that are ready and not cordoned.
     #[schemars(range(min = 0))]
     pub available_instances: Option<i32>,
 }
@@ -128,14 +128,14 @@ impl Kind for LocationKind {
             Err(errors) => return errors,
         };
         let mut errors = Vec::new();
-        available_labels(&location.spec.available_selector_labels, &mut errors);
+        check_available_labels(&location.spec.available_selector_labels, &mut errors);
         let selector = Selector::compile(&location.spec.instance_selector, "spec.instanceSelector");
         errors.extend(selector.err().into_iter().flatten());
         errors
     }
 }
 
-fn available_labels(labels: &[AvailableLabel], errors: &mut Vec<FieldError>) {
+fn check_available_labels(labels: &[AvailableLabel], errors: &mut Vec<FieldError>) {
     for (index, label) in labels.iter().enumerate() {
         let path = format!("spec.availableSelectorLabels[{index}]");
         if let Err(problem) = validate_label_key(&label.key) {

@@ -11,18 +11,18 @@ use serde::Deserialize;
 use crate::condition::Condition;
 use crate::names::{RELEASED_GROUP, VERSION, WORKLOADS_GROUP};
 
-/// The desired state and the reported state of one workload cluster.
+/// A Kubernetes cluster on which namespaces can be placed.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct WorkloadCluster {
     /// Whether namespaces may be placed on the cluster.
     pub spec: WorkloadClusterSpec,
-    /// Status of the cluster.
+    /// The reported state of the cluster.
     pub status: WorkloadClusterStatus,
 }
 
-/// Whether namespaces may be placed on the cluster.
+/// Whether namespaces may be placed on a workload cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -30,21 +30,21 @@ pub struct WorkloadClusterSpec {
     /// Whether the cluster accepts no new namespaces; namespaces on the cluster stay.
     #[schemars(extend("x-default" = false))]
     pub unschedulable: bool,
-    /// The instant from which on namespaces on the cluster are moved away, and no new ones are placed on it.
+    /// Time of an eviction: from then on, namespaces leave the cluster, and no namespaces are placed on it.
     #[schemars(with = "String", extend("format" = "date-time", "nullable" = true))]
     pub evict_after: Option<Timestamp>,
 }
 
-/// Status of the cluster.
+/// The reported state of a workload cluster.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct WorkloadClusterStatus {
-    /// Resources for workload, by resource name.
+    /// Resources that are available to workloads, by resource name.
     pub allocatable: BTreeMap<String, QuantityText>,
-    /// The total resources, by resource name.
+    /// Total resources of the cluster, by resource name.
     pub capacity: BTreeMap<String, QuantityText>,
-    /// The state of the cluster, one entry per aspect; Ready summarizes them.
+    /// Conditions of the cluster. Ready summarizes SyncerReady, APIImporterReady and HeartbeatHealthy.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Vec<Condition>,
     /// The resources that the syncer syncs, such as deployments.apps.
@@ -52,15 +52,15 @@ pub struct WorkloadClusterStatus {
     /// Time of the syncer's last heartbeat.
     #[schemars(with = "String", extend("format" = "date-time", "nullable" = true))]
     pub last_syncer_heartbeat_time: Option<Timestamp>,
-    /// Addresses at which the syncer finds the objects to sync.
+    /// API endpoints at which the syncer reads the objects to sync.
     pub virtual_workspaces: Vec<VirtualWorkspace>,
 }
 
-/// An API endpoint for the syncer.
+/// An API endpoint at which the syncer reads the objects to sync.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct VirtualWorkspace {
-    /// The URL.
+    /// The URL of the endpoint.
     pub url: String,
 }
 

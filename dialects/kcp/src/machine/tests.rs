@@ -47,7 +47,9 @@ fn the_full_matrix_of_transitions_is_as_documented() {
                 b'=' => Actor::ALL.to_vec(),
                 _ => Vec::new(),
             };
-            let actors = Actor::ALL.into_iter().filter(|&actor| may(actor, from, to));
+            let actors = Actor::ALL
+                .into_iter()
+                .filter(|&actor| is_allowed(actor, from, to));
             assert_eq!(actors.collect::<Vec<_>>(), expected, "{from:?} to {to:?}");
         }
     }
@@ -57,26 +59,26 @@ fn the_full_matrix_of_transitions_is_as_documented() {
 fn the_controllers_make_legal_changes_only() {
     for state in State::ALL {
         for admissible in [false, true] {
-            let to = placement_controller(state, admissible);
+            let to = placement_step(state, admissible);
             assert!(
-                may(Actor::PlacementController, Some(state), to),
+                is_allowed(Actor::PlacementController, Some(state), to),
                 "{state} to {to:?}"
             );
         }
         for (labelled, exists) in [(false, false), (false, true), (true, false), (true, true)] {
             let mut at = state;
             // The namespace controller never makes two transitions in one write.
-            let to = namespace_controller(at, labelled, exists);
+            let to = namespace_step(at, labelled, exists);
             assert!(
-                may(Actor::NamespaceController, Some(at), Some(to)),
+                is_allowed(Actor::NamespaceController, Some(at), Some(to)),
                 "{at} to {to}"
             );
             at = to;
             assert!(matches!(at, State::Bound | State::Removing | State::Unbound));
         }
     }
-    assert!(may(Actor::PlacementController, None, Some(State::Pending)));
-    assert!(may(
+    assert!(is_allowed(Actor::PlacementController, None, Some(State::Pending)));
+    assert!(is_allowed(
         Actor::PlacementController,
         Some(State::Unbound),
         Some(State::Pending)
@@ -86,11 +88,11 @@ fn the_controllers_make_legal_changes_only() {
 #[test]
 fn a_removal_ends_when_the_cluster_has_let_go_or_is_gone() {
     use State::{Removing, Unbound};
-    assert_eq!(namespace_controller(Removing, true, true), Removing);
-    assert_eq!(namespace_controller(Removing, false, true), Unbound);
-    assert_eq!(namespace_controller(Removing, true, false), Unbound);
+    assert_eq!(namespace_step(Removing, true, true), Removing);
+    assert_eq!(namespace_step(Removing, false, true), Unbound);
+    assert_eq!(namespace_step(Removing, true, false), Unbound);
     assert_eq!(
-        placement_controller(Removing, true),
+        placement_step(Removing, true),
         Some(Removing),
         "a removal is never taken back"
     );
@@ -103,19 +105,19 @@ fn the_syncing_functions_make_legal_changes_only() {
         for namespace in labels {
             for bits in 0..8 {
                 let (leaving, held, coordinated) = (bits & 1 == 1, bits & 2 == 2, bits & 4 == 4);
-                let to = resource_controller(label, namespace, leaving, held, coordinated);
+                let to = resource_step(label, namespace, leaving, held, coordinated);
                 assert!(
-                    may_sync(Actor::ResourceController, false, label, to),
+                    is_sync_allowed(Actor::ResourceController, false, label, to),
                     "{label:?} to {to:?}"
                 );
             }
         }
         let to = coordination_controller(label);
-        assert!(may_sync(Actor::CoordinationController, false, label, to));
+        assert!(is_sync_allowed(Actor::CoordinationController, false, label, to));
         for bits in 0..8 {
             let to = syncer(label, bits & 1 == 1, bits & 2 == 2, bits & 4 == 4);
-            assert!(may_sync(Actor::Syncer, false, label, to));
-            assert!(may_sync(Actor::Syncer, true, label, to));
+            assert!(is_sync_allowed(Actor::Syncer, false, label, to));
+            assert!(is_sync_allowed(Actor::Syncer, true, label, to));
         }
     }
 }
@@ -123,30 +125,29 @@ fn the_syncing_functions_make_legal_changes_only() {
 #[test]
 fn resources_follow_their_namespace() {
     let synced = Some(SyncState::Sync);
-    assert_eq!(resource_controller(None, synced, false, false, false), synced);
+    assert_eq!(resource_step(None, synced, false, false, false), synced);
     assert_eq!(
-        resource_controller(None, synced, false, false, true),
+        resource_step(None, synced, false, false, true),
         Some(SyncState::Assigned),
         "a coordination controller has the first look"
     );
     assert_eq!(
-        resource_controller(None, synced, true, false, false),
+        resource_step(None, synced, true, false, false),
         None,
         "nothing new goes where the namespace is leaving"
     );
-    assert_eq!(
-        resource_controller(synced, None, false, true, false),
-        synced,
-        "held"
-    );
-    assert_eq!(resource_controller(synced, None, false, false, false), None);
+    assert_eq!(resource_step(synced, None, false, true, false), synced, "held");
+    assert_eq!(resource_step(synced, None, false, false, false), None);
 }
 
 #[test]
 fn changes_are_told_entry_by_entry() {
     let old = Placement::parse(r#"{"root+a+x":"Bound","root+a+y":"Pending","root+a+z":"Bound"}"#).unwrap();
     let new = Placement::parse(r#"{"root+a+x":"Removing","root+a+z":"Bound","root+b+w":"Pending"}"#).unwrap();
-    let texts: Vec<String> = moved(&old, &new).iter().map(ToString::to_string).collect();
+    let texts: Vec<String> = entry_changes(&old, &new)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     assert_eq!(
         texts,
         [

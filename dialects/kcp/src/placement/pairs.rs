@@ -1,4 +1,4 @@
-//! A JSON object of strings, with its keys in document order and including duplicates.
+//! The entries of a JSON object of strings, in document order and including duplicate keys.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -6,12 +6,12 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
-/// Keys and values in document order.
+/// The keys and values of a JSON object of strings, in document order.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Pairs(pub(super) Vec<(String, String)>);
 
 impl Pairs {
-    /// Parses `text`; `None` is JSON's `null`.
+    /// Parses `text`; returns `None` if it is JSON's `null`.
     ///
     /// # Errors
     /// The reason why `text` is not a JSON object of strings.
@@ -27,7 +27,7 @@ impl Pairs {
             Value::Number(_) => return Err(not_an_object("a number")),
             Value::Bool(_) => return Err(not_an_object("a boolean")),
         }
-        // The text is parsed again, since a `Value` has no duplicate keys.
+        // The text is parsed again, since a `Value` only has the last entry of duplicate keys.
         let raw: Raw = serde_json::from_str(text).map_err(|error| format!("is not JSON ({error})"))?;
         let mut pairs = Vec::with_capacity(raw.0.len());
         for (key, value) in raw.0 {
@@ -41,7 +41,7 @@ impl Pairs {
         Ok(Some(Self(pairs)))
     }
 
-    /// Each duplicate key, once.
+    /// The keys that occur more than once, each returned once.
     pub(super) fn duplicates(&self) -> impl Iterator<Item = &str> {
         let mut seen = BTreeSet::new();
         let repeated = self.0.iter().filter(move |(key, _)| !seen.insert(key));
@@ -52,11 +52,12 @@ impl Pairs {
 
 const EXAMPLE: &str = r#"{"root:compute+us-east1+a7fc":"Bound"}"#;
 
-/// The sentence for JSON that is not an object.
+/// The problem of JSON that is not an object, but `actual`. The text is the end of a sentence.
 pub(super) fn not_an_object(actual: &str) -> String {
     format!("is {actual}; it must be a JSON object of location strings and states, such as {EXAMPLE}")
 }
 
+/// The entries of a JSON object, in document order and including duplicate keys.
 struct Raw(Vec<(String, Value)>);
 
 impl<'de> Deserialize<'de> for Raw {

@@ -50,7 +50,7 @@ fn every_malformed_value_is_named() {
         ),
         (
             r#"{"root+a+x":"Bound","root+b+x":"Removing"}"#,
-            "entry \"root+b+x\": workload cluster \"x\" has the entry \"root+a+x\" already",
+            "entry \"root+b+x\": workload cluster \"x\" already has the entry \"root+a+x\"",
         ),
     ] {
         let problems = problems(text);

@@ -1,4 +1,4 @@
-//! The heartbeat controller: records whether a syncer sends heartbeats, and the URL of its view.
+//! The heartbeat controller: records whether syncers send heartbeats, and the URLs of their views.
 
 use std::sync::Arc;
 
@@ -7,16 +7,16 @@ use berth_dialect_contract::{Context, Reconciler, Step};
 use serde_json::{Value, json};
 
 use super::{editable, fleet, update};
-use crate::heartbeat::{awaited_since, judge};
+use crate::heartbeat::{awaited_since, reconcile};
 use crate::names::{DIALECT, WORKLOAD_CLUSTERS};
 
 /// The heartbeat controller.
-pub(super) struct Heartbeats {
+pub(super) struct HeartbeatController {
     /// The URL of all Targets, if it is known.
     pub(super) targets_url: Option<Arc<str>>,
 }
 
-impl Heartbeats {
+impl HeartbeatController {
     /// Returns `cluster` with the URL of its syncer's view (`status.virtualWorkspaces`); `None` if it has
     /// the URL already, or the URL is not known.
     fn with_view_url(&self, cluster: &Value, name: &str) -> Option<Value> {
@@ -34,7 +34,7 @@ impl Heartbeats {
     }
 }
 
-impl Reconciler for Heartbeats {
+impl Reconciler for HeartbeatController {
     fn name(&self) -> &'static str {
         "kcp-heartbeat"
     }
@@ -51,8 +51,8 @@ impl Reconciler for Heartbeats {
         vec![WORKLOAD_CLUSTERS]
     }
 
-    /// The key of a workload cluster whose heartbeats are awaited for the first time, or from an earlier
-    /// instant than before, or whose status does not agree with its heartbeats and name.
+    /// The key of a changed workload cluster. The key is due if heartbeats are awaited for the first time or
+    /// from an earlier instant than before, or if the status has to be written.
     fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key> {
         let since = |object: Option<&Object>| object.and_then(|object| awaited_since(object.value()));
         let (old, new) = (since(change.old.as_deref()), since(change.new.as_deref()));
@@ -80,7 +80,7 @@ impl Reconciler for Heartbeats {
         let threshold = fleet.config.heartbeat_threshold;
         let fresh_until = awaited_since(&value).map(|at| at.checked_add(threshold).unwrap_or(Timestamp::MAX));
         let stale_at = fresh_until.and_then(|at| at.checked_add(std::time::Duration::from_nanos(1)).ok());
-        let with_conditions = judge(&value, threshold, context.now);
+        let with_conditions = reconcile(&value, threshold, context.now);
         let with_url = self.with_view_url(with_conditions.as_ref().unwrap_or(&value), &key.name);
         let write = with_url.or(with_conditions).map(|new| {
             let mut write = update(key, object, new);

@@ -13,9 +13,9 @@ use crate::location_status::{Counts, Member, counts, with_counts, with_labels_an
 use crate::names::{LOCATIONS, WORKLOAD_CLUSTERS};
 
 /// The location controller.
-pub(super) struct Locations;
+pub(super) struct LocationController;
 
-/// The data of a workload cluster for the counts.
+/// The data of a workload cluster for the counts of locations.
 fn member(row: &Row) -> Member {
     Member {
         ready_until: row.facts.ready.then_some(row.facts.fresh_until),
@@ -23,9 +23,9 @@ fn member(row: &Row) -> Member {
     }
 }
 
-/// The counts of the location `name`, and the next time at which they change by themselves: just after a
-/// heartbeat is too old.
-fn count(fleet: &Fleet, name: &str, now: Timestamp) -> Option<(Counts, Option<Timestamp>)> {
+/// The counts of the location `name`, and the next time at which the counts change by themselves: just after
+/// the last instant at which a heartbeat counts as healthy.
+fn location_counts(fleet: &Fleet, name: &str, now: Timestamp) -> Option<(Counts, Option<Timestamp>)> {
     let number = fleet.locations.get(name)?.number;
     let sets_inside = fleet.sets.map(|set| set.contains(&number));
     let rows = || {
@@ -42,13 +42,14 @@ fn selector(object: &Object) -> Option<Selector> {
     LocationRecord::read(object).ok()
 }
 
-impl Locations {
+impl LocationController {
     fn has_work(&self, key: &Key, context: &Context<'_>) -> bool {
         !self.step(key, context).writes.is_empty()
     }
 
-    /// The locations of a workload cluster, before or after a change that affects their counts.
-    fn of_cluster(&self, change: &Change, fleet: &Fleet, context: &Context<'_>) -> Vec<Key> {
+    /// The keys of the locations whose counts may differ after a change of a workload cluster: the locations
+    /// that had or have the cluster.
+    fn affected_by_cluster(&self, change: &Change, fleet: &Fleet, context: &Context<'_>) -> Vec<Key> {
         let read = |object: &Option<Arc<Object>>| {
             let row = object
                 .as_ref()
@@ -76,7 +77,7 @@ impl Locations {
     }
 }
 
-impl Reconciler for Locations {
+impl Reconciler for LocationController {
     fn name(&self) -> &'static str {
         "kcp-location"
     }
@@ -93,14 +94,14 @@ impl Reconciler for Locations {
         vec![LOCATIONS]
     }
 
-    /// The keys of a changed location, and of the locations of a workload cluster whose change affects
-    /// counts.
+    /// The key of a changed location if its selector changed or it needs a write, or the keys of the
+    /// locations whose counts a change of a workload cluster affects.
     fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key> {
         let Some(fleet) = fleet(context) else {
             return Vec::new();
         };
         if change.key.resource == WORKLOAD_CLUSTERS {
-            return self.of_cluster(change, fleet, context);
+            return self.affected_by_cluster(change, fleet, context);
         }
         let read = |object: &Option<Arc<Object>>| object.as_deref().and_then(selector);
         let due = change.new.is_some()
@@ -119,7 +120,7 @@ impl Reconciler for Locations {
         let Some((fleet, object)) = fleet(context).zip(context.objects.get(key)) else {
             return Step::default();
         };
-        let Some((counts, due_at)) = count(fleet, &key.name, context.now) else {
+        let Some((counts, due_at)) = location_counts(fleet, &key.name, context.now) else {
             return Step::default();
         };
         let mut value = editable(object);

@@ -11,9 +11,9 @@ use crate::names::{NAMESPACES, WORKLOAD_CLUSTERS};
 use crate::namespace_controller::reconcile;
 
 /// The namespace controller.
-pub(super) struct Namespaces;
+pub(super) struct NamespaceController;
 
-impl Namespaces {
+impl NamespaceController {
     fn has_work(key: &Key, context: &Context<'_>) -> bool {
         let Some((fleet, object)) = fleet(context).zip(context.objects.get(key)) else {
             return false;
@@ -27,7 +27,7 @@ impl Namespaces {
     }
 }
 
-impl Reconciler for Namespaces {
+impl Reconciler for NamespaceController {
     fn name(&self) -> &'static str {
         "kcp-namespace"
     }
@@ -44,8 +44,8 @@ impl Reconciler for Namespaces {
         vec![NAMESPACES]
     }
 
-    /// The keys of namespaces that need a write, and whose metadata changed or whose workload cluster was
-    /// added or removed.
+    /// The keys of the namespaces that need a write after the change: the changed namespace, or the
+    /// namespaces with an entry of an added or removed workload cluster.
     fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key> {
         if change.key.resource == NAMESPACES {
             let due = outline_differs(change) && Self::has_work(&change.key, context);

@@ -17,7 +17,7 @@ use crate::names::{DELETION, NAMESPACES, STATE, WORKLOAD_CLUSTERS, is_system_nam
 use crate::resource_controller::{self, clear, reconcile};
 
 /// The resource controller.
-pub(crate) struct Resources {
+pub(crate) struct ResourceController {
     /// The resources that follow their namespace.
     pub(crate) synced: Vec<GroupResource>,
     /// The synced resources that a coordination controller handles first.
@@ -30,17 +30,18 @@ fn key_of(resource: GroupResource, object: &Object) -> Key {
     Key::new(resource, object.meta().namespace(), object.meta().name())
 }
 
-/// Whether `object`, of a resource that is no longer synced, still has metadata of a workload cluster.
-fn is_marked(object: &Object) -> bool {
+/// Whether the syncing metadata must be removed from `object`, which is of a resource that is no longer
+/// synced.
+fn needs_clearing(object: &Object) -> bool {
     mentions_any(object) && !is_system_namespace(object.meta().namespace())
 }
 
-/// The namespace of an object.
+/// The namespace of the object at `key`.
 fn namespace_of<'a>(key: &Key, context: &Context<'a>) -> Option<&'a Arc<Object>> {
     context.objects.get(&Key::new(NAMESPACES, "", &key.namespace))
 }
 
-/// Whether a change of a namespace affects its resources.
+/// Whether a change of a namespace affects the resources in the namespace.
 fn changes_resources(change: &Change) -> bool {
     let (Some(old), Some(new)) = (&change.old, &change.new) else {
         return change.new.is_some();
@@ -62,10 +63,10 @@ fn changes_resources(change: &Change) -> bool {
     states(old) != states(new) || deletions(old) != deletions(new)
 }
 
-impl Resources {
+impl ResourceController {
     /// Returns `object`, which is of `resource` and in `namespace`, after the controller's step; `None` if it
-    /// does not change. Both may consist of their metadata alone.
-    fn judge(
+    /// does not change. Object and namespace may consist of their metadata alone.
+    fn reconciled(
         &self,
         resource: GroupResource,
         (namespace, object): (&Value, &Value),
@@ -80,14 +81,14 @@ impl Resources {
         reconcile(namespace, object, &inputs)
     }
 
-    /// The objects in `namespace` that need a write.
-    fn in_namespace(&self, namespace: &Object, fleet: &Fleet, context: &Context<'_>) -> Vec<Key> {
+    /// The keys of the objects in `namespace` that need a write.
+    fn due_in_namespace(&self, namespace: &Object, fleet: &Fleet, context: &Context<'_>) -> Vec<Key> {
         let (name, namespace_outline) = (namespace.meta().name(), outline(namespace));
         let mut due = Vec::new();
         for &resource in &self.synced {
             for object in context.objects.list(resource, Some(name)) {
                 let pair = (&namespace_outline, &outline(object));
-                if self.judge(resource, pair, fleet, context).is_some() {
+                if self.reconciled(resource, pair, fleet, context).is_some() {
                     due.push(key_of(resource, object));
                 }
             }
@@ -95,15 +96,15 @@ impl Resources {
         due
     }
 
-    /// The objects that are no longer synced, but still have metadata of a workload cluster.
-    fn marked(&self, context: &Context<'_>) -> Vec<Key> {
+    /// The keys of the objects from which syncing metadata must be removed.
+    fn due_for_clearing(&self, context: &Context<'_>) -> Vec<Key> {
         let mut due = Vec::new();
         for &resource in &self.former {
-            let marked = context
+            let objects = context
                 .objects
                 .list(resource, None)
-                .filter(|object| is_marked(object));
-            due.extend(marked.map(|object| key_of(resource, object)));
+                .filter(|object| needs_clearing(object));
+            due.extend(objects.map(|object| key_of(resource, object)));
         }
         due
     }
@@ -111,19 +112,22 @@ impl Resources {
     /// Whether the object at `key` needs a write.
     fn has_work(&self, key: &Key, fleet: &Fleet, context: &Context<'_>) -> bool {
         if self.former.contains(&key.resource) {
-            return context.objects.get(key).is_some_and(|object| is_marked(object));
+            return context
+                .objects
+                .get(key)
+                .is_some_and(|object| needs_clearing(object));
         }
         let pair = namespace_of(key, context).zip(context.objects.get(key));
         pair.is_some_and(|(namespace, object)| {
             let pair = (&outline(namespace), &outline(object));
-            self.judge(key.resource, pair, fleet, context).is_some()
+            self.reconciled(key.resource, pair, fleet, context).is_some()
         })
     }
 
-    /// Objects that may need a write because a workload cluster was added or removed: objects with metadata
-    /// of the cluster, and objects in namespaces with such metadata. There is no index of objects by cluster,
-    /// so all objects are checked; clusters are seldom added or removed.
-    fn about(&self, change: &Change, fleet: &Fleet, context: &Context<'_>) -> Vec<Key> {
+    /// The keys of objects that may need a write because a workload cluster was added or removed: objects
+    /// with metadata of the cluster, and objects in namespaces with such metadata. There is no index of
+    /// objects by cluster, so all objects are checked; clusters are seldom added or removed.
+    fn affected_by_cluster(&self, change: &Change, fleet: &Fleet, context: &Context<'_>) -> Vec<Key> {
         let changed_clusters = added_or_removed(change);
         if changed_clusters.is_empty() {
             return Vec::new();
@@ -132,7 +136,7 @@ impl Resources {
         let mut due = Vec::new();
         for namespace in context.objects.list(NAMESPACES, None) {
             if is_concerned(namespace) {
-                due.extend(self.in_namespace(namespace, fleet, context));
+                due.extend(self.due_in_namespace(namespace, fleet, context));
             }
         }
         for &resource in &self.synced {
@@ -146,7 +150,7 @@ impl Resources {
     }
 }
 
-impl Reconciler for Resources {
+impl Reconciler for ResourceController {
     fn name(&self) -> &'static str {
         "kcp-resource"
     }
@@ -161,7 +165,7 @@ impl Reconciler for Resources {
         all
     }
 
-    fn former(&self) -> Vec<GroupResource> {
+    fn former_resources(&self) -> Vec<GroupResource> {
         self.former.clone()
     }
 
@@ -169,18 +173,20 @@ impl Reconciler for Resources {
         self.synced.clone()
     }
 
-    /// The keys of objects whose metadata changed, of objects in a changed namespace, and of objects with
-    /// metadata of a workload cluster that was created or deleted.
+    /// The keys of the objects that may need a write after the change: the changed object, the objects in a
+    /// changed namespace, or the objects that an added or removed workload cluster affects.
     fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key> {
         let (key, Some(fleet)) = (&change.key, fleet(context)) else {
             return Vec::new();
         };
         if key.resource == WORKLOAD_CLUSTERS {
-            return self.about(change, fleet, context);
+            return self.affected_by_cluster(change, fleet, context);
         }
         if key.resource == NAMESPACES {
             let namespace = context.objects.get(key).filter(|_| changes_resources(change));
-            return namespace.map_or_else(Vec::new, |namespace| self.in_namespace(namespace, fleet, context));
+            return namespace.map_or_else(Vec::new, |namespace| {
+                self.due_in_namespace(namespace, fleet, context)
+            });
         }
         let due = outline_differs(change) && self.has_work(key, fleet, context);
         due.then(|| key.clone()).into_iter().collect()
@@ -192,9 +198,9 @@ impl Reconciler for Resources {
         };
         let namespaces = context.objects.list(NAMESPACES, None);
         let mut due: Vec<Key> = namespaces
-            .flat_map(|namespace| self.in_namespace(namespace, fleet, context))
+            .flat_map(|namespace| self.due_in_namespace(namespace, fleet, context))
             .collect();
-        due.extend(self.marked(context));
+        due.extend(self.due_for_clearing(context));
         due
     }
 
@@ -203,12 +209,12 @@ impl Reconciler for Resources {
             return Step::default();
         };
         let new = if self.former.contains(&key.resource) {
-            is_marked(object).then(|| clear(&editable(object))).flatten()
+            needs_clearing(object).then(|| clear(&editable(object))).flatten()
         } else {
             let inputs = fleet(context).zip(namespace_of(key, context));
             inputs.and_then(|(fleet, namespace)| {
                 let pair = (&outline(namespace), &editable(object));
-                self.judge(key.resource, pair, fleet, context)
+                self.reconciled(key.resource, pair, fleet, context)
             })
         };
         Step {

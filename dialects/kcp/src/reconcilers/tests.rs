@@ -133,8 +133,8 @@ fn placed(state: &str) -> Value {
     namespace("app", Some(&format!(r#"{{"root:compute+eu+c1":"{state}"}}"#)))
 }
 
-fn resources() -> resources::Resources {
-    resources::Resources {
+fn resources() -> resources::ResourceController {
+    resources::ResourceController {
         synced: vec![CONFIG_MAPS],
         coordinated: Vec::new(),
         former: Vec::new(),
@@ -169,7 +169,7 @@ fn names_are_told_apart_and_writers_are_reserved_users_who_write_what_they_see()
 
 #[test]
 fn a_namespace_is_due_until_it_is_adopted_and_its_own_write_makes_nothing_due() {
-    let reconciler = namespaces::Namespaces;
+    let reconciler = namespaces::NamespaceController;
     let mut world = World::of(&[cluster("c1", "eu"), location("eu")]);
     let change = world.store(&placed("Pending"));
     assert_eq!(world.due(&reconciler, &change), ["app"]);
@@ -184,7 +184,7 @@ fn a_namespace_is_due_until_it_is_adopted_and_its_own_write_makes_nothing_due() 
 
 #[test]
 fn a_namespace_that_waits_for_a_cluster_to_let_go_is_due_when_that_goes() {
-    let reconciler = namespaces::Namespaces;
+    let reconciler = namespaces::NamespaceController;
     let mut leaving = with(placed("Removing"), LABEL, "Sync".into());
     leaving = with(leaving, DELETION, "2021-10-28T08:00:00Z".into());
     let mut world = World::of(&[cluster("c1", "eu"), cluster("c2", "eu"), leaving.clone()]);
@@ -301,12 +301,12 @@ fn coordinated_resources_are_assigned_first() {
 
 #[test]
 fn what_is_no_longer_synced_loses_what_syncing_put_on_it() {
-    let reconciler = Resources {
+    let reconciler = ResourceController {
         synced: Vec::new(),
         coordinated: Vec::new(),
         former: vec![CONFIG_MAPS],
     };
-    assert!(!reconciler.watches().contains(&CONFIG_MAPS) && reconciler.former() == [CONFIG_MAPS]);
+    assert!(!reconciler.watches().contains(&CONFIG_MAPS) && reconciler.former_resources() == [CONFIG_MAPS]);
     let mut marked = with(config_map("marked"), LABEL, "Sync".into());
     marked["metadata"]["labels"]["team"] = "x".into();
     marked["metadata"]["finalizers"] = json!(["workloads.kcp.dev/syncer-c2", "example.com/own"]);
@@ -363,8 +363,13 @@ fn resources_that_are_not_synced_may_have_been_before() {
             .find(|reconciler| reconciler.name() == "kcp-resource")
             .unwrap();
         let watches = found.watches();
-        assert!(found.former().iter().all(|resource| !watches.contains(resource)));
-        let texts: Vec<String> = found.former().iter().map(ToString::to_string).collect();
+        assert!(
+            found
+                .former_resources()
+                .iter()
+                .all(|resource| !watches.contains(resource))
+        );
+        let texts: Vec<String> = found.former_resources().iter().map(ToString::to_string).collect();
         texts.join(" ")
     };
     assert_eq!(former(Settings::default(), None), "");
@@ -380,7 +385,7 @@ fn resources_that_are_not_synced_may_have_been_before() {
 
 #[test]
 fn a_location_counts_what_changes_its_counts_and_looks_again_when_a_heartbeat_is_too_old() {
-    let reconciler = locations::Locations;
+    let reconciler = locations::LocationController;
     let beating = with(
         cluster("c1", "eu"),
         "/status/lastSyncerHeartbeatTime",
@@ -431,7 +436,7 @@ fn a_location_counts_what_changes_its_counts_and_looks_again_when_a_heartbeat_is
 
 #[test]
 fn heartbeats_make_due_when_they_begin_and_when_they_return() {
-    let reconciler = heartbeats::Heartbeats { targets_url: None };
+    let reconciler = heartbeats::HeartbeatController { targets_url: None };
     let beat = |time: &str| {
         with(
             cluster("c1", "eu"),
@@ -471,7 +476,7 @@ fn heartbeats_make_due_when_they_begin_and_when_they_return() {
 #[test]
 fn a_workload_cluster_says_where_its_syncer_finds_what_it_is_to_sync() {
     let targets = "https://hub/apis/scheduling.berth.dev/v1alpha1/targets";
-    let reconciler = heartbeats::Heartbeats {
+    let reconciler = heartbeats::HeartbeatController {
         targets_url: Some(targets.into()),
     };
     // The cluster's syncer has not sent a heartbeat yet, and may be looking for the cluster.

@@ -1,21 +1,22 @@
-//! Fields that a cluster allocates by itself (docs/systems/kcp.md, "Downstream copies"). Values that the hub
-//! has allocated are not copied, since they are meaningless on a workload cluster, and may be in use there.
-//! Values that the workload cluster has allocated are kept.
+//! Fields whose values each cluster allocates by itself, such as the address of a Service
+//! (docs/systems/kcp.md, "Downstream copies"). Values that the hub has allocated are not copied, since they
+//! have no meaning on a workload cluster, and may be in use there. Values that the workload cluster has
+//! allocated are kept.
 
 use serde_json::{Map, Value, json};
 
 use crate::edit::{ANNOTATIONS, set};
 
-/// The type of Secrets that a cluster's token controller manages. This controller deletes Secrets of unknown
-/// service accounts.
+/// The type of Secrets that the token controller of a cluster manages. This controller deletes Secrets whose
+/// service account does not exist on the cluster.
 const ACCOUNT_TOKEN: &str = "kubernetes.io/service-account-token";
 /// Annotations that name the service account of a Secret of the type [`ACCOUNT_TOKEN`].
-const ACCOUNT: [&str; 2] = [
+const ACCOUNT_ANNOTATIONS: [&str; 2] = [
     "kubernetes.io/service-account.name",
     "kubernetes.io/service-account.uid",
 ];
-/// Annotations that controllers of a cluster write about their own work there.
-const OF_CONTROLLERS: [&str; 4] = [
+/// Annotations that the controllers of a cluster write about objects on this cluster.
+const CONTROLLER_ANNOTATIONS: [&str; 4] = [
     "deployment.kubernetes.io/revision",
     "pv.kubernetes.io/bind-completed",
     "pv.kubernetes.io/bound-by-controller",
@@ -23,7 +24,7 @@ const OF_CONTROLLERS: [&str; 4] = [
 ];
 
 /// The fields of `spec` that a cluster allocates for objects of `kind`.
-fn of_spec(kind: &str) -> &'static [&'static str] {
+fn allocated_spec_fields(kind: &str) -> &'static [&'static str] {
     match kind {
         "Service" => &["clusterIP", "clusterIPs", "ipFamilies", "healthCheckNodePort"],
         "Pod" => &["nodeName"],
@@ -32,16 +33,16 @@ fn of_spec(kind: &str) -> &'static [&'static str] {
     }
 }
 
-/// Removes the fields from `copy` that its cluster allocates.
+/// Removes the fields that each cluster allocates by itself from `copy`.
 pub(super) fn remove_allocated(copy: &mut Value) {
-    for key in OF_CONTROLLERS {
+    for key in CONTROLLER_ANNOTATIONS {
         set(copy, ANNOTATIONS, key, None);
     }
     let kind = copy["kind"].as_str().unwrap_or_default().to_owned();
     // `None` is not an allocated address: the owner has chosen a headless Service.
     let headless = copy["spec"]["clusterIP"] == "None";
     if let Some(spec) = copy.get_mut("spec").and_then(Value::as_object_mut) {
-        spec.retain(|field, _| !of_spec(&kind).contains(&field.as_str()));
+        spec.retain(|field, _| !allocated_spec_fields(&kind).contains(&field.as_str()));
         if kind == "Service" {
             if headless {
                 spec.insert("clusterIP".to_owned(), "None".into());
@@ -59,7 +60,7 @@ pub(super) fn remove_allocated(copy: &mut Value) {
         }
     }
     match kind.as_str() {
-        // The names of token Secrets, which each cluster creates for itself.
+        // The field has the names of token Secrets, which each cluster creates by itself.
         "ServiceAccount" => {
             if let Some(fields) = copy.as_object_mut() {
                 fields.remove("secrets");
@@ -67,7 +68,7 @@ pub(super) fn remove_allocated(copy: &mut Value) {
         }
         "Secret" if copy["type"] == ACCOUNT_TOKEN => {
             copy["type"] = "Opaque".into();
-            for key in ACCOUNT {
+            for key in ACCOUNT_ANNOTATIONS {
                 set(copy, ANNOTATIONS, key, None);
             }
         }
@@ -75,24 +76,25 @@ pub(super) fn remove_allocated(copy: &mut Value) {
     }
 }
 
-/// Copies the cluster's allocations from `down` to `next`, which will replace `down`.
-pub(super) fn keep(next: &mut Value, down: &Value) {
+/// Copies the values that the workload cluster has allocated from `down` to `next`, which will replace
+/// `down`.
+pub(super) fn keep_allocated(next: &mut Value, down: &Value) {
     let kind = down["kind"].as_str().unwrap_or_default();
     let Some(spec) = next.get_mut("spec").and_then(Value::as_object_mut) else {
         return;
     };
     let old_spec = &down["spec"];
     let is_service = kind == "Service";
-    for field in of_spec(kind).iter().chain(&["ipFamilyPolicy"]) {
+    for field in allocated_spec_fields(kind).iter().chain(&["ipFamilyPolicy"]) {
         let is_free = match is_service {
-            true => !spec.contains_key(*field) && may_have(spec, field, old_spec),
+            true => !spec.contains_key(*field) && may_keep(spec, field, old_spec),
             false => !spec.contains_key(*field) && *field != "ipFamilyPolicy",
         };
         if let Some(value) = old_spec.get(field).filter(|_| is_free) {
             spec.insert((*field).to_owned(), value.clone());
         }
     }
-    if is_service && may_have(spec, "nodePort", old_spec) {
+    if is_service && may_keep(spec, "nodePort", old_spec) {
         let port_key = |port: &Map<String, Value>| ["port", "protocol"].map(|field| port.get(field).cloned());
         let old_ports = old_spec["ports"]
             .as_array()
@@ -116,9 +118,9 @@ pub(super) fn keep(next: &mut Value, down: &Value) {
     }
 }
 
-/// Whether a Service with this `spec` may keep `field` of its former spec `old_spec`. Not every type of
-/// Service has each field, and the addresses of a Service belong together.
-fn may_have(spec: &Map<String, Value>, field: &str, old_spec: &Value) -> bool {
+/// Whether a Service with this `spec` may keep `field` of its former spec `old_spec`. Some fields only exist
+/// for some types of Services, and `clusterIPs` must agree with `clusterIP`.
+fn may_keep(spec: &Map<String, Value>, field: &str, old_spec: &Value) -> bool {
     let text = |field: &str| spec.get(field).and_then(Value::as_str);
     let service_type = text("type").unwrap_or("ClusterIP");
     match field {
@@ -140,7 +142,7 @@ fn ports(spec: &mut Map<String, Value>) -> impl Iterator<Item = &mut Map<String,
 
 /// Whether `down` must be recreated to become `copy`. The type of a Secret is immutable, and a Service cannot
 /// change between having an address and being headless, unless it becomes or was of type ExternalName.
-pub(super) fn is_another(copy: &Value, down: &Value) -> bool {
+pub(super) fn must_recreate(copy: &Value, down: &Value) -> bool {
     match copy["kind"].as_str() {
         Some("Secret") => down.get("type").is_some() && down["type"] != copy["type"],
         Some("Service") => {

@@ -1,5 +1,5 @@
-//! The copy of an object on a workload cluster: its content, whether it is up to date, and the status to be
-//! reported upstream (docs/systems/kcp.md, "Downstream copies").
+//! The copy of an object on a workload cluster: the content of the copy, updates of an existing copy, and the
+//! status to be reported upstream (docs/systems/kcp.md, "Downstream copies").
 //!
 //! Clusters add defaults and their own labels to a copy, so a copy may have more than the upstream object.
 //! The record of a copy lists the copied fields, so that fields that are no longer copied can be removed.
@@ -17,7 +17,7 @@ use crate::names::{
     STATUS_OF,
 };
 
-/// The annotation of downstream objects with the copied fields, as a [`Record`].
+/// The annotation of a downstream object with the copied fields, as a [`Record`].
 pub const SYNCED: &str = "internal.workloads.kcp.dev/synced";
 
 /// The record of a copy's origin and copied fields.
@@ -26,7 +26,7 @@ pub const SYNCED: &str = "internal.workloads.kcp.dev/synced";
 pub struct Record {
     /// The name of the upstream object.
     pub name: String,
-    /// The hash of the intended copy.
+    /// The hash of the copy as the syncer wrote it.
     pub hash: String,
     /// The top-level fields that were copied.
     pub fields: BTreeSet<String>,
@@ -37,7 +37,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// The record of a downstream object; an empty record if it is missing or malformed.
+    /// The record in the annotation of a downstream object; an empty record if it is missing or malformed.
     #[must_use]
     pub fn of(down: &Value) -> Self {
         let text = text(down, ANNOTATIONS, SYNCED);
@@ -53,7 +53,7 @@ impl Record {
                 .collect::<BTreeSet<String>>()
         };
         let mut fields = keys(copy.as_object());
-        fields.retain(|field| !NO_CONTENT.contains(&field.as_str()));
+        fields.retain(|field| !UNRECORDED_FIELDS.contains(&field.as_str()));
         Self {
             name: name.to_owned(),
             hash: hex(&Sha224::digest(copy.to_string())),
@@ -69,9 +69,9 @@ impl Record {
 }
 
 /// Top-level fields that a record does not list.
-const NO_CONTENT: [&str; 4] = ["apiVersion", "kind", "metadata", "status"];
+const UNRECORDED_FIELDS: [&str; 4] = ["apiVersion", "kind", "metadata", "status"];
 /// Fields of the metadata that are not copied, since each server has its own.
-const SERVERS_OWN: [&str; 10] = [
+const SERVER_FIELDS: [&str; 10] = [
     "uid",
     "resourceVersion",
     "generation",
@@ -90,7 +90,8 @@ pub fn owner(down: &Value) -> Option<&str> {
     text(down, LABELS, DOWNSTREAM_CLUSTER)
 }
 
-/// The name of the copy. Objects that every Kubernetes cluster creates in each namespace get another name.
+/// The name of the copy of an object. An object that every Kubernetes cluster creates in each namespace by
+/// itself gets another name.
 #[must_use]
 pub fn copy_name(kind: &str, name: &str) -> String {
     match kind {
@@ -100,8 +101,8 @@ pub fn copy_name(kind: &str, name: &str) -> String {
     }
 }
 
-/// Returns the copy of `up`, which is in the form of the view, for `namespace` on the cluster `identifier`,
-/// with its record.
+/// Returns the copy of `up` for `namespace` on the cluster `identifier`, including the record of the copy.
+/// `up` is in the form of the view.
 #[must_use]
 pub fn copy(identifier: &str, up: &Value, namespace: &str) -> Value {
     let mut copy = up.clone();
@@ -111,13 +112,13 @@ pub fn copy(identifier: &str, up: &Value, namespace: &str) -> Value {
     }
     let copied_name = copy_name(up["kind"].as_str().unwrap_or_default(), &name);
     if let Some(metadata) = copy["metadata"].as_object_mut() {
-        metadata.retain(|field, _| !SERVERS_OWN.contains(&field.as_str()));
+        metadata.retain(|field, _| !SERVER_FIELDS.contains(&field.as_str()));
         metadata.insert("name".to_owned(), copied_name.into());
         metadata.insert("namespace".to_owned(), namespace.into());
     }
     for map in [LABELS, ANNOTATIONS] {
         if let Some(entries) = copy["metadata"].get_mut(map).and_then(Value::as_object_mut) {
-            entries.retain(|key, _| !is_ours(key));
+            entries.retain(|key, _| !is_syncing_key(key));
         }
     }
     allocated::remove_allocated(&mut copy);
@@ -127,8 +128,8 @@ pub fn copy(identifier: &str, up: &Value, namespace: &str) -> Value {
     copy
 }
 
-/// Whether a key is about syncing, and means nothing downstream.
-fn is_ours(key: &str) -> bool {
+/// Whether a key of labels or annotations is about syncing, and has no meaning downstream.
+fn is_syncing_key(key: &str) -> bool {
     let prefixes = [
         STATE,
         DELETION,
@@ -140,37 +141,37 @@ fn is_ours(key: &str) -> bool {
     key == PLACEMENT || key == SYNCED || prefixes.iter().any(|prefix| key.starts_with(prefix))
 }
 
-/// The fields whose keys all come from upstream: no other program sets keys in them, so other keys are
+/// The fields of ConfigMaps and Secrets that are copied exactly: keys that are not in the upstream object are
 /// removed.
-const CONTENT: [&str; 2] = ["data", "binaryData"];
+const EXACT_FIELDS: [&str; 2] = ["data", "binaryData"];
 
-/// Whether the fields [`CONTENT`] of `object` are compared exactly.
-fn has_content(object: &Value) -> bool {
+/// Whether the [`EXACT_FIELDS`] of `object` are copied exactly.
+fn has_exact_fields(object: &Value) -> bool {
     matches!(object["kind"].as_str(), Some("ConfigMap" | "Secret"))
 }
 
 /// Whether `down` cannot be updated to `copy`, and has to be deleted first.
 #[must_use]
-pub fn is_another(copy: &Value, down: &Value) -> bool {
-    allocated::is_another(copy, down)
+pub fn must_recreate(copy: &Value, down: &Value) -> bool {
+    allocated::must_recreate(copy, down)
 }
 
-/// Whether `down` has exactly the content of `copy`. True if objects of this kind are not compared exactly.
-fn same_content(down: &Value, copy: &Value) -> bool {
+/// Whether the [`EXACT_FIELDS`] of `down` and `copy` are equal. Always true for kinds without such fields.
+fn exact_fields_equal(down: &Value, copy: &Value) -> bool {
     let value_of =
-        |object: &'_ Value, field: &str| object.get(field).filter(|value| !is_nothing(value)).cloned();
-    !has_content(copy)
-        || CONTENT
+        |object: &'_ Value, field: &str| object.get(field).filter(|value| !is_omittable(value)).cloned();
+    !has_exact_fields(copy)
+        || EXACT_FIELDS
             .iter()
             .all(|field| value_of(down, field) == value_of(copy, field))
 }
 
-/// Returns `down` updated to `copy`; `None` if it is up to date. Fields that were copied before and are no
-/// longer copied are removed, and fields of other programs stay.
+/// Returns `down` updated to `copy`; `None` if `down` is up to date. Fields that were copied before and are
+/// no longer copied are removed. Fields that other programs set stay.
 #[must_use]
 pub fn brought_up_to_date(copy: &Value, down: &Value) -> Option<Value> {
     let (old, new) = (Record::of(down), Record::of(copy));
-    if old == new && contains(down, copy) && same_content(down, copy) {
+    if old == new && contains(down, copy) && exact_fields_equal(down, copy) {
         return None;
     }
     let mut next = down.clone();
@@ -181,10 +182,10 @@ pub fn brought_up_to_date(copy: &Value, down: &Value) -> Option<Value> {
     for field in &new.fields {
         fields.insert(field.clone(), copy[field].clone());
     }
-    allocated::keep(&mut next, down);
+    allocated::keep_allocated(&mut next, down);
     let fields = next.as_object_mut()?;
-    if has_content(copy) {
-        fields.retain(|field, _| !CONTENT.contains(&field.as_str()) || new.fields.contains(field));
+    if has_exact_fields(copy) {
+        fields.retain(|field, _| !EXACT_FIELDS.contains(&field.as_str()) || new.fields.contains(field));
     }
     for (map, before) in [(LABELS, &old.labels), (ANNOTATIONS, &old.annotations)] {
         let entries = part(copy, map);
@@ -205,7 +206,7 @@ fn contains(actual: &Value, expected: &Value) -> bool {
         (Value::Object(actual), Value::Object(expected)) => {
             expected.iter().all(|(key, expected)| match actual.get(key) {
                 Some(actual) => contains(actual, expected),
-                None => is_nothing(expected),
+                None => is_omittable(expected),
             })
         }
         (Value::Array(actual), Value::Array(expected)) => {
@@ -219,8 +220,8 @@ fn contains(actual: &Value, expected: &Value) -> bool {
     }
 }
 
-/// Whether servers may omit the value.
-fn is_nothing(value: &Value) -> bool {
+/// Whether a server may omit a field with this value.
+fn is_omittable(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::Object(map) => map.is_empty(),
@@ -232,12 +233,12 @@ fn is_nothing(value: &Value) -> bool {
 
 /// The status that `down` reports, translated for upstream; `None` if it reports no status.
 ///
-/// Each side has its own generations. An observed generation of `down` is translated to the upstream
-/// generation of which `down` is a copy: the generation of `up` if `down` is up to date, else the generation
-/// before.
+/// Generations differ between upstream and downstream. The observed generation of `down` is translated to the
+/// upstream generation that was copied: the generation of `up` if the present copy was observed, else the
+/// generation before.
 #[must_use]
 pub fn status_for(up: &Value, down: &Value, up_to_date: bool) -> Option<Value> {
-    let mut status = down.get("status").filter(|status| !is_nothing(status))?.clone();
+    let mut status = down.get("status").filter(|status| !is_omittable(status))?.clone();
     let generation = |object: &Value| object["metadata"]["generation"].as_i64();
     let observed = status.get("observedGeneration").and_then(Value::as_i64);
     if let (Some(observed), Some(up)) = (observed, generation(up)) {

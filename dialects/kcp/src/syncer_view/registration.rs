@@ -1,9 +1,9 @@
-//! The ownership of copies on a workload cluster, and the conditions under which a syncer may take them over
-//! (docs/systems/kcp.md, "Registering again").
+//! The ownership of copies on a workload cluster, and the conditions under which a syncer may take copies
+//! over (docs/systems/kcp.md, "Registering again").
 //!
-//! The identifier of a WorkloadCluster is lost with the object. So downstream namespaces also identify their
-//! WorkloadCluster and its hub by permanent data: the uid of the hub's namespace `kube-system`, and the name
-//! of the WorkloadCluster.
+//! A WorkloadCluster that is deleted and recreated gets another identifier. So downstream namespaces also
+//! identify the WorkloadCluster and its hub by permanent data: the name of the WorkloadCluster, and the uid
+//! of the hub's namespace `kube-system`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -13,7 +13,8 @@ use super::{downstream_namespace, located, namespace_locator};
 use crate::edit::{ANNOTATIONS, set, text};
 use crate::names::{DOWNSTREAM_CLUSTER, NAMESPACE_LOCATOR, REGISTRATION};
 
-/// The identity of a WorkloadCluster of a hub. It does not change if the object is recreated.
+/// The identity of a WorkloadCluster of a hub. The identity does not change if the WorkloadCluster is
+/// recreated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Registration {
@@ -40,7 +41,7 @@ pub struct Owner {
     pub logical_cluster: String,
     /// The registration; `None` if the hub's identity is unknown.
     pub registration: Option<Registration>,
-    /// Identifiers of earlier registrations that `--adopt` names.
+    /// Identifiers of earlier registrations whose copies are taken over (`--adopt`).
     pub adopted: Vec<String>,
 }
 
@@ -52,39 +53,39 @@ pub enum Claim {
     /// The namespace is a copy of an earlier registration of the same WorkloadCluster, or of a registration
     /// in `--adopt`.
     Earlier,
-    /// The namespace was created for this identifier, without a proof that this is an earlier identifier of
-    /// the same WorkloadCluster.
+    /// The namespace was created for this identifier. It is unknown whether the same WorkloadCluster had this
+    /// identifier before.
     Unproven(String),
-    /// The namespace belongs to another WorkloadCluster, or is not a copy.
-    Others,
+    /// No claim: the namespace belongs to another WorkloadCluster, or is not a copy.
+    None,
 }
 
 impl Owner {
-    /// The claim to `down`, a namespace on the cluster.
+    /// The claim to `down`, a namespace on the workload cluster.
     #[must_use]
     pub fn claim(&self, down: &Value) -> Claim {
         let Some(owner) = owner(down) else {
-            return Claim::Others;
+            return Claim::None;
         };
         if owner == self.identifier {
             return Claim::Own;
         }
-        let located = located(&self.logical_cluster, down);
-        let name = located.map(|namespace| downstream_namespace(&self.logical_cluster, &namespace));
+        let namespace = located(&self.logical_cluster, down);
+        let name = namespace.map(|namespace| downstream_namespace(&self.logical_cluster, &namespace));
         if name.as_deref() != Some(crate::edit::name(down)) {
-            return Claim::Others;
+            return Claim::None;
         }
         if self.adopted.iter().any(|known| known == owner) {
             return Claim::Earlier;
         }
         match (Registration::of(down), &self.registration) {
             (Some(theirs), Some(ours)) if theirs == *ours => Claim::Earlier,
-            (Some(theirs), Some(ours)) if theirs.workload_cluster != ours.workload_cluster => Claim::Others,
+            (Some(theirs), Some(ours)) if theirs.workload_cluster != ours.workload_cluster => Claim::None,
             _ => Claim::Unproven(owner.to_owned()),
         }
     }
 
-    /// The downstream namespace for `namespace`.
+    /// The downstream namespace to be created for `namespace`.
     #[must_use]
     pub fn namespace_copy(&self, namespace: &str) -> Value {
         let mut copy = json!({
@@ -141,7 +142,7 @@ mod tests {
         assert_eq!(claim(&owner_of("u-2", None), &old), unproven, "an unknown hub");
         let mut west = owner_of("u-2", Some("hub-1"));
         west.registration.as_mut().unwrap().workload_cluster = "west".to_owned();
-        assert_eq!(claim(&west, &old), Claim::Others, "another cluster of the hub");
+        assert_eq!(claim(&west, &old), Claim::None, "another cluster of the hub");
         let adopting = Owner {
             adopted: vec!["u-1".to_owned()],
             ..owner_of("u-2", Some("hub-2"))
@@ -156,7 +157,7 @@ mod tests {
             logical_cluster: "root:org".to_owned(),
             ..adopting.clone()
         };
-        assert_eq!(claim(&elsewhere, &old), Claim::Others);
+        assert_eq!(claim(&elsewhere, &old), Claim::None);
         // A copy by an older version, which did not record the registration.
         let unregistered = owner_of("u-1", None).namespace_copy("app");
         assert_eq!(claim(&owner_of("u-2", None), &unregistered), unproven);
@@ -168,8 +169,8 @@ mod tests {
         let mut forged = owner_of("u-1", Some("hub-1")).namespace_copy("app");
         forged["metadata"]["name"] = "production".into();
         let claim = owner_of("u-2", Some("hub-1")).claim(&forged);
-        assert_eq!(claim, Claim::Others);
+        assert_eq!(claim, Claim::None);
         forged["metadata"]["labels"] = json!({});
-        assert_eq!(owner_of("u-2", Some("hub-1")).claim(&forged), Claim::Others);
+        assert_eq!(owner_of("u-2", Some("hub-1")).claim(&forged), Claim::None);
     }
 }

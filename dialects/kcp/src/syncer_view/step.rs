@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::copy::{brought_up_to_date, copy, is_another, owner, status_for};
+use super::copy::{brought_up_to_date, copy, must_recreate, owner, status_for};
 use super::registration::Owner;
 use crate::edit::{ANNOTATIONS, has_soft_finalizers, has_syncer_finalizer, set_syncer_finalizer, text};
 use crate::names::PROBLEM;
@@ -11,9 +11,9 @@ use crate::names::PROBLEM;
 /// One step of a syncer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// No step: both sides are up to date.
+    /// No step is needed.
     Rest,
-    /// No step while this reason to wait holds.
+    /// No step is possible yet, for this reason.
     Wait(SyncerWait),
     /// Write this object with the syncer's finalizer upstream, before anything is created downstream.
     Hold(Value),
@@ -27,7 +27,7 @@ pub enum Step {
     Report(Value),
     /// Write this object without the syncer's finalizer upstream, so that it leaves the view.
     Release(Value),
-    /// No step because of another obstacle, in words.
+    /// No step is possible until a user corrects this problem, which is a sentence.
     Blocked(String),
 }
 
@@ -58,24 +58,24 @@ pub enum SyncerWait {
     Namespace,
     /// The downstream object is being deleted.
     Removal,
-    /// The content of the namespace must be removed first.
+    /// The objects in the namespace must be removed first.
     Content,
 }
 
-/// The syncer's input in addition to the two objects.
+/// The input of a step in addition to the object in the view and its copy.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct StepContext<'a> {
     /// The identifier of the syncer's cluster.
     pub identifier: &'a str,
-    /// The downstream namespace.
+    /// The name of the downstream namespace.
     pub namespace: &'a str,
-    /// Whether the namespace exists, and is not being deleted.
+    /// Whether the downstream namespace exists, and is not being deleted.
     pub ready: bool,
     /// Whether objects of this kind report a status.
     pub reports: bool,
 }
 
-impl Place<'_> {
+impl StepContext<'_> {
     /// The next step for an object: `up` is its form in the view, `down` its copy.
     #[must_use]
     pub fn next(&self, up: Option<&Value>, down: Option<&Value>) -> Step {
@@ -89,7 +89,7 @@ impl Place<'_> {
                 _ => Step::Release(with_finalizer(up, self.identifier, false)),
             };
         }
-        // The present copy stays unchanged while the object has this problem.
+        // The copy stays unchanged while the object in the view has a problem.
         if let Some(problem) = text(up, ANNOTATIONS, PROBLEM) {
             return Step::Blocked(problem.to_owned());
         }
@@ -104,6 +104,7 @@ impl Place<'_> {
         }
     }
 
+    /// The next step to remove the copy `down`, if the copy belongs to this syncer.
     fn removal(&self, down: &Value) -> Step {
         match owner(down) {
             Some(owner) if owner == self.identifier && is_leaving(down) => Step::Wait(SyncerWait::Removal),
@@ -117,7 +118,8 @@ impl Place<'_> {
         if let Some(other) = owner(down).filter(|owner| *owner != self.identifier) {
             let name = crate::edit::name(down);
             return Step::Blocked(format!(
-                "{name} in namespace {} of the cluster was put there for another workload cluster ({other})",
+                "{name} in namespace {} of the cluster was created for another workload cluster ({other}); if that \
+                 cluster no longer exists, delete {name} there, and the syncer creates it again",
                 self.namespace
             ));
         }
@@ -131,10 +133,13 @@ impl Place<'_> {
         let (recorded_name, name) = (super::copy::Record::of(down).name, crate::edit::name(up));
         if !recorded_name.is_empty() && recorded_name != name {
             return Step::Blocked(format!(
-                "{name} would have the name of the copy of {recorded_name}"
+                "the copies of {recorded_name} and {name} would both have the name {} in namespace {} of the cluster: \
+                 delete one of the two objects, or create it under another name",
+                crate::edit::name(down),
+                self.namespace
             ));
         }
-        if is_another(&expected, down) && owner(down) == Some(self.identifier) {
+        if must_recreate(&expected, down) && owner(down) == Some(self.identifier) {
             return Step::Delete;
         }
         if let Some(next) = brought_up_to_date(&expected, down) {
@@ -153,8 +158,8 @@ impl Place<'_> {
     }
 }
 
-/// The next step of `syncer` for a namespace. `content` is the number of objects in the namespace that the
-/// syncer still sees.
+/// The next step of `syncer` for a namespace: `up` is the namespace in the view, `down` its copy. `content`
+/// is the number of objects in the namespace that the syncer still sees.
 #[must_use]
 pub fn namespace_next(syncer: &Owner, up: Option<&Value>, down: Option<&Value>, content: usize) -> Step {
     let identifier = syncer.identifier.as_str();
@@ -173,7 +178,8 @@ pub fn namespace_next(syncer: &Owner, up: Option<&Value>, down: Option<&Value>, 
         (Some(up), None) if is_leaving(up) => Step::Wait(SyncerWait::SoftFinalizers),
         (Some(up), None) => Step::Create(syncer.namespace_copy(crate::edit::name(up))),
         (Some(_), Some(down)) if !is_own(&down) => Step::Blocked(format!(
-            "the namespace {} already exists and is not managed by this syncer",
+            "the namespace {} already exists on the cluster and is not managed by this syncer: if nothing else uses it, \
+             delete it there; if an earlier registration of this cluster created it, start the syncer with --adopt",
             crate::edit::name(down)
         )),
         (Some(_), Some(down)) if is_leaving(down) => Step::Wait(SyncerWait::Removal),

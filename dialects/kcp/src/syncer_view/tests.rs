@@ -206,7 +206,10 @@ fn a_release_leaves_nothing_of_the_cluster_behind() {
             .is_some()
     );
     let denied = SYNCER.update(&stored, &written, 2).unwrap_err();
-    assert!(format!("{denied:?}").contains("the 2 resources"), "{denied:?}");
+    assert!(
+        format!("{denied:?}").contains("still has 2 resources"),
+        "{denied:?}"
+    );
 }
 
 #[test]

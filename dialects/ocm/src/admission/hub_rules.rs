@@ -7,7 +7,7 @@ use berth_dialect_contract::{Condition, HubRule};
 
 use crate::names::{BINDINGS, CLUSTERS, SET_LABEL};
 
-/// All rules for a hub.
+/// The rules by which a hub calls the webhook for these writes.
 pub(crate) fn all() -> Vec<HubRule> {
     let accepted = cel::turned_on(&["spec", "hubAcceptsClient"]);
     let set_changes = cel::entry_differs(

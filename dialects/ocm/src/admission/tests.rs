@@ -23,9 +23,13 @@ fn needs(resource: GroupResource, old: Option<&Value>, new: &Value) -> Vec<Requi
         old,
         dry_run: false,
     };
-    assert!(Membership.handles(&request));
-    assert!(Membership.validate(&request, Some(new), &mut Vec::new()).is_ok());
-    Membership.needs(&request, Some(new))
+    assert!(ClusterMembership.handles(&request));
+    assert!(
+        ClusterMembership
+            .validate(&request, Some(new), &mut Vec::new())
+            .is_ok()
+    );
+    ClusterMembership.needs(&request, Some(new))
 }
 
 fn forbidden(text: &str) -> Denial {
@@ -35,7 +39,7 @@ fn forbidden(text: &str) -> Denial {
 fn spoken(needs: &[RequiredRight]) -> Vec<String> {
     needs
         .iter()
-        .map(|needed| format!("{} {}", needed.right.spoken(), needed.right.name))
+        .map(|needed| format!("{} {}", needed.right.to_kubectl_text(), needed.right.name))
         .collect()
 }
 
@@ -94,7 +98,8 @@ fn a_binding_takes_the_right_on_its_set() {
         needs[0].refusal,
         forbidden(
             "it lets the placements of namespace \"team-a\" use ManagedClusterSet \"a\", but user \"jane\" may not create \
-         managedclustersets.cluster.open-cluster-management.io/bind \"a\": ask for the right"
+         managedclustersets.cluster.open-cluster-management.io/bind \"a\": ask an administrator for this \
+         permission"
         )
     );
 }
@@ -105,8 +110,9 @@ fn a_missing_right_is_told_with_what_it_was_wanted_for() {
     assert_eq!(
         needs[0].refusal,
         forbidden(
-            "spec.hubAcceptsClient lets cluster \"c1\" in, but user \"jane\" may not update \
-         managedclusters.register.open-cluster-management.io/accept \"c1\": leave it false for a user who may set it"
+            "spec.hubAcceptsClient accepts cluster \"c1\" on the hub, but user \"jane\" may not update \
+         managedclusters.register.open-cluster-management.io/accept \"c1\": leave it false, and ask a user with this \
+         permission to accept the cluster"
         )
     );
     assert_eq!(
@@ -114,7 +120,7 @@ fn a_missing_right_is_told_with_what_it_was_wanted_for() {
         forbidden(
             "label cluster.open-cluster-management.io/clusterset moves the cluster into or out of ManagedClusterSet \"a\", \
          but user \"jane\" may not create managedclustersets.cluster.open-cluster-management.io/join \"a\": leave the \
-         label as it is, or ask for the right"
+         label as it is, or ask an administrator for this permission"
         )
     );
 }
@@ -133,13 +139,13 @@ fn sets_statuses_and_deletions_take_no_such_right() {
         old: None,
         dry_run: false,
     };
-    assert!(!Membership.handles(&request));
+    assert!(!ClusterMembership.handles(&request));
     for (operation, resource) in [
         (Operation::Delete, CLUSTERS),
         (Operation::Update, BINDINGS),
         (Operation::Create, SETS),
     ] {
-        assert!(!Membership.handles(&Request {
+        assert!(!ClusterMembership.handles(&Request {
             operation,
             resource,
             subresource: "",

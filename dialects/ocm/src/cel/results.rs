@@ -1,19 +1,20 @@
-//! A cache of the results of an expression on clusters, which keeps the results in use.
+//! A cache of the results of one expression on clusters. Results that are no longer used are dropped.
 
 use std::collections::HashMap;
 
 use berth_cel::{Error, Evaluation, PER_CALL_LIMIT, Value};
 
-/// Result of an expression on a cluster.
+/// The result of an expression on one cluster.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ExpressionVerdict {
+    /// Whether the value of the expression is true.
     pub(crate) holds: bool,
     /// Whether the expression has no value, or a value that is not a bool.
     pub(crate) fails: bool,
     /// Cost of the evaluation. It is cached with the result, so that the cost of a decision does not depend
     /// on which results are cached.
     pub(crate) cost: u64,
-    /// Whether the evaluation was ended at the cost limit of one evaluation.
+    /// Whether the evaluation ended early at its cost limit.
     pub(crate) ended: bool,
 }
 
@@ -29,20 +30,20 @@ impl ExpressionVerdict {
     }
 }
 
-/// The versions of the objects on which a result depends.
+/// The versions of the objects on which the result of an expression depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ObjectReadings {
-    /// The stamp of the cluster.
+    /// The stamp of the version of the ManagedCluster.
     pub(crate) cluster: u64,
-    /// The stamp of the cluster's scores, if the expression reads them.
+    /// The stamp of the version of the cluster's scores, if the expression reads scores.
     pub(crate) scores: u64,
-    /// Number of expired scores, which identifies the set of expired scores.
+    /// Number of expired scores. For one version of the scores, this number identifies the expired scores.
     pub(crate) expired: u32,
 }
 
-/// Results by the versions of their objects, in two generations: results in use move to the young
-/// generation, and the others are dropped when the generations change. So memory is bounded, and an added or
-/// deleted cluster costs one evaluation, not one per cluster.
+/// The cached results of one expression, in two generations: a result that is used moves to the young
+/// generation, and the results of the old generation are dropped when the young generation is full. So memory
+/// is bounded, and a changed cluster costs one evaluation, not one evaluation per cluster.
 #[derive(Debug, Default)]
 pub(crate) struct Results {
     young: HashMap<ObjectReadings, ExpressionVerdict>,
@@ -61,6 +62,8 @@ impl Results {
             .copied()
     }
 
+    /// The result for `reading`, computed by `judge` if it is not cached. `clusters` is the number of
+    /// clusters, which a generation has to hold.
     pub(crate) fn get(
         &mut self,
         reading: ObjectReadings,

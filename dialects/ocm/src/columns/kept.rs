@@ -1,7 +1,7 @@
 //! Outcomes of the filters that later decisions on the same clusters reuse.
 //!
-//! Many placements have equal specs, and each is decided again from time to time. While no cluster and no set
-//! changes, the filters refuse the same clusters for each of them.
+//! Many placements have equal specs, and each placement is decided again from time to time. While no cluster
+//! and no set changes, the filters refuse the same clusters for all placements with equal specs.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -9,8 +9,8 @@ use berth_scheduling::{Ix, Rejections};
 
 use crate::policy::Policy;
 
-/// Highest number of outcomes that are kept. An outcome over 100,000 clusters may have a megabyte.
-const MOST: usize = 16;
+/// Highest number of outcomes that are kept. An outcome over 100,000 clusters may take a megabyte of memory.
+const MAX_OUTCOMES: usize = 16;
 
 /// Values of a scorer for the feasible clusters, computed at the first use.
 pub(crate) type Values = OnceLock<Box<[Option<i64>]>>;
@@ -22,18 +22,19 @@ pub(crate) struct FilterOutcome {
     pub(crate) rejections: Rejections,
     /// The feasible clusters, in fleet order.
     pub(crate) feasible: Vec<Ix>,
-    /// Number of clusters that the sets offer.
+    /// Number of clusters in the sets.
     pub(crate) in_scope: usize,
-    /// The values of ResourceAllocatableCPU.
+    /// The values of the scorer ResourceAllocatableCPU.
     pub(crate) cpu: Values,
-    /// The values of ResourceAllocatableMemory.
+    /// The values of the scorer ResourceAllocatableMemory.
     pub(crate) memory: Values,
 }
 
-/// The kept outcomes, the last one first.
+/// The kept outcomes, the newest first.
 #[derive(Debug, Default)]
 pub(crate) struct KeptOutcomes(Mutex<Vec<KeptOutcome>>);
 
+/// An outcome with its inputs.
 #[derive(Debug)]
 struct KeptOutcome {
     policy: Arc<Policy>,
@@ -52,7 +53,7 @@ impl KeptOutcomes {
         found.map(|kept| Arc::clone(&kept.outcome))
     }
 
-    /// Keeps `outcome`, which is that of `policy` over `sets` for every placement and at any time.
+    /// Keeps `outcome`, which must be valid for every placement with `policy` over `sets`, at any time.
     pub(crate) fn keep(&self, policy: &Arc<Policy>, sets: &[&Arc<str>], outcome: &Arc<FilterOutcome>) {
         let kept = KeptOutcome {
             policy: Arc::clone(policy),
@@ -60,7 +61,7 @@ impl KeptOutcomes {
             outcome: Arc::clone(outcome),
         };
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.truncate(MOST - 1);
+        all.truncate(MAX_OUTCOMES - 1);
         all.insert(0, kept);
     }
 }

@@ -1,5 +1,5 @@
-//! The columns after clusters were added and removed. Stretches of the former columns are copied, and only
-//! added clusters are read, in at most one pass per column.
+//! The columns after clusters were added and removed: ranges of the former columns are copied, and only the
+//! added clusters are read. Each column takes at most one pass.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,20 +15,20 @@ use crate::record::ClusterSet;
 use crate::scored::Scores;
 use crate::tally::Tally;
 
-/// The records from which new columns are built.
+/// The records from which columns are derived.
 pub(crate) struct Records<'a> {
     /// The present clusters.
     pub(crate) clusters: &'a imbl::OrdMap<Arc<str>, Arc<Cluster>>,
-    /// The sets.
+    /// The present sets.
     pub(crate) sets: &'a imbl::OrdMap<Arc<str>, Arc<ClusterSet>>,
-    /// The scores.
+    /// The present AddOnPlacementScores.
     pub(crate) scores: &'a imbl::OrdMap<Key, Arc<Scores>>,
-    /// The number of decisions by cluster.
+    /// The number of decisions on each cluster.
     pub(crate) tally: &'a Tally,
 }
 
 impl Records<'_> {
-    /// The scores of one cluster.
+    /// The AddOnPlacementScores of one cluster.
     fn scores_of<'a>(&'a self, cluster: &'a Arc<str>) -> impl Iterator<Item = &'a Arc<Scores>> {
         let first = Key {
             resource: SCORES,
@@ -43,8 +43,8 @@ impl Records<'_> {
 }
 
 impl Columns {
-    /// Returns the columns after the clusters in `names` (ascending) were added or removed, as in `records`.
-    /// The other rows of `self` must be up to date.
+    /// The columns after the clusters in `names` (ascending) were added or removed. `records` are the present
+    /// records; the rows of all other clusters in `self` must be up to date.
     pub(crate) fn moved<'a>(
         &self,
         names: impl Iterator<Item = &'a Arc<str>> + Clone,
@@ -54,17 +54,17 @@ impl Columns {
         let added_rows: Vec<&Arc<Cluster>> = names.filter_map(|name| records.clusters.get(name)).collect();
         let places: Vec<Ix> = added_rows.iter().map(|row| self.place(&row.name)).collect();
         let renumbering = Renumbering::new(self.count(), &removed, &places);
-        let new_numbers = renumbering.fresh(&removed, &places);
+        let new_numbers = renumbering.added_numbers(&removed, &places);
         let mut columns = Self {
             rows: self.moved_rows(&removed, &new_numbers, &added_rows),
             index: self.index.clone(),
             places: Arc::new(renumbering.numbers(&self.places)),
             free: self.free.clone(),
-            labels: self.labels.moved(
+            labels: self.labels.renumbered(
                 &renumbering,
                 numbered(&new_numbers, &added_rows, |row| row.labels()),
             ),
-            claims: self.claims.moved(
+            claims: self.claims.renumbered(
                 &renumbering,
                 numbered(&new_numbers, &added_rows, |row| &row.claims),
             ),
@@ -82,7 +82,7 @@ impl Columns {
             scores: self.moved_scores(&renumbering, &new_numbers, &added_rows, records),
         };
         for &candidate in &removed {
-            columns.forget(&self.row(candidate).name);
+            columns.free_slot(&self.row(candidate).name);
         }
         for (&candidate, row) in new_numbers.iter().zip(&added_rows) {
             columns.fill_in(candidate, row, records);
@@ -90,7 +90,7 @@ impl Columns {
         columns
     }
 
-    /// The number that a cluster with this name has, or would get.
+    /// The index of the cluster `name` in the rows, or the index at which it would be inserted.
     fn place(&self, name: &str) -> Ix {
         let found = self.rows.binary_search_by(|row| (*row.name).cmp(name));
         let (Ok(place) | Err(place)) = found;
@@ -149,13 +149,13 @@ impl Columns {
     }
 
     /// Frees the slot of a removed cluster.
-    fn forget(&mut self, name: &Arc<str>) {
+    fn free_slot(&mut self, name: &Arc<str>) {
         if let Some(slot) = self.index.remove(name) {
             self.free.push_back(slot);
         }
     }
 
-    /// Sets the data of an added cluster in the columns other than labels, claims and scores.
+    /// Sets the values of an added cluster in all columns except labels, claims and scores.
     fn fill_in(&mut self, candidate: Ix, row: &Arc<Cluster>, records: &Records<'_>) {
         let places = Arc::make_mut(&mut self.places);
         let slot = self.free.pop_back().unwrap_or_else(|| {
@@ -177,7 +177,7 @@ impl Columns {
     }
 }
 
-/// The values of `read` for each added cluster, with its number.
+/// The result of `read` for each added cluster, with the number of the cluster.
 fn numbered<'a, T>(
     new_numbers: &[Ix],
     added_rows: &[&'a Arc<Cluster>],

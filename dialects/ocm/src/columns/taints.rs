@@ -1,6 +1,6 @@
-//! The taints of all clusters as one column. Many clusters have equal lists of taints. So a decision judges
-//! each numbered list once. It judges single clusters if the verdict depends on times or on the present
-//! selection, or if their lists are not numbered.
+//! The taints of all clusters as one column. Many clusters have equal lists of taints, so each distinct list
+//! has a number, and a decision judges each numbered list once. A decision judges single clusters if the
+//! verdict depends on times or on the present selection, or if their lists are not numbered.
 
 use std::sync::Arc;
 
@@ -11,21 +11,23 @@ use crate::kind::Taint;
 
 /// The number of a cluster without taints.
 const NONE: u32 = 0;
-/// The number of a cluster whose list is too long, or exceeds the limit of lists. Only the cluster's record
-/// has this list.
-const OWN: u32 = u32::MAX;
+/// The number of a cluster whose list is not numbered: the list is too long, or there are too many lists.
+/// Such a list is only in the cluster's record.
+const UNNUMBERED: u32 = u32::MAX;
 /// The maximum length of a list that is numbered.
 const MAX_LENGTH: usize = 8;
-/// Highest number of lists that are numbered. A list keeps its number when no cluster has it any more.
+/// Highest number of lists that are numbered. A list keeps its number even if no cluster has the list any
+/// more.
 const MAX_LISTS: u32 = 4096;
 
 /// The taints of all clusters.
 #[derive(Clone, Default)]
 pub(crate) struct Taints {
-    /// The number of each cluster's list.
+    /// The number of each cluster's list of taints.
     numbers: Chunks<u32>,
     /// The clusters with taints.
     tainted: Arc<Bits>,
+    /// The indices of the numbered lists, by the text of a list.
     known: Interner,
     /// The numbered lists. In `numbers`, the number of a list is its index plus 1.
     lists: imbl::Vector<Arc<[Taint]>>,
@@ -36,7 +38,7 @@ pub(crate) struct Taints {
 pub(crate) enum ClusterTaints {
     /// The cluster has no taints.
     Not,
-    /// The cluster has the taints of [`Taints::list`] with this number, except for their times.
+    /// The cluster has the taints of [`Taints::list`] with this number, apart from the times of the taints.
     Like(u32),
     /// The cluster has taints that are not numbered.
     Unnumbered,
@@ -69,7 +71,7 @@ impl Taints {
     pub(crate) fn of(&self, candidate: Ix) -> ClusterTaints {
         match self.numbers.get(candidate) {
             NONE => ClusterTaints::Not,
-            OWN => ClusterTaints::Unnumbered,
+            UNNUMBERED => ClusterTaints::Unnumbered,
             number => ClusterTaints::Like(number - 1),
         }
     }
@@ -80,15 +82,15 @@ impl Taints {
             .tainted
             .iter()
             .map(|candidate| (candidate, self.numbers.get(candidate)));
-        numbers.map(|(candidate, number)| (candidate, (number != OWN).then(|| number - 1)))
+        numbers.map(|(candidate, number)| (candidate, (number != UNNUMBERED).then(|| number - 1)))
     }
 
-    /// Number of lists. The number in [`ClusterTaints::Like`] is always smaller.
+    /// Number of numbered lists. Every number in [`ClusterTaints::Like`] is smaller.
     pub(crate) fn count(&self) -> usize {
         self.lists.len()
     }
 
-    /// The list with this number. Its times are the times of the first cluster that had the list.
+    /// The list with this number. The times of the taints are those of the first cluster that had the list.
     pub(crate) fn list(&self, number: u32) -> &[Taint] {
         &self.lists[number as usize]
     }
@@ -112,17 +114,18 @@ impl Taints {
         }
     }
 
+    /// The number of `list`, which is assigned if there is none yet.
     fn number(&mut self, list: &[Taint]) -> u32 {
         if list.is_empty() {
             return NONE;
         }
         if list.len() > MAX_LENGTH {
-            return OWN;
+            return UNNUMBERED;
         }
         let text = text(list);
         let known = self.known.find(&text);
         if known.is_none() && self.known.count() >= MAX_LISTS {
-            return OWN;
+            return UNNUMBERED;
         }
         let number = known.unwrap_or_else(|| {
             self.lists.push_back(list.into());
@@ -132,8 +135,8 @@ impl Taints {
     }
 }
 
-/// The unique text of a list. An object of a hub may have any content, so each part is preceded by its
-/// length.
+/// The text that identifies a list. Objects of a hub may have any content, so each part of the text is
+/// preceded by the length of the part.
 fn text(list: &[Taint]) -> String {
     let mut text = String::new();
     for part in list

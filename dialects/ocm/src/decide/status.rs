@@ -12,7 +12,8 @@ use crate::kind::{Condition, PlacementStatus};
 use crate::names::{MISCONFIGURED, SATISFIED};
 use crate::satisfied::SatisfiedCondition;
 
-/// The beginnings of the conditions' messages. The message of a problem is `<plugin>:<text>`.
+/// The beginnings of the messages of the conditions. The message of a problem is `<plugin>:<text>`, where the
+/// plugin may be empty.
 const SENTENCES: Sentences = Sentences(&[
     "no ManagedClusterSetBinding ",
     "no cluster set is bound to namespace ",
@@ -35,28 +36,28 @@ const SENTENCES: Sentences = Sentences(&[
     "TaintToleration:spec.",
 ]);
 
-/// A condition to be written, without its time.
+/// The content of a condition that is to be written: all fields except the time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Aspect<'a> {
-    /// The type.
+    /// The type of the condition.
     pub(crate) r#type: &'static str,
     /// The status: `True` or `False`.
     pub(crate) status: &'static str,
-    /// The token.
+    /// The reason of the condition, which is a token.
     pub(crate) reason: &'static str,
-    /// The sentence.
+    /// The message of the condition.
     pub(crate) message: std::borrow::Cow<'a, str>,
 }
 
 /// The cluster sets that are available to a placement.
-pub(crate) struct Offer<'a> {
+pub(crate) struct AvailableSets<'a> {
     /// The namespace of the placement.
     pub(crate) namespace: &'a str,
     /// The existing sets that are bound to the namespace.
     pub(crate) bound: &'a [Arc<str>],
     /// The sets that are bound to the namespace and do not exist.
     pub(crate) missing: &'a [Arc<str>],
-    /// The sets that the placement requests; empty for all.
+    /// The sets that the placement requests; empty if it requests all bound sets.
     pub(crate) asked: &'a [Arc<str>],
     /// The bound sets that the placement requests.
     pub(crate) sets: &'a [&'a Arc<str>],
@@ -66,7 +67,7 @@ pub(crate) struct Offer<'a> {
 
 /// The condition PlacementSatisfied, by the first rule that applies.
 pub(crate) fn satisfied(
-    offer: &Offer<'_>,
+    available: &AvailableSets<'_>,
     wanted: Option<usize>,
     solved: &PipelineOutcome,
 ) -> SatisfiedCondition {
@@ -76,15 +77,15 @@ pub(crate) fn satisfied(
         message,
     };
     let selected = solved.picked.len();
-    let Offer {
+    let AvailableSets {
         namespace,
         bound,
         asked,
         sets,
         ..
-    } = offer;
+    } = available;
     if bound.is_empty() {
-        let message = match offer.missing {
+        let message = match available.missing {
             [] => {
                 format!("no cluster set is bound to namespace {namespace}: create a ManagedClusterSetBinding")
             }
@@ -97,13 +98,13 @@ pub(crate) fn satisfied(
     }
     if sets.is_empty() {
         let message = format!(
-            "none of the cluster sets asked for ({}) is among the bound ones ({})",
+            "none of the cluster sets asked for ({}) is bound to namespace {namespace}; bound are {}",
             list(asked),
             list(bound)
         );
         return unmet("NoIntersection", message);
     }
-    if !offer.has_clusters {
+    if !available.has_clusters {
         let message = format!("the bound cluster sets ({}) have no clusters", list(sets));
         return unmet("AllManagedClusterSetsEmpty", message);
     }
@@ -121,16 +122,16 @@ pub(crate) fn satisfied(
     }
 }
 
-/// The reason of the condition PlacementSatisfied if no existing set is bound to the namespace.
+/// The reason of PlacementSatisfied if no existing set is bound to the namespace.
 const NO_BINDINGS: &str = "NoManagedClusterSetBindings";
-/// The reason of the condition PlacementSatisfied if no cluster is selected.
+/// The reason of PlacementSatisfied if no cluster is selected.
 const NOTHING_MATCHED: &str = "NoManagedClusterMatched";
-/// The reason of the condition PlacementSatisfied if fewer clusters are selected than requested.
+/// The reason of PlacementSatisfied if fewer clusters are selected than requested.
 const NOT_ALL: &str = "NotAllDecisionsScheduled";
 
-/// Puts `cause`, the reason why no cluster fits, or no further cluster, into the message of the condition. If
-/// no cluster is selected, the cause replaces the message. If too few clusters are selected, the cause
-/// follows the count of unscheduled decisions. Other messages stay.
+/// Adds `cause`, the reason why no cluster or no further cluster fits, to the message of the condition. If no
+/// cluster is selected, the cause replaces the message. If too few clusters are selected, the cause follows
+/// the count of unscheduled decisions. Other messages stay.
 pub(crate) fn add_cause(satisfied: &mut SatisfiedCondition, cause: &str) {
     match satisfied.reason {
         NOTHING_MATCHED => cause.clone_into(&mut satisfied.message),
@@ -143,8 +144,8 @@ fn list(names: &[impl AsRef<str>]) -> String {
     names.iter().map(AsRef::as_ref).collect::<Vec<&str>>().join(", ")
 }
 
-/// The message for an empty selection, with the number of clusters that each filter refuses. Clusters that
-/// are no candidates are not counted.
+/// The message for an empty selection, with the number of clusters that each filter refuses. Clusters of
+/// other sets and clusters that are being deleted are not counted.
 fn empty_selection_message(wanted: Option<usize>, solved: &PipelineOutcome) -> String {
     if wanted == Some(0) {
         return "numberOfClusters is 0".to_owned();
@@ -154,7 +155,11 @@ fn empty_selection_message(wanted: Option<usize>, solved: &PipelineOutcome) -> S
         .rejections
         .chunk_by(|one, other| one.candidate == other.candidate)
     {
-        if rejections.iter().map(Plugin::of_rejection).any(rules_out) {
+        if rejections
+            .iter()
+            .map(Plugin::of_rejection)
+            .any(excludes_from_count)
+        {
             continue;
         }
         for rejection in rejections {
@@ -174,9 +179,9 @@ fn empty_selection_message(wanted: Option<usize>, solved: &PipelineOutcome) -> S
     }
 }
 
-/// Whether a cluster that this filter refuses is no candidate: a cluster of another set, or a cluster that is
+/// Whether clusters that this filter refuses are not counted: clusters of other sets, and clusters that are
 /// being deleted.
-const fn rules_out(filter: Plugin) -> bool {
+const fn excludes_from_count(filter: Plugin) -> bool {
     match filter {
         Plugin::ClusterSet | Plugin::Lifecycle => true,
         Plugin::Predicate | Plugin::TaintToleration => false,
@@ -184,7 +189,7 @@ const fn rules_out(filter: Plugin) -> bool {
 }
 
 impl Detail {
-    /// The conditions to be written, without their times; none for a placement that was not judged.
+    /// The conditions to be written; none for a placement that was not judged.
     pub(crate) fn aspects(&self) -> Vec<Aspect<'_>> {
         let Some(satisfied) = &self.satisfied else {
             return Vec::new();
@@ -211,8 +216,8 @@ impl Detail {
     }
 }
 
-/// Whether `known` is the message `ours` without its cause. Another controller writes this form, and would
-/// overwrite our message again.
+/// Whether `known` is the message `ours` without the cause at the end. Another controller writes the message
+/// in this form, and would overwrite our message again and again.
 fn is_beginning(known: &str, ours: &str) -> bool {
     !known.is_empty()
         && ours
@@ -221,12 +226,12 @@ fn is_beginning(known: &str, ours: &str) -> bool {
 }
 
 /// Whether the status of the decision differs from `stored`.
-pub(crate) fn changes(stored: &PlacementStatus, detail: &Detail) -> bool {
+pub(crate) fn differs(stored: &PlacementStatus, detail: &Detail) -> bool {
     let conditions = detail.aspects().into_iter().any(|aspect| {
         !Condition::find(&stored.conditions, aspect.r#type).is_some_and(|known| {
             *known.status == *aspect.status
                 && *known.reason == *aspect.reason
-                && (SENTENCES.leave(&known.message, &aspect.message)
+                && (SENTENCES.keeps(&known.message, &aspect.message)
                     || is_beginning(&known.message, &aspect.message))
         })
     });

@@ -9,26 +9,26 @@ use berth_dialect_contract::{AffectedDemands, Consequences};
 
 use super::Fleet;
 use crate::cluster::Cluster;
-use crate::policy::Mention;
-use crate::trials::Trials;
+use crate::comparer::ExpressionComparer;
+use crate::policy::SelectorInput;
 
 /// Number of placements above which all placements are returned as [`AffectedDemands::All`], not one by one.
 const MANY: usize = 100;
 
 /// The placements that a change makes due.
 #[derive(Default)]
-struct Reach<'a> {
+struct DuePlacements<'a> {
     /// Namespaces whose placements are all due.
     namespaces: BTreeSet<&'a Arc<str>>,
     /// Further placements that are due.
     placements: BTreeSet<Key>,
 }
 
-impl Reach<'_> {
-    /// Returns the consequences of a change that makes these placements due and affects nothing else. If
-    /// there are many placements and all are due, they are not listed: one cluster may affect thousands of
+impl DuePlacements<'_> {
+    /// Converts the placements to the consequences of a change that makes them due and affects nothing else.
+    /// If there are many placements and all are due, they are not listed: one cluster may affect thousands of
     /// placements in each of thousands of changes.
-    fn due(self, fleet: &Fleet) -> Consequences {
+    fn into_consequences(self, fleet: &Fleet) -> Consequences {
         let Self {
             namespaces,
             mut placements,
@@ -61,25 +61,26 @@ impl Reach<'_> {
 
 /// The placements in the namespaces that bind `set`.
 pub(super) fn bound_to(fleet: &Fleet, set: &Arc<str>) -> Consequences {
-    let reach = Reach {
-        namespaces: namespaces(fleet, set).collect(),
-        ..Reach::default()
+    let due = DuePlacements {
+        namespaces: binding_namespaces(fleet, set).collect(),
+        ..DuePlacements::default()
     };
-    reach.due(fleet)
+    due.into_consequences(fleet)
 }
 
 /// The placements in `namespace`.
 pub(super) fn in_namespace(fleet: &Fleet, namespace: &Arc<str>) -> Consequences {
-    let reach = Reach {
+    let due = DuePlacements {
         namespaces: [namespace].into(),
-        ..Reach::default()
+        ..DuePlacements::default()
     };
-    reach.due(fleet)
+    due.into_consequences(fleet)
 }
 
-fn namespaces<'a>(fleet: &'a Fleet, set: &'a Arc<str>) -> impl Iterator<Item = &'a Arc<str>> {
+/// The namespaces with a binding of `set`.
+fn binding_namespaces<'a>(fleet: &'a Fleet, set: &'a Arc<str>) -> impl Iterator<Item = &'a Arc<str>> {
     fleet
-        .bound
+        .bindings_by_set
         .range((Arc::clone(set), Arc::from(""))..)
         .take_while(move |(bound_set, _)| bound_set == set)
         .map(|(_, namespace)| namespace)
@@ -87,7 +88,7 @@ fn namespaces<'a>(fleet: &'a Fleet, set: &'a Arc<str>) -> impl Iterator<Item = &
 
 /// The placements affected by a change of a cluster: placements in the namespaces that bind one of its old or
 /// new sets, if the change matters to them.
-pub(super) fn cluster(
+pub(super) fn affected_by_cluster(
     fleet: &Fleet,
     name: &Arc<str>,
     old: Option<&Cluster>,
@@ -98,9 +99,9 @@ pub(super) fn cluster(
     }
     // If at most labels and claims differ, only selectors can distinguish the two versions.
     let versions = old.zip(new).filter(|(old, new)| old.decides_alike(new));
-    let differences = versions.map(|(old, new)| Mention::of_difference(old, new));
-    let mut trials = Trials::new(fleet.clusters.len());
-    let mut reach = Reach::default();
+    let differences = versions.map(|(old, new)| SelectorInput::of_difference(old, new));
+    let mut comparer = ExpressionComparer::new(fleet.clusters.len());
+    let mut due = DuePlacements::default();
     for (set_name, set) in &fleet.sets {
         let holds =
             |cluster: Option<&Cluster>| cluster.is_some_and(|cluster| set.has(set_name, cluster.labels()));
@@ -109,49 +110,47 @@ pub(super) fn cluster(
             continue;
         }
         let comparison = versions.zip(differences.as_ref()).filter(|_| was && is);
-        for namespace in namespaces(fleet, set_name) {
+        for namespace in binding_namespaces(fleet, set_name) {
             let Some(((old, new), differences)) = comparison else {
-                reach.namespaces.insert(namespace);
+                due.namespaces.insert(namespace);
                 continue;
             };
             let mut distinguishes = |key: &&Key| {
                 let record = fleet.placements.get(*key);
-                record.is_some_and(|record| record.policy.distinguishes(old, new, &mut trials))
+                record.is_some_and(|record| record.policy.distinguishes(old, new, &mut comparer))
             };
-            for mention in differences {
-                let mentioning = fleet.mentioning(mention, namespace);
-                reach
-                    .placements
-                    .extend(mentioning.filter(&mut distinguishes).cloned());
+            for input in differences {
+                let reading = fleet.placements_reading(input, namespace);
+                due.placements.extend(reading.filter(&mut distinguishes).cloned());
             }
         }
     }
     Consequences {
         targets: Some(vec![Arc::clone(name)]),
-        ..reach.due(fleet)
+        ..due.into_consequences(fleet)
     }
 }
 
 /// The placements affected by changed scores of `cluster` in objects named `resource`: placements that use
 /// these scores and may choose the cluster.
-pub(super) fn scores(fleet: &Fleet, cluster: &Arc<str>, resource: &Arc<str>) -> Consequences {
+pub(super) fn affected_by_scores(fleet: &Fleet, cluster: &Arc<str>, resource: &Arc<str>) -> Consequences {
     let Some(row) = fleet.clusters.get(cluster) else {
         return Consequences::nothing();
     };
-    let mut reach = Reach::default();
+    let mut due = DuePlacements::default();
     for (name, _) in fleet
         .sets
         .iter()
         .filter(|(name, set)| set.has(name, row.labels()))
     {
-        for namespace in namespaces(fleet, name) {
+        for namespace in binding_namespaces(fleet, name) {
             let using = fleet
                 .placements_in(namespace)
                 .filter(|(_, record)| record.policy.uses_score(resource));
-            reach.placements.extend(using.map(|(key, _)| key.clone()));
+            due.placements.extend(using.map(|(key, _)| key.clone()));
         }
     }
-    reach.due(fleet)
+    due.into_consequences(fleet)
 }
 
 /// Whether the status of `placement` lists the PlacementDecision named `decision`; false if the placement is

@@ -1,4 +1,4 @@
-//! Folding one change: parse the object once, edit the records, update the columns, return the consequences.
+//! Folding of one change: the object is parsed once, and the records and columns are updated.
 
 use std::sync::Arc;
 
@@ -13,24 +13,24 @@ use crate::names::{BINDINGS, CLUSTERS, DECISIONS, PLACEMENTS, SCORES, SETS};
 use crate::record::{ClusterSet, DecisionRecord, PlacementRecord};
 use crate::scored::Scores;
 
-/// Applies `change`.
+/// Applies `change`, and returns its consequences.
 pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Consequences {
     fleet.unusable.forget(&change.key);
     let (key, new) = (&change.key, change.new.as_ref());
     match key.resource {
-        CLUSTERS => cluster(fleet, key, new),
-        SETS => set(fleet, key, new),
-        BINDINGS => binding(fleet, key, new),
-        PLACEMENTS => placement(fleet, key, new),
-        DECISIONS => decision(fleet, key, new),
-        SCORES => scores(fleet, key, new),
+        CLUSTERS => fold_cluster(fleet, key, new),
+        SETS => fold_set(fleet, key, new),
+        BINDINGS => fold_binding(fleet, key, new),
+        PLACEMENTS => fold_placement(fleet, key, new),
+        DECISIONS => fold_decision(fleet, key, new),
+        SCORES => fold_scores(fleet, key, new),
         // The remaining resource is the configuration, which has no settings for this dialect yet.
         _ => Consequences::nothing(),
     }
 }
 
-/// Parses `object` with `read`. An object that cannot be parsed is not in the fleet, and is listed as
-/// unusable.
+/// Parses `object` and converts it with `read`. An object that cannot be parsed is not in the fleet, and is
+/// listed as unusable.
 fn read<T: DeserializeOwned, R>(
     fleet: &mut Fleet,
     key: &Key,
@@ -39,10 +39,10 @@ fn read<T: DeserializeOwned, R>(
 ) -> Option<Arc<R>> {
     let object = object?;
     let record = view::<T>(key, object).and_then(|view| read(object, view));
-    fleet.unusable.note(key, record).map(Arc::new)
+    fleet.unusable.record(key, record).map(Arc::new)
 }
 
-fn cluster(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
+fn fold_cluster(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     let name = &key.name;
     let new = read(fleet, key, object, |object, view: kind::ManagedCluster| {
         Cluster::new(Arc::clone(name), Arc::clone(object), view)
@@ -61,10 +61,10 @@ fn cluster(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Conseq
         (None, None) => {}
         _ => fleet.renumber(name),
     }
-    due::cluster(fleet, name, old.as_deref(), new.as_deref())
+    due::affected_by_cluster(fleet, name, old.as_deref(), new.as_deref())
 }
 
-fn set(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
+fn fold_set(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     let new = read(fleet, key, object, |_, view: kind::ManagedClusterSet| {
         ClusterSet::new(&view)
     });
@@ -89,7 +89,7 @@ fn set(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequenc
     }
 }
 
-fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
+fn fold_binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     // Placements use the binding's name (docs/systems/ocm.md, "API objects"). The object is parsed only to
     // make sure that it is a valid binding.
     let new = read(fleet, key, object, |_, _: kind::ManagedClusterSetBinding| Ok(()));
@@ -98,10 +98,10 @@ fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Conseq
     let known = fleet.bindings.contains(&entry);
     if new.is_some() {
         fleet.bindings.insert(entry);
-        fleet.bound.insert(swapped);
+        fleet.bindings_by_set.insert(swapped);
     } else {
         fleet.bindings.remove(&entry);
-        fleet.bound.remove(&swapped);
+        fleet.bindings_by_set.remove(&swapped);
     }
     if known == new.is_some() {
         return Consequences::nothing();
@@ -109,7 +109,7 @@ fn binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Conseq
     due::in_namespace(fleet, &key.namespace)
 }
 
-fn placement(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
+fn fold_placement(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     let (known, cache) = (fleet.placements.get(key).cloned(), Arc::clone(&fleet.cache));
     let policies = Arc::clone(&fleet.policies);
     let new = read(fleet, key, object, |object, view: kind::Placement| {
@@ -127,10 +127,10 @@ fn placement(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Cons
     };
     match (&old, &new) {
         (None, Some(_)) => *fleet.namespaces.entry(Arc::clone(&key.namespace)).or_default() += 1,
-        (Some(_), None) => leave(fleet, &key.namespace),
+        (Some(_), None) => count_deleted_placement(fleet, &key.namespace),
         _ => {}
     }
-    mention(fleet, key, old.as_deref(), new.as_deref());
+    update_selector_inputs(fleet, key, old.as_deref(), new.as_deref());
     let is_due = match (&old, &new) {
         (Some(old), Some(new)) => !old.decides_like(new),
         (_, new) => new.is_some(),
@@ -146,8 +146,8 @@ fn placement(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Cons
     }
 }
 
-/// Counts a deleted placement of `namespace`.
-fn leave(fleet: &mut Fleet, namespace: &Arc<str>) {
+/// Subtracts a deleted placement from the number of placements in `namespace`.
+fn count_deleted_placement(fleet: &mut Fleet, namespace: &Arc<str>) {
     if let Some(count) = fleet.namespaces.get_mut(namespace) {
         *count -= 1;
         if *count == 0 {
@@ -157,22 +157,27 @@ fn leave(fleet: &mut Fleet, namespace: &Arc<str>) {
 }
 
 /// Updates the index of selectors for the placement at `key`.
-fn mention(fleet: &mut Fleet, key: &Key, old: Option<&PlacementRecord>, new: Option<&PlacementRecord>) {
+fn update_selector_inputs(
+    fleet: &mut Fleet,
+    key: &Key,
+    old: Option<&PlacementRecord>,
+    new: Option<&PlacementRecord>,
+) {
     if old
         .zip(new)
         .is_some_and(|(old, new)| Arc::ptr_eq(&old.policy, &new.policy))
     {
         return;
     }
-    for mention in old.into_iter().flat_map(|old| old.policy.mentions()) {
-        fleet.mentions.remove(&(mention, key.clone()));
+    for input in old.into_iter().flat_map(|old| old.policy.selector_inputs()) {
+        fleet.selector_inputs.remove(&(input, key.clone()));
     }
-    for mention in new.into_iter().flat_map(|new| new.policy.mentions()) {
-        fleet.mentions.insert((mention, key.clone()));
+    for input in new.into_iter().flat_map(|new| new.policy.selector_inputs()) {
+        fleet.selector_inputs.insert((input, key.clone()));
     }
 }
 
-fn decision(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
+fn fold_decision(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     let new = read(fleet, key, object, |object, view: kind::PlacementDecision| {
         Ok(DecisionRecord::new(Arc::clone(object), &view))
     });
@@ -195,10 +200,11 @@ fn decision(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Conse
     };
     if was != is {
         was.iter()
-            .for_each(|owner| drop(fleet.owned.remove(&entry(owner))));
-        is.iter().for_each(|owner| drop(fleet.owned.insert(entry(owner))));
+            .for_each(|owner| drop(fleet.decision_names.remove(&entry(owner))));
+        is.iter()
+            .for_each(|owner| drop(fleet.decision_names.insert(entry(owner))));
     }
-    let counted = recount(fleet, old.as_deref(), new.as_deref());
+    let recounted = recount(fleet, old.as_deref(), new.as_deref());
     let mut owners: Vec<Key> = [was, is]
         .into_iter()
         .flatten()
@@ -226,7 +232,7 @@ fn decision(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Conse
         } else {
             AffectedDemands::Some(owners)
         },
-        targets: Some(counted),
+        targets: Some(recounted),
     }
 }
 
@@ -264,9 +270,9 @@ fn recount(fleet: &mut Fleet, old: Option<&DecisionRecord>, new: Option<&Decisio
         }
     }
     let mut changed = Vec::with_capacity(removed.len() + added.len());
-    for (names, up) in [(removed, false), (added, true)] {
+    for (names, is_added) in [(removed, false), (added, true)] {
         for name in names {
-            let count = if up {
+            let count = if is_added {
                 fleet.tally.add(&name)
             } else {
                 fleet.tally.remove(&name)
@@ -280,7 +286,7 @@ fn recount(fleet: &mut Fleet, old: Option<&DecisionRecord>, new: Option<&Decisio
     changed
 }
 
-fn scores(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
+fn fold_scores(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     let new = read(fleet, key, object, |_, view: kind::AddOnPlacementScore| {
         Ok(Scores::new(&key.namespace, &key.name, &view))
     });
@@ -295,5 +301,5 @@ fn scores(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequ
     if let Some(columns) = fleet.columns_mut() {
         columns.change_scores(old.as_deref(), new.as_deref());
     }
-    due::scores(fleet, &key.namespace, &key.name)
+    due::affected_by_scores(fleet, &key.namespace, &key.name)
 }

@@ -1,4 +1,4 @@
-//! Views of targets and demands, read from the objects alone.
+//! Views of targets and demands, without a decision.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,15 +12,15 @@ use crate::kind::Condition;
 use crate::names::{AVAILABLE, MISCONFIGURED};
 use crate::record::PlacementRecord;
 
-/// Names of claims and labels with a cluster's region by convention.
+/// Names of claims and labels that by convention have the region of a cluster.
 const REGION: &[&str] = &[
     "region.open-cluster-management.io",
     "topology.kubernetes.io/region",
     "region",
 ];
-/// Names of claims and labels with a cluster's zone by convention.
+/// Names of claims and labels that by convention have the zone of a cluster.
 const ZONE: &[&str] = &["topology.kubernetes.io/zone", "zone"];
-/// Names of claims and labels with a cluster's infrastructure provider by convention.
+/// Names of claims and labels that by convention have the infrastructure provider of a cluster.
 const PROVIDER: &[&str] = &["platform.open-cluster-management.io", "cloud"];
 
 /// The view of `cluster`.
@@ -53,6 +53,7 @@ pub(super) fn target(fleet: &Fleet, cluster: &Cluster) -> TargetView {
     }
 }
 
+/// The status, the reason and the message of the readiness of `cluster`.
 fn readiness(cluster: &Cluster) -> (&'static str, &'static str, String) {
     if cluster.terminating() {
         return ("False", "Terminating", "the cluster is being deleted".to_owned());
@@ -72,7 +73,8 @@ fn readiness(cluster: &Cluster) -> (&'static str, &'static str, String) {
     (ready, reason, condition.message.to_string())
 }
 
-/// The value of the first claim that is named in `keys`, else of the first such label, else an empty string.
+/// The value of the first claim whose name is in `keys`; without such a claim, the value of the first label
+/// whose key is in `keys`; else an empty string.
 fn conventional(cluster: &Cluster, keys: &[&str]) -> String {
     let claimed = keys.iter().find_map(|key| cluster.claims.get(key));
     let found = claimed.or_else(|| keys.iter().find_map(|key| cluster.labels().get(key)));
@@ -109,17 +111,17 @@ pub(super) fn demand(fleet: &Fleet, key: &Key, record: &PlacementRecord) -> Dema
         () if record.terminating() => Phase::Releasing,
         () if record.disabled() => Phase::Ignored,
         () if !view.placed.is_empty() && may_be_misconfigured(record) => Phase::Invalid,
-        () => view.by_number(),
+        () => view.phase_by_count(),
     };
     view
 }
 
-/// Whether the spec of the placement is malformed. The cost of expressions is only known after a decision:
-/// for a placement with expressions, the condition PlacementMisconfigured counts as well.
+/// Whether the spec of the placement is malformed. For a placement with expressions, the condition
+/// PlacementMisconfigured counts as well: OCM's own scheduler may have set it for an error in an evaluation.
 fn may_be_misconfigured(record: &PlacementRecord) -> bool {
-    let stated = || {
+    let is_reported = || {
         let condition = Condition::find(&record.status.conditions, MISCONFIGURED);
         condition.is_some_and(|condition| &*condition.status == "True")
     };
-    record.policy.problem(true).is_some() || (record.policy.uses_cel() && stated())
+    record.policy.problem(true).is_some() || (record.policy.uses_cel() && is_reported())
 }

@@ -20,7 +20,7 @@ pub(crate) struct AddOnPlacementScore {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct AddOnPlacementScoreStatus {
-    /// The state of the scores.
+    /// The state of the scores, one entry per aspect.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub(crate) conditions: Vec<Condition>,
     /// The scores, with unique names.
@@ -31,14 +31,14 @@ pub(crate) struct AddOnPlacementScoreStatus {
     pub(crate) valid_until: Option<Timestamp>,
 }
 
-/// One score.
+/// One score of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["name"]))]
 pub(crate) struct ScoreItem {
     /// The name of the score.
     pub(crate) name: String,
-    /// The value, from -100 to 100; 0 by default.
+    /// The value of the score, from -100 to 100; 0 by default.
     #[schemars(range(min = -100, max = 100))]
     pub(crate) value: i32,
 }

@@ -7,15 +7,15 @@ use serde::Deserialize;
 
 use crate::names::GROUP;
 
-/// A claim of a managed cluster about itself, named by its subject, such as id.k8s.io.
+/// A claim of a managed cluster about itself. The name of the object says what is claimed, such as id.k8s.io.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct ClusterClaim {
-    /// The claim.
+    /// The content of the claim.
     pub(crate) spec: ClusterClaimSpec,
 }
 
-/// The claim.
+/// The content of a claim.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct ClusterClaimSpec {

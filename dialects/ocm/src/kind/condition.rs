@@ -33,7 +33,7 @@ impl JsonSchema for Condition {
 }
 
 impl Condition {
-    /// The condition of `conditions` with this type.
+    /// The condition with this type in `conditions`.
     pub(crate) fn find<'a>(conditions: &'a [Self], r#type: &str) -> Option<&'a Self> {
         conditions.iter().find(|condition| *condition.r#type == *r#type)
     }

@@ -1,13 +1,13 @@
-//! The field `clustersPerDecisionGroup`.
+//! The field `clustersPerDecisionGroup`: the largest size of a decision group.
 
 use serde_json::Value;
 
-/// The largest size of a group.
+/// The largest size of a decision group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GroupSize {
     /// This number of clusters.
     Clusters(usize),
-    /// This share of the selection, rounded up.
+    /// This percentage of the selected clusters, rounded up.
     Percent(usize),
 }
 
@@ -36,8 +36,8 @@ impl GroupSize {
         parsed.ok_or_else(|| "must be a positive integer, or a percentage from 1% to 100%".to_owned())
     }
 
-    /// The size for a selection of `selected` clusters, at least 1.
-    pub(crate) fn of(self, selected: usize) -> usize {
+    /// The largest number of clusters in a group, if `selected` clusters are selected; at least 1.
+    pub(crate) fn clusters_per_group(self, selected: usize) -> usize {
         let size = match self {
             Self::Clusters(clusters) => clusters,
             Self::Percent(percent) => (selected * percent).div_ceil(100),
@@ -52,8 +52,8 @@ impl GroupSize {
 
 /// Parses digits without a sign and without a leading zero.
 fn digits(text: &str) -> Option<usize> {
-    let plain = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0');
-    plain.then(|| text.parse().ok()).flatten()
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0');
+    is_number.then(|| text.parse().ok()).flatten()
 }
 
 #[cfg(test)]
@@ -74,7 +74,7 @@ mod tests {
             (json!("50%"), 0, 1),
         ] {
             assert_eq!(
-                GroupSize::parse(&value).unwrap().of(selected),
+                GroupSize::parse(&value).unwrap().clusters_per_group(selected),
                 size,
                 "{value} of {selected}"
             );

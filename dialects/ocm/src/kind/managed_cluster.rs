@@ -18,13 +18,13 @@ use crate::names::{DEFAULT_SET, GROUP, SET_LABEL};
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct ManagedCluster {
-    /// Treatment of the cluster by the hub.
+    /// Settings of the hub for the cluster.
     pub(crate) spec: ManagedClusterSpec,
     /// Status of the cluster.
     pub(crate) status: ManagedClusterStatus,
 }
 
-/// Treatment of the cluster by the hub.
+/// Settings of the hub for the cluster.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ManagedClusterSpec {
@@ -62,11 +62,11 @@ pub(crate) struct Taint {
     /// The key of the taint.
     #[schemars(length(max = 316), regex(pattern = QUALIFIED_NAME))]
     pub(crate) key: String,
-    /// The value of the taint, mostly empty.
+    /// The value of the taint; usually empty.
     #[schemars(length(max = 1024))]
     pub(crate) value: String,
-    /// Effect of the taint on placements that do not tolerate it. NoSelect drops the cluster, PreferNoSelect
-    /// changes nothing, NoSelectIfNew drops it unless it is already selected.
+    /// Effect of the taint on placements that do not tolerate it. NoSelect: the cluster is not selected.
+    /// PreferNoSelect: no effect. NoSelectIfNew: the cluster is not selected, unless it is selected already.
     #[schemars(extend("enum" = ["NoSelect", "PreferNoSelect", "NoSelectIfNew"]))]
     pub(crate) effect: String,
     /// Time at which the taint was added; set by the server.
@@ -94,7 +94,7 @@ pub(crate) struct ManagedClusterStatus {
     /// The total resources of the cluster, by resource name.
     #[schemars(with = "BTreeMap<String, Quantity>")]
     pub(crate) capacity: BTreeMap<String, Amount>,
-    /// The resources of the cluster that workload may use, by resource name.
+    /// The resources of the cluster that workloads may use, by resource name.
     #[schemars(with = "BTreeMap<String, Quantity>")]
     pub(crate) allocatable: BTreeMap<String, Amount>,
     /// The versions of the software on the cluster.
@@ -107,7 +107,7 @@ pub(crate) struct ManagedClusterStatus {
     pub(crate) managed_namespaces: Vec<ManagedNamespaceStatus>,
 }
 
-/// A quantity as JSON carries it: text or a number.
+/// A quantity in JSON: a text or a number.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Amount {
@@ -118,7 +118,7 @@ pub(crate) enum Amount {
 }
 
 impl Amount {
-    /// The exact quantity; `None` where the text is not a quantity.
+    /// The exact quantity; `None` if the text is not a quantity.
     pub(crate) fn quantity(&self) -> Option<berth_apimachinery::quantity::Quantity> {
         let parsed = match self {
             Self::Text(text) => berth_apimachinery::quantity::Quantity::parse(text),
@@ -224,20 +224,20 @@ impl Kind for ManagedClusterKind {
         errors
     }
 
-    /// The errors of the cluster's name, which is also the name of its namespace on the hub.
+    /// Errors of the name of a new cluster, which is also the name of its namespace on the hub.
     fn own_rules(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         if write.via != Via::Create {
             return Vec::new();
         }
         let name = new.pointer("/metadata/name").and_then(Value::as_str);
         let label = |name: &str| berth_apimachinery::name::dns_label(name).err();
-        // A name that is not even a subdomain is refused by the rule for all names.
+        // The rule for the names of all kinds refuses a name that is not a subdomain.
         let problem = name
             .filter(|name| berth_apimachinery::name::dns_subdomain(name).is_ok())
             .and_then(|name| Some((name, label(name)?)));
         problem
             .map(|(name, problem)| {
-                let detail = format!("{problem}: the namespace of the cluster carries its name");
+                let detail = format!("{problem}: the namespace of the cluster on the hub has the same name");
                 FieldError::invalid("metadata.name", name, detail)
             })
             .into_iter()
@@ -330,11 +330,11 @@ fn is_https(url: &str) -> bool {
     let Some((host, port)) = host_and_port else {
         return false;
     };
-    let port = port
+    let is_port = port
         .strip_prefix(':')
         .map_or(port.is_empty(), |port| port.parse::<u16>().is_ok());
-    let plain = !url.contains(|character: char| character.is_whitespace() || character.is_control());
-    plain && port && !host.is_empty() && !host.contains('@')
+    let is_printable = !url.contains(|character: char| character.is_whitespace() || character.is_control());
+    is_printable && is_port && !host.is_empty() && !host.contains('@')
 }
 
 /// Errors of `timeAdded`, which a client may not choose: it must be the stored time of an unchanged taint,

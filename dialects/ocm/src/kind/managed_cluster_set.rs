@@ -51,11 +51,11 @@ pub(crate) struct ClusterSelector {
 /// Rule by which clusters become members.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub(crate) enum SelectorType {
-    /// By the label that names the set.
+    /// Membership by the label of the cluster that names the set.
     #[default]
     #[serde(alias = "")]
     ExclusiveClusterSetLabel,
-    /// By the selector of the set.
+    /// Membership by the label selector of the set.
     LabelSelector,
 }
 

@@ -14,13 +14,13 @@ use crate::names::GROUP;
 #[serde(default)]
 #[schemars(extend("required" = ["spec"]))]
 pub(crate) struct ManagedClusterSetBinding {
-    /// Set that is bound.
+    /// The cluster set to bind.
     pub(crate) spec: ManagedClusterSetBindingSpec,
     /// Status of the binding.
     pub(crate) status: ManagedClusterSetBindingStatus,
 }
 
-/// Set that is bound.
+/// The cluster set to bind.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["clusterSet"]))]
@@ -65,11 +65,11 @@ impl Kind for ManagedClusterSetBindingKind {
         }
         let text = |path: &str| new.pointer(path).and_then(Value::as_str).unwrap_or_default();
         let (name, set) = (text("/metadata/name"), text("/spec/clusterSet"));
-        // A missing set has been refused by the schema.
+        // The schema has refused a missing set.
         if set.is_empty() || name == set {
             return Vec::new();
         }
-        let detail = format!("must equal metadata.name \"{name}\": a binding carries the name of its set");
+        let detail = format!("must equal metadata.name \"{name}\": a binding has the name of its set");
         vec![FieldError::invalid("spec.clusterSet", set, detail)]
     }
 }

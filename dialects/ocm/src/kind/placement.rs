@@ -109,8 +109,8 @@ impl Kind for PlacementKind {
         berth_apimachinery::name::dns_subdomain(name)?;
         // The name becomes a label value on every PlacementDecision.
         if name.len() > 63 {
-            let why = "must be no more than 63 characters: PlacementDecisions carry it as a label";
-            return Err(NameError::Own(why.to_owned()));
+            let detail = "must be no more than 63 characters: it is a label value of PlacementDecisions";
+            return Err(NameError::Own(detail.to_owned()));
         }
         Ok(())
     }

@@ -33,9 +33,9 @@ pub(crate) struct PlacementDecisionStatus {
 pub(crate) struct ClusterDecision {
     /// The name of the ManagedCluster.
     pub(crate) cluster_name: String,
-    /// The reason why the cluster was selected, mostly empty.
+    /// The reason why the cluster was selected; usually empty.
     pub(crate) reason: String,
-    /// The score of the cluster when it was selected, if it is stored.
+    /// The score of the cluster when it was selected. Stored, but not written by Berth.
     pub(crate) score: Option<i64>,
 }
 
@@ -60,14 +60,14 @@ impl Kind for PlacementDecisionKind {
     described_by!(DEFINITION);
 
     fn validate(&self, _write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        let have = new
+        let count = new
             .pointer("/status/decisions")
             .and_then(Value::as_array)
             .map_or(0, Vec::len);
-        if have > DECISIONS_PER_OBJECT {
+        if count > DECISIONS_PER_OBJECT {
             vec![FieldError::too_many(
                 "status.decisions",
-                have,
+                count,
                 DECISIONS_PER_OBJECT,
             )]
         } else {

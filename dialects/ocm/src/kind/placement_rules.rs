@@ -1,9 +1,9 @@
 //! Rules for a Placement's spec beyond its schema. All errors are returned at once, each with its field.
 //!
-//! The rules refuse specs that would make the placement Misconfigured (docs/systems/ocm.md, "Placement spec"), and
-//! tolerations that would tolerate nothing. OCM's API has none of these rules, so such placements exist in
-//! files and on hubs, where most of them are Misconfigured. Invalid expressions are accepted here as in OCM, and
-//! the scheduler reports the compiler's message.
+//! The rules refuse specs that would make the placement Misconfigured (docs/systems/ocm.md, "Placement
+//! spec"), and tolerations that would tolerate nothing. OCM's API has none of these rules, so such placements
+//! exist in files and on hubs, where most of them are Misconfigured. Invalid expressions are accepted here as
+//! in OCM, and the scheduler reports the compiler's message.
 
 use std::collections::BTreeMap;
 
@@ -13,37 +13,41 @@ use serde_json::Value;
 
 use super::coordinate::{BUILT_IN, Coordinate};
 use super::group_size::GroupSize;
-use super::placement_spec::{
-    ClaimSelector, ClusterSelector, GroupStrategy, PlacementSpec, PrioritizerPolicy, Toleration,
-};
+use super::placement_spec::{ClaimSelector, GroupStrategy, PlacementSpec, PrioritizerPolicy, Toleration};
 
 /// All errors in `spec`.
 pub(super) fn errors(spec: &PlacementSpec) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (index, predicate) in spec.predicates.iter().enumerate() {
         let path = format!("spec.predicates[{index}].requiredClusterSelector");
-        cluster_selector(&predicate.required_cluster_selector, &path, &mut errors);
+        let selector = &predicate.required_cluster_selector;
+        add_selector_errors(
+            &selector.label_selector,
+            &selector.claim_selector,
+            &path,
+            &mut errors,
+        );
     }
-    prioritizer_policy(&spec.prioritizer_policy, &mut errors);
+    add_prioritizer_errors(&spec.prioritizer_policy, &mut errors);
     for (index, toleration) in spec.tolerations.iter().enumerate() {
-        toleration_rules(toleration, &format!("spec.tolerations[{index}]"), &mut errors);
+        add_toleration_errors(toleration, &format!("spec.tolerations[{index}]"), &mut errors);
     }
-    groups(&spec.decision_strategy.group_strategy, &mut errors);
+    add_group_errors(&spec.decision_strategy.group_strategy, &mut errors);
     errors
 }
 
-/// A sentence about each field of `spec` without effect. These are fields that no release of OCM reads, and
-/// values that Berth refuses in writes but that files and hubs may have.
+/// Sentences about the fields of `spec` without effect: fields that no release of OCM reads, and tolerations
+/// that Berth refuses in writes, but that files and hubs may have.
 pub(crate) fn without_effect(spec: &PlacementSpec) -> Vec<String> {
     let mut list = Vec::new();
     let constraints = &spec.spread_policy.spread_constraints;
     if !constraints.is_empty() {
-        let strict = constraints
+        let is_strict = constraints
             .iter()
             .any(|constraint| constraint.when_unsatisfiable.as_deref() == Some("DoNotSchedule"));
-        let strict_note = if strict { ", DoNotSchedule neither" } else { "" };
+        let strict_note = if is_strict { ", not even DoNotSchedule" } else { "" };
         list.push(format!(
-            "spec.spreadPolicy has no effect{strict_note}: OCM's scheduler does not look at it"
+            "spec.spreadPolicy has no effect{strict_note}: OCM's scheduler does not read it"
         ));
     }
     if spec.sort_by.as_deref() == Some("Score") {
@@ -77,7 +81,12 @@ pub(crate) fn claims_as_labels(claims: &ClaimSelector) -> LabelSelector {
     }
 }
 
-fn selectors(labels: &LabelSelector, claims: &ClaimSelector, path: &str, errors: &mut Vec<FieldError>) {
+fn add_selector_errors(
+    labels: &LabelSelector,
+    claims: &ClaimSelector,
+    path: &str,
+    errors: &mut Vec<FieldError>,
+) {
     errors.extend(
         Selector::compile(labels, &format!("{path}.labelSelector"))
             .err()
@@ -91,11 +100,7 @@ fn selectors(labels: &LabelSelector, claims: &ClaimSelector, path: &str, errors:
     );
 }
 
-fn cluster_selector(selector: &ClusterSelector, path: &str, errors: &mut Vec<FieldError>) {
-    selectors(&selector.label_selector, &selector.claim_selector, path, errors);
-}
-
-fn prioritizer_policy(policy: &PrioritizerPolicy, errors: &mut Vec<FieldError>) {
+fn add_prioritizer_errors(policy: &PrioritizerPolicy, errors: &mut Vec<FieldError>) {
     const PATH: &str = "spec.prioritizerPolicy";
     if !matches!(policy.mode.as_str(), "" | "Additive" | "Exact") {
         let mode = policy.mode.as_str();
@@ -110,8 +115,8 @@ fn prioritizer_policy(policy: &PrioritizerPolicy, errors: &mut Vec<FieldError>) 
         let path = format!("{PATH}.configurations[{index}]");
         let coordinate = match Coordinate::of(config) {
             Ok(coordinate) => coordinate,
-            Err(problem) => {
-                errors.push(problem.into_field_error(&path));
+            Err(error) => {
+                errors.push(error.into_field_error(&path));
                 continue;
             }
         };
@@ -130,7 +135,7 @@ fn prioritizer_policy(policy: &PrioritizerPolicy, errors: &mut Vec<FieldError>) 
 }
 
 /// Adds the errors of one toleration (docs/systems/ocm.md, "Taints and tolerations").
-fn toleration_rules(toleration: &Toleration, path: &str, errors: &mut Vec<FieldError>) {
+fn add_toleration_errors(toleration: &Toleration, path: &str, errors: &mut Vec<FieldError>) {
     let operator = toleration.operator.as_str();
     if !matches!(operator, "" | "Equal" | "Exists") {
         errors.push(FieldError::not_supported(
@@ -153,15 +158,15 @@ fn toleration_rules(toleration: &Toleration, path: &str, errors: &mut Vec<FieldE
     }
 }
 
-fn groups(strategy: &GroupStrategy, errors: &mut Vec<FieldError>) {
+fn add_group_errors(strategy: &GroupStrategy, errors: &mut Vec<FieldError>) {
     const PATH: &str = "spec.decisionStrategy.groupStrategy";
     for (index, group) in strategy.decision_groups.iter().enumerate() {
         let selector = &group.group_cluster_selector;
         let path = format!("{PATH}.decisionGroups[{index}].groupClusterSelector");
-        selectors(&selector.label_selector, &selector.claim_selector, &path, errors);
+        add_selector_errors(&selector.label_selector, &selector.claim_selector, &path, errors);
     }
     if let Some(size) = &strategy.clusters_per_decision_group
-        && !is_judged_by_schema(size)
+        && !is_checked_by_schema(size)
         && let Err(problem) = GroupSize::parse(size)
     {
         errors.push(FieldError::invalid(
@@ -172,8 +177,9 @@ fn groups(strategy: &GroupStrategy, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Whether the schema alone judges `size`. It does not judge the range of numbers and of texts of digits.
-fn is_judged_by_schema(size: &Value) -> bool {
+/// Whether the schema has checked `size` completely. It does not check the range of numbers, or of texts that
+/// consist of digits.
+fn is_checked_by_schema(size: &Value) -> bool {
     match size {
         Value::Number(_) => false,
         Value::String(text) => text.starts_with('0') || !text.bytes().all(|byte| byte.is_ascii_digit()),

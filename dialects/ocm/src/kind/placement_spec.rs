@@ -35,7 +35,7 @@ pub(crate) struct PlacementSpec {
     pub(crate) score_rate_limit: Option<String>,
 }
 
-/// One predicate.
+/// A set of requirements on a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Predicate {
@@ -76,11 +76,11 @@ pub(crate) struct CelSelector {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct PrioritizerPolicy {
-    /// Additive adds to the default prioritizers Balance and Steady and overrides them; Exact uses only the
-    /// listed prioritizers.
+    /// Additive uses the prioritizers Balance and Steady with weight 1, and the listed prioritizers; a listed
+    /// Balance or Steady replaces the default. Exact uses only the listed prioritizers.
     #[schemars(extend("default" = "Additive"))]
     pub(crate) mode: String,
-    /// The prioritizers, with their weights.
+    /// The listed prioritizers, with their weights.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub(crate) configurations: Vec<PrioritizerConfig>,
 }
@@ -91,15 +91,15 @@ pub(crate) struct PrioritizerPolicy {
 pub(crate) struct PrioritizerConfig {
     /// The name of a built-in prioritizer. Deprecated: use scoreCoordinate, which wins if both are set.
     pub(crate) name: String,
-    /// The score to use.
+    /// The score of the prioritizer.
     pub(crate) score_coordinate: Option<ScoreCoordinate>,
-    /// Factor of the score, from -10 to 10; 0 turns the prioritizer off, a negative weight prefers the
-    /// clusters with the lowest score.
+    /// Factor of the score, from -10 to 10. With 0, the prioritizer is not used; a negative weight prefers
+    /// clusters with low scores.
     #[schemars(range(min = -10, max = 10), extend("default" = 1))]
     pub(crate) weight: Option<i32>,
 }
 
-/// The score to use.
+/// The score of a prioritizer.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["type"]))]
@@ -123,7 +123,7 @@ pub(crate) struct ScoreCoordinate {
 pub(crate) struct AddOnScore {
     /// The name of the AddOnPlacementScore in the namespace of each cluster.
     pub(crate) resource_name: String,
-    /// The name of the score in it.
+    /// The name of the score in the AddOnPlacementScore.
     pub(crate) score_name: String,
 }
 
@@ -134,7 +134,7 @@ pub(crate) struct Toleration {
     /// The key of the taint; empty, with the operator Exists, means every key.
     #[schemars(length(max = 316), regex(pattern = QUALIFIED_NAME))]
     pub(crate) key: String,
-    /// Comparison of the value: Equal, or Exists for any value.
+    /// Comparison with the value of the taint: Equal, or Exists for any value.
     #[schemars(extend("default" = "Equal"))]
     pub(crate) operator: String,
     /// The value of the taint, for the operator Equal.
@@ -143,7 +143,7 @@ pub(crate) struct Toleration {
     /// The effect of the taint; empty means every effect.
     #[schemars(extend("enum" = ["NoSelect", "PreferNoSelect", "NoSelectIfNew"]))]
     pub(crate) effect: String,
-    /// Time for which the taint is tolerated, in seconds since it was added; unset means forever.
+    /// Time for which the taint is tolerated, in seconds after the taint was added; unset means forever.
     pub(crate) toleration_seconds: Option<i64>,
 }
 
@@ -151,7 +151,7 @@ pub(crate) struct Toleration {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct SpreadPolicy {
-    /// Constraints, the first one most important.
+    /// Constraints on the spread, in order of importance.
     #[schemars(length(max = 8))]
     pub(crate) spread_constraints: Vec<SpreadConstraint>,
 }
@@ -172,7 +172,7 @@ pub(crate) struct SpreadConstraint {
     /// Whether the key is a label or a claim.
     #[schemars(extend("enum" = ["Label", "Claim"]))]
     pub(crate) topology_key_type: String,
-    /// The largest allowed difference between topologies.
+    /// The largest allowed difference between the numbers of clusters in two topologies.
     #[schemars(range(min = 1), extend("default" = 1))]
     pub(crate) max_skew: Option<i32>,
     /// Consequence when the constraint cannot be met.
@@ -184,7 +184,7 @@ pub(crate) struct SpreadConstraint {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct DecisionStrategy {
-    /// The groups.
+    /// The groups of selected clusters.
     pub(crate) group_strategy: GroupStrategy,
 }
 
@@ -192,10 +192,10 @@ pub(crate) struct DecisionStrategy {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct GroupStrategy {
-    /// The groups with names, filled in order. Clusters that belong to none of them form groups without a
+    /// The groups with names, filled in order. Clusters that belong to no named group form groups without a
     /// name.
     pub(crate) decision_groups: Vec<DecisionGroup>,
-    /// The largest number of clusters in one group, or that share of all selected clusters.
+    /// The largest size of a group: a number of clusters, or a percentage of all selected clusters.
     #[schemars(extend("x-kubernetes-int-or-string" = true, "default" = "100%", "pattern" = r"^((100|[1-9][0-9]{0,1})%|[1-9][0-9]*)$"))]
     pub(crate) clusters_per_decision_group: Option<Value>,
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Problem;
 use crate::kind::{GroupSize, GroupStrategy, claims_as_labels};
 
-/// Division of the selection.
+/// Division of the selected clusters into groups.
 #[derive(Debug)]
 pub(crate) struct Groups {
     /// The largest size of a group.
@@ -22,9 +22,9 @@ pub(crate) struct Groups {
 pub(crate) struct NamedGroup {
     /// The name of the group.
     pub(crate) name: Arc<str>,
-    /// The selector over labels.
+    /// The selector over the labels of a cluster.
     pub(crate) labels: Selector,
-    /// The selector over claims.
+    /// The selector over the claims of a cluster.
     pub(crate) claims: Selector,
 }
 

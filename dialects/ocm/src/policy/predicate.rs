@@ -9,10 +9,10 @@ use super::Problem;
 use crate::cel::{self, Expression};
 use crate::cluster::Cluster;
 use crate::code::Plugin;
+use crate::comparer::{Comparison, ExpressionComparer};
 use crate::kind::{self, claims_as_labels};
-use crate::trials::{Comparison, Trials};
 
-/// One predicate; its parts are ANDed.
+/// A compiled predicate. A cluster must match both selectors and all expressions.
 #[derive(Debug)]
 pub(crate) struct Predicate {
     /// The selector over labels.
@@ -29,14 +29,19 @@ impl Predicate {
         self.claims.is_everything() && self.expressions.is_empty()
     }
 
-    /// Whether the expressions may have different results for two versions of a cluster that the selectors do not
-    /// distinguish.
-    pub(super) fn expressions_tell_apart(&self, old: &Cluster, new: &Cluster, trials: &mut Trials) -> bool {
+    /// Whether the expressions may have different results for two versions of a cluster. The selectors must
+    /// have equal results for both versions.
+    pub(super) fn expressions_distinguish(
+        &self,
+        old: &Cluster,
+        new: &Cluster,
+        comparer: &mut ExpressionComparer,
+    ) -> bool {
         if !(self.labels.matches(old.labels()) && self.claims.matches(&old.claims)) {
             return false;
         }
         for (_, expression) in &self.expressions {
-            match trials.compare(expression, old, new) {
+            match comparer.compare(expression, old, new) {
                 Comparison::MayDiffer => return true,
                 // Later expressions are not evaluated on the cluster.
                 Comparison::Both(false) => return false,
@@ -47,7 +52,7 @@ impl Predicate {
     }
 }
 
-/// Compiles every predicate. The first problem of any predicate is the problem of the list.
+/// Compiles all predicates, up to the first problem.
 pub(super) fn compile(list: &[kind::Predicate], cache: &cel::Cache) -> Result<Vec<Predicate>, Problem> {
     let mut compiled = Vec::with_capacity(list.len());
     for (index, predicate) in list.iter().enumerate() {

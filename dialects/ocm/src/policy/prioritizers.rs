@@ -10,13 +10,13 @@ use crate::kind::{BUILT_IN, Coordinate, PrioritizerPolicy};
 pub(crate) struct Prioritizer {
     /// The name, as in OCM: `Balance`, `AddOn/default/cpuratio`.
     pub(crate) name: Arc<str>,
-    /// The factor of the values.
+    /// The factor by which scores are multiplied.
     pub(crate) weight: i64,
-    /// The source of the values.
+    /// The source of the scores.
     pub(crate) scoring: ScoreSource,
 }
 
-/// Source of the values of a prioritizer.
+/// Source of the scores of a prioritizer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ScoreSource {
     /// Fewer decisions on a cluster are better.
@@ -27,9 +27,9 @@ pub(crate) enum ScoreSource {
     Cpu,
     /// More allocatable memory is better.
     Memory,
-    /// The value of an AddOnPlacementScore.
+    /// A score in AddOnPlacementScore objects.
     AddOn {
-        /// The name of the objects.
+        /// The name of the AddOnPlacementScore objects.
         resource: Arc<str>,
         /// The name of the score.
         score: Arc<str>,
@@ -39,7 +39,7 @@ pub(crate) enum ScoreSource {
 impl ScoreSource {
     fn of(coordinate: &Coordinate) -> Option<Self> {
         Some(match coordinate {
-            Coordinate::AddOn(resource, score) => Self::AddOn {
+            Coordinate::AddOn { resource, score } => Self::AddOn {
                 resource: resource.as_str().into(),
                 score: score.as_str().into(),
             },
@@ -54,9 +54,9 @@ impl ScoreSource {
     }
 }
 
-/// The prioritizers of `policy`: either the defaults with additions and overrides, or exactly the listed
-/// ones.
-pub(super) fn settle(policy: &PrioritizerPolicy) -> Result<Vec<Prioritizer>, Problem> {
+/// Compiles the prioritizers of `policy`: either the defaults with additions and overrides, or exactly the
+/// listed prioritizers.
+pub(super) fn compile(policy: &PrioritizerPolicy) -> Result<Vec<Prioritizer>, Problem> {
     let mut list: Vec<(Coordinate, i64)> = match policy.mode.as_str() {
         "" | "Additive" => ["Balance", "Steady"]
             .map(|name| (Coordinate::BuiltIn(name.to_owned()), 1))
@@ -72,8 +72,8 @@ pub(super) fn settle(policy: &PrioritizerPolicy) -> Result<Vec<Prioritizer>, Pro
     let mut configured: Vec<Coordinate> = Vec::new();
     for (index, config) in policy.configurations.iter().enumerate() {
         let path = format!("spec.prioritizerPolicy.configurations[{index}]");
-        let coordinate =
-            Coordinate::of(config).map_err(|bad| Problem::policy(bad.into_field_error(&path).to_string()))?;
+        let coordinate = Coordinate::of(config)
+            .map_err(|error| Problem::policy(error.into_field_error(&path).to_string()))?;
         if configured.contains(&coordinate) {
             return Err(Problem::policy(format!("{path}: {coordinate} is listed twice")));
         }
@@ -115,7 +115,7 @@ mod tests {
 
     fn settled(policy: &serde_json::Value) -> Result<Vec<(String, i64)>, String> {
         let policy = PrioritizerPolicy::deserialize(policy).unwrap();
-        let list = settle(&policy).map_err(|problem| problem.message())?;
+        let list = compile(&policy).map_err(|problem| problem.message())?;
         Ok(list
             .iter()
             .map(|prioritizer| (prioritizer.name.to_string(), prioritizer.weight))

@@ -10,8 +10,8 @@ use super::Policy;
 use crate::cel;
 use crate::kind::PlacementSpec;
 
-/// Number of entries at which policies that no placement has any more are first removed.
-const FEW: usize = 64;
+/// Number of entries at which unused policies are first removed.
+const MIN_CLEANUP_SIZE: usize = 64;
 
 /// The policies in use, by spec.
 #[derive(Debug, Default)]
@@ -26,9 +26,9 @@ struct Table {
 }
 
 impl Policies {
-    /// The policy of `spec`, compiled with expressions from `cache` unless a placement with an equal spec
-    /// exists.
-    pub(crate) fn of(&self, spec: PlacementSpec, cache: &cel::Cache) -> Arc<Policy> {
+    /// The policy of `spec`. If no placement with an equal spec exists, it is compiled with expressions from
+    /// `cache`.
+    pub(crate) fn get_or_compile(&self, spec: PlacementSpec, cache: &cel::Cache) -> Arc<Policy> {
         let hash = hash(&spec);
         let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let alike = table.by_hash.get(&hash).into_iter().flatten();
@@ -39,7 +39,7 @@ impl Policies {
         table.remove_unused();
         let policy = Arc::new(Policy::compile(spec, cache));
         let alike = table.by_hash.entry(hash).or_default();
-        // An unused policy keeps its memory while a reference to it is kept.
+        // A weak reference keeps the memory of a dropped policy allocated.
         alike.retain(|policy| policy.strong_count() > 0);
         alike.push(Arc::downgrade(&policy));
         policy
@@ -47,9 +47,9 @@ impl Policies {
 }
 
 impl Table {
-    /// Removes unused policies when the number of hashes has doubled since the last time.
+    /// Removes unused policies if the number of hashes has doubled since the last removal.
     fn remove_unused(&mut self) {
-        if self.by_hash.len() < FEW.max(2 * self.used) {
+        if self.by_hash.len() < MIN_CLEANUP_SIZE.max(2 * self.used) {
             return;
         }
         self.by_hash.retain(|_, alike| {
@@ -60,17 +60,18 @@ impl Table {
     }
 }
 
-/// A hash of the spec's debug form, which has every field.
+/// The hash of `spec`, from its debug form, which has every field.
 fn hash(spec: &PlacementSpec) -> u64 {
-    let mut hash = HashOfText(DefaultHasher::new());
+    let mut writer = HashWriter(DefaultHasher::new());
     // Hashing a text never fails.
-    let _infallible = write!(hash, "{spec:?}");
-    hash.0.finish()
+    let _infallible = write!(writer, "{spec:?}");
+    writer.0.finish()
 }
 
-struct HashOfText(DefaultHasher);
+/// Hashes the text that is written to it.
+struct HashWriter(DefaultHasher);
 
-impl fmt::Write for HashOfText {
+impl fmt::Write for HashWriter {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.0.write(text.as_bytes());
         Ok(())
@@ -91,19 +92,19 @@ mod tests {
     #[test]
     fn equal_specs_share_a_policy_while_one_is_in_use() {
         let (policies, cache) = (Policies::default(), cel::Cache::default());
-        let one = policies.of(spec(1), &cache);
-        assert!(Arc::ptr_eq(&one, &policies.of(spec(1), &cache)));
-        assert!(!Arc::ptr_eq(&one, &policies.of(spec(2), &cache)));
+        let one = policies.get_or_compile(spec(1), &cache);
+        assert!(Arc::ptr_eq(&one, &policies.get_or_compile(spec(1), &cache)));
+        assert!(!Arc::ptr_eq(&one, &policies.get_or_compile(spec(2), &cache)));
         for clusters in 0..10_000 {
-            drop(policies.of(spec(clusters), &cache));
+            drop(policies.get_or_compile(spec(clusters), &cache));
         }
         for _ in 0..100 {
-            drop(policies.of(spec(5), &cache));
+            drop(policies.get_or_compile(spec(5), &cache));
         }
         let table = policies.0.lock().unwrap();
-        assert!(table.by_hash.len() <= FEW, "{}", table.by_hash.len());
+        assert!(table.by_hash.len() <= MIN_CLEANUP_SIZE, "{}", table.by_hash.len());
         assert!(table.by_hash.values().all(|alike| alike.len() == 1));
         drop(table);
-        assert!(Arc::ptr_eq(&one, &policies.of(spec(1), &cache)));
+        assert!(Arc::ptr_eq(&one, &policies.get_or_compile(spec(1), &cache)));
     }
 }

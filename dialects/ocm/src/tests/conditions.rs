@@ -40,7 +40,7 @@ fn the_first_rule_that_holds_gives_the_reason() {
         ("False", "NoIntersection")
     );
     assert!(
-        message.contains("(other)") && message.contains("(fleet)"),
+        message.contains("(other)") && message.contains("bound are fleet"),
         "{message}"
     );
     world.edit(&key, |value| value["spec"]["clusterSets"] = json!(["fleet"]));
@@ -163,8 +163,8 @@ fn a_misconfigured_placement_is_not_bound_and_keeps_no_cluster_that_is_gone_or_b
     );
     assert_eq!(
         world.fleet.message(&decision),
-        ":spec.prioritizerPolicy.mode: \"Exactt\" is neither Additive nor Exact; until that is mended it keeps a; it lets go of \
-         b, c, gone or being deleted"
+        ":spec.prioritizerPolicy.mode: \"Exactt\" is neither Additive nor Exact; until this is corrected, it keeps a; it releases \
+         b, c: gone, or being deleted"
     );
     let known = world.fleet.known_difference(&decision).unwrap();
     assert!(known.starts_with("OCM empties the decisions"), "{known}");
@@ -212,10 +212,7 @@ fn deleted_and_disabled_placements_are_left_alone() {
         report["changes"],
         json!([{"action": "Unbind", "clusterName": "a"}])
     );
-    assert_eq!(
-        report["message"],
-        "the placement is being deleted and lets go of a"
-    );
+    assert_eq!(report["message"], "the placement is being deleted and releases a");
     assert_eq!(world.fleet.demand(&key, now()).unwrap().phase, Phase::Releasing);
 }
 

@@ -86,7 +86,7 @@ fn an_expression_made_to_take_memory_or_time_is_no_match_and_its_cost_is_told() 
         assert!(told.ends_with(cost), "{told}");
         let warnings = world.fleet.warnings(&decision);
         assert!(
-            warnings[0].contains("fails on 2 clusters to choose from, which is no match; on a: ")
+            warnings[0].contains("fails on 2 clusters to choose from and does not match there; on a: ")
                 && warnings[0].ends_with(cost),
             "{warnings:?}"
         );
@@ -134,7 +134,7 @@ fn clusters_beyond_what_a_decision_may_cost_do_not_match_and_the_report_says_so(
     assert_eq!(decision.outcome, Outcome::Scheduled, "{}", decision.reason);
     assert_eq!(world.picked(&decision).len(), 100, "one predicate suffices");
     let warnings = world.fleet.warnings(&decision);
-    let told = "it was not run, since the expressions of the placement cost more than 105000000, which is what one decision may cost";
+    let told = "it was not evaluated, since the expressions of the placement together cost more than 105000000, the limit of one decision";
     assert!(
         warnings.iter().any(|warning| warning.ends_with(told)),
         "{warnings:?}"
@@ -167,7 +167,8 @@ fn expressions_of_one_predicate_that_cost_too_much_together_on_a_cluster_do_not_
     assert_eq!(world.picked(&decision), ["b"]);
     let warnings = world.fleet.warnings(&decision);
     assert!(
-        warnings[0].contains("the expressions of the predicate cost more than 10000000 together"),
+        warnings[0]
+            .contains("the expressions of the predicate together cost more than 10000000 on the cluster"),
         "{warnings:?}"
     );
     let report = world.fleet.sentence(
@@ -177,7 +178,7 @@ fn expressions_of_one_predicate_that_cost_too_much_together_on_a_cluster_do_not_
         decision.solved.rejections[0].reason,
     );
     assert!(
-        report.contains("has expressions that cost too much together"),
+        report.contains("has expressions that together exceed the cost limit"),
         "{report}"
     );
 }

@@ -302,7 +302,7 @@ fn the_name_of_a_cluster_is_the_name_of_a_namespace() {
         let problems = refused(&named(bad));
         assert!(
             problems[0].starts_with("metadata.name: Invalid value")
-                && problems[0].ends_with("the namespace of the cluster carries its name"),
+                && problems[0].ends_with("the namespace of the cluster on the hub has the same name"),
             "{problems:?}"
         );
     }
@@ -418,7 +418,7 @@ fn clusters_sets_and_bindings_follow_their_rules() {
     assert_eq!(
         refused(&other),
         [
-            "spec.clusterSet: Invalid value: \"t\": must equal metadata.name \"s\": a binding carries the name of its set"
+            "spec.clusterSet: Invalid value: \"t\": must equal metadata.name \"s\": a binding has the name of its set"
         ]
     );
     other["spec"] = json!({});

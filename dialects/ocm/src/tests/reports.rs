@@ -60,16 +60,16 @@ fn a_score_that_is_expired_missing_or_misnamed_says_so_and_does_not_win_unseen()
             .unwrap();
         found["scores"][0]["message"].as_str().map(str::to_owned)
     };
-    assert_eq!(told("a").unwrap(), "expired since 2021-10-28T08:00:00Z");
+    assert_eq!(told("a").unwrap(), "expired at 2021-10-28T08:00:00Z");
     assert_eq!(told("b").unwrap(), "AddOnPlacementScore default has no score cpu");
     assert_eq!(told("c").unwrap(), "there is no AddOnPlacementScore default");
     assert_eq!(told("d"), None);
     assert_eq!(
         report["warnings"],
         json!([
-            "AddOn/default/cpu counts as 0 for 3 of 4 feasible clusters: expired since 2021-10-28T08:00:00Z (a); there is no \
-                AddOnPlacementScore default (c); AddOnPlacementScore default has no score cpu (b); with weight -1 that is better than \
-                any score above 0"
+            "AddOn/default/cpu counts as 0 for 3 of 4 feasible clusters: expired at 2021-10-28T08:00:00Z (a); there is no \
+                AddOnPlacementScore default (c); AddOnPlacementScore default has no score cpu (b); with weight -1, 0 is better than \
+                any higher score"
         ])
     );
 }
@@ -91,7 +91,7 @@ fn an_expression_that_fails_is_told_with_what_is_wrong_on_the_cluster() {
         found["warnings"],
         json!([
             "spec.predicates[0].requiredClusterSelector.celSelector.celExpressions[0]: managedCluster.metadata.labels['x'] == '1' \
-                fails on 1 cluster to choose from, which is no match; on a: no such key: x"
+                fails on 1 cluster to choose from and does not match there; on a: no such key: x"
         ])
     );
     world.put(&selecting(&["managedCluster.metadata.labels.?x.orValue('0')"]));
@@ -217,7 +217,7 @@ fn a_tie_and_decision_groups_are_told() {
     );
     assert_eq!(
         rejected(&found, "c"),
-        "ranks 3 of 3, and 2 are selected; b has the same score, 100, and of equal ones the name decides"
+        "ranks 3 of 3, and 2 are selected; b has the same score, 100, and among equal scores the name decides"
     );
 }
 
@@ -237,7 +237,7 @@ fn fields_without_effect_are_told() {
     assert_eq!(
         report(&world, now())["warnings"],
         json!([
-            "spec.spreadPolicy has no effect, DoNotSchedule neither: OCM's scheduler does not look at it",
+            "spec.spreadPolicy has no effect, not even DoNotSchedule: OCM's scheduler does not read it",
             "spec.sortBy: Score has no effect: decisions are listed by the names of clusters",
             "spec.scoreRateLimit has no effect: decisions follow scores at once",
             "spec.tolerations[0] tolerates nothing: its operator is \"exists\", not Equal or Exists",

@@ -29,8 +29,8 @@ fn a_decision_is_reserved_by_its_label_whether_or_not_its_placement_is_there() {
     let mut world = World::default();
     let reserved = |world: &World, is_known| {
         let found = world.fleet.reserved(DECISIONS, &decision_of("p"));
-        let whose = "Placement \"p\"".to_owned();
-        assert_eq!(found, Some(ReservedDecision { whose, is_known }));
+        let demand = "Placement \"p\"".to_owned();
+        assert_eq!(found, Some(ReservedDecision { demand, is_known }));
     };
     reserved(&world, false);
     world.put(&placement(&json!({})));

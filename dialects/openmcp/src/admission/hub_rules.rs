@@ -1,4 +1,4 @@
-//! The writes of ClusterRequests and Clusters for which a hub must call the webhook: writes that change the
+//! The rules by which a hub calls the webhook: for writes of ClusterRequests and Clusters that change the
 //! grant (Cluster and phase), or the finalizers of the scheduler or of requests.
 
 use berth_admission::{Operation, Phase};

@@ -1,5 +1,5 @@
-//! The scheduler's part of the operator's configuration file, field by field. An empty string counts as
-//! absent.
+//! The form of the scheduler's part of openMCP's configuration file, for parsing and for the schema. An empty
+//! string counts as absent.
 
 use std::collections::BTreeMap;
 
@@ -11,32 +11,32 @@ use serde_json::{Map, Value};
 use super::{Scope, Strategy};
 use crate::kind::cluster::ClusterSpec;
 
-/// The operator's file, of which only the scheduler's part is read.
+/// The configuration file of openmcp-operator, of which only the scheduler's part is read.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["scheduler"]))]
 pub(super) struct Form {
-    /// Settings by which requests find clusters.
+    /// Settings of the scheduler, by which requests get clusters.
     pub(super) scheduler: Scheduler,
 }
 
-/// Settings by which requests find clusters.
+/// Settings of the scheduler, by which requests get clusters.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Scheduler {
-    /// Clusters that are considered. Namespaced: those in the template's namespace, else in the request's.
-    /// Cluster: those of all namespaces. The default depends on `spec.rules`: Cluster by the current rules,
-    /// else Namespaced.
+    /// Clusters that are considered for a request. Namespaced: the clusters in the namespace of the template,
+    /// or in the namespace of the request if the template has none. Cluster: the clusters of all namespaces.
+    /// The default depends on `spec.rules`: Cluster by the current rules, else Namespaced.
     #[serde(deserialize_with = "scope", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("enum" = ["Cluster", "Namespaced", ""]))]
     pub(super) scope: Option<Scope>,
-    /// Choice among several Clusters. Balanced: the Cluster with the fewest requests. Random: any Cluster.
-    /// Simple: the first Cluster by namespace and name.
+    /// Choice among several clusters that fit. Balanced: the cluster with the fewest requests. Random: a
+    /// random cluster. Simple: the first cluster by namespace and name.
     #[schemars(extend("enum" = ["Balanced", "Random", "Simple", ""]))]
     pub(super) strategy: Strategy,
     /// Selectors of the objects that are considered; an empty selector selects all objects.
     pub(super) selectors: Selectors,
-    /// Mapping of a request with a purpose, by purpose.
+    /// Rules and templates for clusters, by purpose.
     pub(super) purpose_mappings: BTreeMap<String, Option<PurposeMapping>>,
 }
 
@@ -44,56 +44,58 @@ pub(super) struct Scheduler {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(super) struct Selectors {
-    /// Clusters that are considered.
+    /// Selector of the clusters that are considered.
     pub(super) clusters: LabelSelector,
-    /// ClusterRequests that are considered.
+    /// Selector of the ClusterRequests that are considered.
     pub(super) requests: LabelSelector,
 }
 
-/// Mapping of a request with the purpose. It must have a template.
+/// Rules and template for the clusters of one purpose. The template is required.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("nullable" = true))]
 pub(super) struct PurposeMapping {
-    /// Selector of Clusters, in addition to selectors.clusters.
+    /// Selector of clusters for the purpose, in addition to selectors.clusters.
     pub(super) selector: LabelSelector,
-    /// Template of new Clusters. Its labels must match both selectors.
+    /// Template of new clusters. The labels of the template must match both selectors.
     pub(super) template: ClusterTemplate,
-    /// Number of requests that share a Cluster; 0 means any number. Must be 0 if the template is Exclusive.
+    /// Number of requests that may share a cluster; 0 means any number. Must be 0 if the template is
+    /// Exclusive.
     #[schemars(range(min = 0), extend("x-default" = 0))]
     pub(super) tenancy_count: i64,
 }
 
-/// Template of new Clusters.
+/// Template of new clusters.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(super) struct ClusterTemplate {
-    /// The metadata of new Clusters.
+    /// The metadata of new clusters.
     pub(super) metadata: Metadata,
-    /// The spec of new Clusters. The purpose is added to its purposes.
+    /// The spec of new clusters. The purpose of the mapping is added to spec.purposes.
     #[schemars(schema_with = "cluster_spec")]
     pub(super) spec: Map<String, Value>,
 }
 
-/// The metadata of new Clusters.
+/// The metadata of new clusters.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Metadata {
-    /// The name of a Cluster for any number of requests.
+    /// The name of new clusters, if generateName is not set and any number of requests may share a cluster.
     pub(super) name: String,
-    /// Prefix of the names of Clusters.
+    /// The prefix of the names of new clusters; takes precedence over name.
     pub(super) generate_name: String,
-    /// The namespace; by default that of the request.
+    /// The namespace of new clusters; by default the namespace of the request.
     pub(super) namespace: String,
-    /// Labels. clusters.openmcp.cloud/delete-without-requests is "true" unless it is set here.
+    /// The labels of new clusters. clusters.openmcp.cloud/delete-without-requests is "true" unless it is set
+    /// here.
     pub(super) labels: BTreeMap<String, String>,
-    /// Annotations.
+    /// The annotations of new clusters.
     pub(super) annotations: BTreeMap<String, String>,
     #[serde(flatten)]
-    unused: IgnoredMetadata,
+    ignored: IgnoredMetadata,
 }
 
-/// Further fields of ObjectMeta, which are not copied to new Clusters.
+/// Further fields of ObjectMeta, which are not copied to new clusters.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 struct IgnoredMetadata {
@@ -145,7 +147,7 @@ fn cluster_spec(generator: &mut SchemaGenerator) -> schemars::Schema {
     schema
 }
 
-/// Removes the defaults from `schema` and its parts, and allows unknown fields in objects.
+/// Removes the defaults from `schema` and from its parts, and allows unknown fields in objects.
 fn relax(schema: &mut Map<String, Value>) {
     schema.remove("default");
     schema.remove("x-default");

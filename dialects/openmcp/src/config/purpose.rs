@@ -1,4 +1,4 @@
-//! One entry of `purposeMappings`: its compilation, and the rules that its schema cannot express.
+//! Compilation of one entry of `purposeMappings`, with the rules that the schema cannot express.
 
 use berth_apimachinery::name::NameError;
 use berth_apimachinery::selector::{Selector, validate_label_key, validate_labels};
@@ -19,35 +19,35 @@ pub(super) fn read(
     path: &str,
     clusters: Option<&Selector>,
 ) -> Option<Mapping> {
-    let metadata_at = format!("{path}.template.metadata");
+    let metadata_path = format!("{path}.template.metadata");
     let spec = mapping.template.spec;
-    judge_spec(form, &spec, &format!("{path}.template.spec"));
+    check_spec(form, &spec, &format!("{path}.template.spec"));
     let count = mapping.tenancy_count;
-    let exclusive = spec.get("tenancy").is_some_and(|tenancy| tenancy == "Exclusive");
-    if exclusive && count != 0 {
+    let is_exclusive = spec.get("tenancy").is_some_and(|tenancy| tenancy == "Exclusive");
+    if is_exclusive && count != 0 {
         let detail = "must be 0 when template.spec.tenancy is Exclusive";
         form.refuse(FieldError::invalid(format!("{path}.tenancyCount"), count, detail));
     }
     let mut metadata = mapping.template.metadata;
-    judge_metadata(form, &metadata, &metadata_at);
+    check_metadata(form, &metadata, &metadata_path);
     metadata
         .labels
         .entry(DELETE_LABEL.to_owned())
         .or_insert_with(|| "true".to_owned());
     let own = compile_selector(form, &mapping.selector, &format!("{path}.selector"));
-    check_selectors(form, &metadata, &metadata_at, clusters, own.as_ref());
+    check_selectors(form, &metadata, &metadata_path, clusters, own.as_ref());
     let tenancy = match count {
-        _ if exclusive => Tenancy::Exclusive,
+        _ if is_exclusive => Tenancy::Exclusive,
         0 => Tenancy::Shared(None),
         count => Tenancy::Shared(Some(u32::try_from(count).unwrap_or(u32::MAX))),
     };
-    let single = tenancy == Tenancy::Shared(None);
+    let is_unlimited = tenancy == Tenancy::Shared(None);
     let text = |text: &String| (!text.is_empty()).then(|| text.clone());
     let (name, prefix) = (text(&metadata.name), text(&metadata.generate_name));
     Some(Mapping {
         tenancy,
         selector: combine(clusters?, &own?),
-        naming: Naming::of(purpose, single, name.as_deref(), prefix.as_deref()),
+        naming: Naming::of(purpose, is_unlimited, name.as_deref(), prefix.as_deref()),
         template: Template {
             namespace: text(&metadata.namespace).map(Into::into),
             labels: metadata.labels,
@@ -57,8 +57,8 @@ pub(super) fn read(
     })
 }
 
-/// Adds an error if Clusters created from the template do not match the selectors: each request would create
-/// another Cluster.
+/// Adds an error for each selector that Clusters created from the template do not match. With such a
+/// template, each request would create another Cluster.
 fn check_selectors(
     form: &mut ReadValue<Form>,
     metadata: &Metadata,
@@ -67,7 +67,7 @@ fn check_selectors(
     own: Option<&Selector>,
 ) {
     let path = format!("{path}.labels");
-    if !form.is_sound(&path) {
+    if !form.is_valid_at(&path) {
         return;
     }
     let selectors = [
@@ -77,14 +77,16 @@ fn check_selectors(
     for (selector, name) in selectors {
         if let Some(selector) = selector.filter(|selector| !selector.matches(&metadata.labels)) {
             let detail = format!(
-                "do not match {name} ({selector}), so that clusters made from the template would not be found again"
+                "do not match {name} ({selector}), so that requests would not find the clusters that are created from the \
+                 template: set matching labels"
             );
             form.refuse(FieldError::invalid(path.as_str(), json!(metadata.labels), detail));
         }
     }
 }
 
-fn judge_metadata(form: &mut ReadValue<Form>, metadata: &Metadata, path: &str) {
+/// Adds the errors of names, labels and annotations in the metadata of the template.
+fn check_metadata(form: &mut ReadValue<Form>, metadata: &Metadata, path: &str) {
     let mut check = |field: &str, text: &str, rule: &dyn Fn(&str) -> Result<(), NameError>| {
         if !text.is_empty()
             && let Err(problem) = rule(text)
@@ -109,9 +111,9 @@ fn judge_metadata(form: &mut ReadValue<Form>, metadata: &Metadata, path: &str) {
     }
 }
 
-/// Adds errors of fields that the spec of every Cluster needs. The schema does not require them in a
+/// Adds errors of fields that the spec of every Cluster needs. The schema does not require these fields in a
 /// template.
-fn judge_spec(form: &mut ReadValue<Form>, spec: &Map<String, Value>, path: &str) {
+fn check_spec(form: &mut ReadValue<Form>, spec: &Map<String, Value>, path: &str) {
     let needed = [
         ("profile", "the name of a ClusterProfile"),
         ("tenancy", "Exclusive or Shared"),
@@ -130,7 +132,7 @@ fn judge_spec(form: &mut ReadValue<Form>, spec: &Map<String, Value>, path: &str)
     }
 }
 
-/// Returns `spec` with `purpose` added to its purposes, unless it is among them.
+/// Adds `purpose` to the purposes in `spec`, unless it is among them.
 fn with_purpose(mut spec: Map<String, Value>, purpose: &str) -> Map<String, Value> {
     let slot = spec.entry("purposes").or_insert_with(|| json!([]));
     if let Some(list) = slot.as_array_mut()
@@ -141,13 +143,13 @@ fn with_purpose(mut spec: Map<String, Value>, purpose: &str) -> Map<String, Valu
     spec
 }
 
-/// Combines two selectors: the result matches the labels that both match.
+/// Combines two selectors: the result matches labels if both selectors match them.
 fn combine(a: &Selector, b: &Selector) -> Selector {
     let mut requirements = a.requirements.clone();
     requirements.extend(
         b.requirements
             .iter()
-            .filter(|one| !a.requirements.contains(one))
+            .filter(|requirement| !a.requirements.contains(requirement))
             .cloned(),
     );
     requirements.sort_by(|one, two| one.key.cmp(&two.key));

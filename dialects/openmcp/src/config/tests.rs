@@ -214,7 +214,7 @@ fn what_new_clusters_do_not_take_over_may_stand_there_and_is_warned_of() {
     let metadata = SCHEMA.openapi().pointer(
         "/properties/scheduler/properties/purposeMappings/additionalProperties/properties/template/properties/metadata/properties",
     );
-    for field in warn::UNUSED {
+    for field in warn::IGNORED_METADATA {
         assert_eq!(metadata.unwrap()[*field]["description"], "Ignored.", "{field}");
     }
 }
@@ -256,9 +256,9 @@ fn what_is_surely_not_meant_draws_a_warning() {
     let expected = [
         "scheduler.scope: is not set, and Cluster is in force for the requests of a hub",
         "scheduler.purposeMappings.My Purpose: the purpose cannot be a name",
-        "scheduler.purposeMappings.both.template.metadata.name: is ignored: generateName goes before it",
+        "scheduler.purposeMappings.both.template.metadata.name: is ignored: generateName takes precedence",
         "scheduler.purposeMappings.long.template.metadata.generateName: the name prefix",
-        "scheduler.purposeMappings.named.template.metadata.name: is ignored: only clusters",
+        "scheduler.purposeMappings.named.template.metadata.name: is ignored: only a cluster",
         "scheduler.purposeMappings.named.template.metadata.finalizers: is ignored",
     ];
     let warnings = |spec: &Value| warnings(spec, RulesChoice::Auto);

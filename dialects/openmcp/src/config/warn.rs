@@ -1,4 +1,4 @@
-//! Warnings about configurations that are valid but surely not intended (docs/systems/openmcp.md,
+//! Warnings about configurations that are valid, but probably not intended (docs/systems/openmcp.md,
 //! "Configuration").
 
 use berth_apimachinery::name;
@@ -10,7 +10,7 @@ use super::form::Form;
 use crate::naming::Naming;
 
 /// Fields of ObjectMeta that are not copied to new Clusters.
-pub(super) const UNUSED: &[&str] = &[
+pub(super) const IGNORED_METADATA: &[&str] = &[
     "creationTimestamp",
     "deletionGracePeriodSeconds",
     "deletionTimestamp",
@@ -24,7 +24,7 @@ pub(super) const UNUSED: &[&str] = &[
 ];
 
 /// Warnings about `spec`, the dialect's part of a SchedulerConfiguration: values that are valid under
-/// `rules`, but surely not intended. Each warning is one sentence with the path of the field below `spec`.
+/// `rules`, but probably not intended. Each warning is one sentence with the path of the field below `spec`.
 /// Invalid values are not reported here.
 #[must_use]
 pub fn warnings(spec: &Value, rules: RulesChoice) -> Vec<String> {
@@ -43,10 +43,13 @@ pub fn warnings(spec: &Value, rules: RulesChoice) -> Vec<String> {
     for (purpose, mapping) in mappings.into_iter().flatten() {
         let path = format!("scheduler.purposeMappings.{purpose}.template.metadata");
         let metadata = mapping.pointer("/template/metadata").unwrap_or(&Value::Null);
-        naming(purpose, mapping, metadata, &path, &mut list);
-        for field in UNUSED.iter().filter(|field| !metadata[**field].is_null()) {
+        add_naming_warnings(purpose, mapping, metadata, &path, &mut list);
+        for field in IGNORED_METADATA
+            .iter()
+            .filter(|field| !metadata[**field].is_null())
+        {
             list.push(format!(
-                "{path}.{field}: is ignored: new clusters do not take it over"
+                "{path}.{field}: is ignored: it is not copied to new clusters"
             ));
         }
     }
@@ -58,45 +61,46 @@ pub fn warnings(spec: &Value, rules: RulesChoice) -> Vec<String> {
 const fn absent_scope(rules: RulesChoice) -> &'static str {
     match rules {
         RulesChoice::Documented => {
-            "scheduler.scope: is not set, and Namespaced is in force: requests of each namespace get clusters of their own; openMCP \
-             since v0.14 means Cluster by it; set the one that is meant"
+            "scheduler.scope: is not set, and Namespaced is in force: each namespace has clusters of its own; in openMCP since \
+             v0.14, the default is Cluster; set the scope that you want"
         }
         RulesChoice::Current => {
             "scheduler.scope: is not set, and Cluster is in force, as in openMCP since v0.14: requests of all namespaces share \
-             clusters; openMCP before that means Namespaced by it; set the one that is meant"
+             clusters; before v0.14, the default was Namespaced; set the scope that you want"
         }
         RulesChoice::Auto => {
-            "scheduler.scope: is not set, and Cluster is in force for the requests of a hub, as in openMCP since v0.14, Namespaced \
-             for those that Berth stores and in files; set the one that is meant"
+            "scheduler.scope: is not set, and Cluster is in force for the requests of a hub, as in openMCP since v0.14, and \
+             Namespaced for requests in files or stored by Berth; set the scope that you want"
         }
     }
 }
 
-fn naming(purpose: &str, mapping: &Value, metadata: &Value, path: &str, list: &mut Vec<String>) {
+/// Adds the warnings about the names of new Clusters of `purpose`.
+fn add_naming_warnings(purpose: &str, mapping: &Value, metadata: &Value, path: &str, list: &mut Vec<String>) {
     let text = |name: &str| metadata[name].as_str().filter(|text| !text.is_empty());
-    let shared = mapping
+    let is_shared = mapping
         .pointer("/template/spec/tenancy")
         .is_some_and(|tenancy| tenancy == "Shared");
-    let single = shared && mapping["tenancyCount"].as_i64().unwrap_or_default() == 0;
+    let is_unlimited = is_shared && mapping["tenancyCount"].as_i64().unwrap_or_default() == 0;
     let (fixed_name, prefix) = (text("name"), text("generateName"));
     if fixed_name.is_some() {
         if prefix.is_some() {
-            list.push(format!("{path}.name: is ignored: generateName goes before it"));
-        } else if !single {
+            list.push(format!("{path}.name: is ignored: generateName takes precedence"));
+        } else if !is_unlimited {
             list.push(format!(
-                "{path}.name: is ignored: only clusters for any number of requests are named by it; set generateName"
+                "{path}.name: is ignored: only a cluster for any number of requests gets this name; set generateName"
             ));
         }
     }
-    let of_purpose = prefix.is_none() && (fixed_name.is_none() || !single);
-    if of_purpose && let Err(problem) = name::dns_label(purpose) {
+    let is_named_by_purpose = prefix.is_none() && (fixed_name.is_none() || !is_unlimited);
+    if is_named_by_purpose && let Err(problem) = name::dns_label(purpose) {
         list.push(format!(
-            "scheduler.purposeMappings.{purpose}: the purpose cannot be a name, and names of new clusters are made of \
-             it: {problem}; set template.metadata.generateName"
+            "scheduler.purposeMappings.{purpose}: the purpose cannot be a name, but the names of new clusters begin \
+             with it: {problem}; set template.metadata.generateName"
         ));
         return;
     }
-    let rule = Naming::of(purpose, single, fixed_name, prefix);
+    let rule = Naming::of(purpose, is_unlimited, fixed_name, prefix);
     if let (Naming::Prefix(_), Err(problem)) = (&rule, rule.name("namespace", "name")) {
         list.push(format!("{path}.generateName: {problem}"));
     }

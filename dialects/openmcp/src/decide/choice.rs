@@ -1,4 +1,4 @@
-//! Bindings to a Cluster that the caller chose.
+//! Decisions with a Cluster that the caller has chosen.
 
 use std::fmt::Display;
 
@@ -13,22 +13,23 @@ use crate::words;
 
 impl DecisionParts<'_> {
     /// Requires that the caller's choice, if there is one, is the granted Cluster.
-    pub(super) fn must_be_kept(&self, granted: &GrantedCluster) -> Result<(), ChoiceRefusal> {
-        let why = format!(
+    pub(super) fn require_granted_choice(&self, granted: &GrantedCluster) -> Result<(), ChoiceRefusal> {
+        let reason = format!(
             "the request is granted cluster {}, and a granted cluster cannot change",
             granted.cluster_name
         );
-        self.must_name(&granted.cluster_name, &why)
+        self.require_choice(&granted.cluster_name, &reason)
     }
 
     /// Requires that the caller's choice, if there is one, is the Cluster that already has the request's
     /// finalizer.
-    pub(super) fn must_be(&self, place: &Place) -> Result<(), ChoiceRefusal> {
-        let why = format!("cluster {place} carries the finalizer of the request already");
-        self.must_name(place, &why)
+    pub(super) fn require_held_choice(&self, place: &Place) -> Result<(), ChoiceRefusal> {
+        let reason = format!("cluster {place} already has the finalizer of the request");
+        self.require_choice(place, &reason)
     }
 
-    fn must_name(&self, only: &dyn Display, why: &str) -> Result<(), ChoiceRefusal> {
+    /// Requires that the caller's choice, if there is one, is `only`; `reason` is the reason in the errors.
+    fn require_choice(&self, only: &dyn Display, reason: &str) -> Result<(), ChoiceRefusal> {
         let Some(names) = self.ask.chosen else {
             return Ok(());
         };
@@ -37,9 +38,9 @@ impl DecisionParts<'_> {
         for (index, name) in names.iter().enumerate().filter(|(_, name)| **name != only) {
             let missing = self.candidate(name).is_none();
             let detail = if missing {
-                format!("there is no cluster \"{name}\"; {why}")
+                format!("there is no cluster \"{name}\"; {reason}")
             } else {
-                why.to_owned()
+                reason.to_owned()
             };
             errors.push(FieldError::invalid(target_path(index), name.as_str(), detail));
         }

@@ -145,7 +145,7 @@ fn a_cluster_that_is_being_deleted_says_which_requests_hold_it() {
     world.put(&held);
     let told = warnings(&world);
     assert!(
-        told[0].contains("ClusterRequest ns/r1") && told[0].contains("ns.gone, which is gone"),
+        told[0].contains("ClusterRequest ns/r1") && told[0].contains("ns.gone that no longer exists"),
         "{told:?}"
     );
     held["metadata"]["finalizers"] = json!(["other/finalizer"]);
@@ -235,7 +235,7 @@ fn a_granted_request_can_only_be_bound_to_its_cluster() {
     );
     let errors = world.refused("lost", &["ns/a"]);
     assert!(
-        errors[0].ends_with("cluster ns/b carries the finalizer of the request already"),
+        errors[0].ends_with("cluster ns/b already has the finalizer of the request"),
         "{errors:?}"
     );
 }

@@ -1,4 +1,4 @@
-//! Folding changes, and their effects on other records.
+//! Folding of changes into the inventory, and the requests that become due.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,21 +15,20 @@ use crate::config::Config;
 use crate::names::{CLUSTERS, DIALECT, REQUESTS};
 
 /// A change of one Cluster, as far as it matters to requests.
-#[derive(Default)]
-struct Shift {
-    place: Option<Place>,
+struct ClusterChange {
+    place: Place,
     existed: bool,
     exists: bool,
     /// Holders whose finalizers were removed.
-    lost: BTreeSet<Arc<str>>,
+    removed_holders: BTreeSet<Arc<str>>,
     /// Holders whose finalizers were added.
-    gained: BTreeSet<Arc<str>>,
-    /// The purposes for which the Cluster may fit requests that it did not fit before.
-    better_for: BTreeSet<Arc<str>>,
+    added_holders: BTreeSet<Arc<str>>,
+    /// The purposes of requests that the Cluster may fit since the change.
+    fitting_purposes: BTreeSet<Arc<str>>,
 }
 
 impl Fleet {
-    /// Applies one change of any resource that is read.
+    /// Applies one change of any resource that is read, and returns the consequences.
     pub(crate) fn apply_change(&mut self, change: &Change) -> Consequences {
         // An object that is being deleted and has no finalizers counts as deleted: no API server keeps such
         // an object.
@@ -40,17 +39,17 @@ impl Fleet {
         let resource = change.key.resource;
         let new = change.new.as_ref();
         if resource == CLUSTERS {
-            self.take_cluster(&change.key, new.filter(|object| !ended(object)))
+            self.fold_cluster(&change.key, new.filter(|object| !ended(object)))
         } else if resource == REQUESTS {
-            self.take_request(&change.key, new.filter(|object| !ended(object)))
+            self.fold_request(&change.key, new.filter(|object| !ended(object)))
         } else if change.key == config::key(DIALECT) {
-            self.take_config(&change.key, new)
+            self.fold_config(&change.key, new)
         } else {
             Consequences::nothing()
         }
     }
 
-    fn take_cluster(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
+    fn fold_cluster(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         let place = Place::from(key);
         let before = self.cluster(&place).cloned();
         let holders = |object: Option<&Arc<Object>>| -> BTreeSet<Arc<str>> {
@@ -65,8 +64,8 @@ impl Fleet {
         self.unparsed.remove(&place);
         let row = match new {
             Some(object) => {
-                let read = Row::read(place.clone(), object, &mut self.names);
-                let row = self.unusable.note(key, read);
+                let read = Row::read(place.clone(), object, &mut self.texts);
+                let row = self.unusable.record(key, read);
                 if row.is_none() {
                     self.unparsed.insert(place.clone(), Arc::clone(object));
                 }
@@ -77,20 +76,20 @@ impl Fleet {
                 None
             }
         };
-        let shift = Shift {
+        let change = ClusterChange {
+            place: place.clone(),
             existed: before.is_some(),
             exists: new.is_some(),
-            lost: had.difference(&has).cloned().collect(),
-            gained: has.difference(&had).cloned().collect(),
-            better_for: better_for(old.as_ref(), row.as_ref()),
-            place: Some(place.clone()),
+            removed_holders: had.difference(&has).cloned().collect(),
+            added_holders: has.difference(&had).cloned().collect(),
+            fitting_purposes: fitting_purposes(old.as_ref(), row.as_ref()),
         };
-        self.move_holders(&place, &shift);
+        self.update_holders(&change);
         let cluster_name: Arc<str> = place.to_string().into();
         if let (Some(row), Err(position)) = (row, self.position(&place)) {
             self.rows.insert(position, row);
         }
-        let (decide, mut demands) = self.affected_by(&shift, &had);
+        let (decide, mut demands) = self.affected_by(&change, &had);
         demands.extend(decide.iter().cloned());
         Consequences {
             decide: affected(decide),
@@ -99,46 +98,48 @@ impl Fleet {
         }
     }
 
-    fn move_holders(&mut self, place: &Place, shift: &Shift) {
-        for holder in &shift.lost {
+    fn update_holders(&mut self, change: &ClusterChange) {
+        for holder in &change.removed_holders {
             if let Some(places) = self.holders.get_mut(holder) {
-                places.remove(place);
+                places.remove(&change.place);
                 if places.is_empty() {
                     self.holders.remove(holder);
                 }
             }
         }
-        for holder in &shift.gained {
+        for holder in &change.added_holders {
             self.holders
                 .entry(Arc::clone(holder))
                 .or_default()
-                .insert(place.clone());
+                .insert(change.place.clone());
         }
     }
 
     /// The requests to decide again, and the requests with a changed view. `had` are the former holders. The
-    /// scheduler's own writes for a request do not make it due again: they add its finalizer, or remove it
-    /// while the request is being deleted.
-    fn affected_by(&self, shift: &Shift, had: &BTreeSet<Arc<str>>) -> (BTreeSet<Key>, BTreeSet<Key>) {
+    /// scheduler's own writes for a request do not make the request due again: they add the request's
+    /// finalizer, or remove it while the request is being deleted.
+    fn affected_by(
+        &self,
+        change: &ClusterChange,
+        had: &BTreeSet<Arc<str>>,
+    ) -> (BTreeSet<Key>, BTreeSet<Key>) {
         let (mut decide, mut demands) = (BTreeSet::new(), BTreeSet::new());
-        let Some(place) = &shift.place else {
-            return (decide, demands);
-        };
-        let moved = shift.existed != shift.exists;
+        let place = &change.place;
+        let is_added_or_removed = change.existed != change.exists;
         for (key, record) in
             keys_of(&self.by_cluster, place).filter_map(|key| Some((key, self.request(key)?)))
         {
-            let had_finalizer = had.contains(&record.wants.holder);
-            let lacks = !self.holds(&record.wants.holder, place);
-            let is_due = if record.wants.deleting {
-                !had_finalizer && !shift.exists
+            let had_finalizer = had.contains(&record.requirements.holder);
+            let lacks_finalizer = !self.holds(&record.requirements.holder, place);
+            let is_due = if record.requirements.deleting {
+                !had_finalizer && !change.exists
             } else {
-                lacks && (had_finalizer || moved) && !self.ignores(record)
+                lacks_finalizer && (had_finalizer || is_added_or_removed) && !self.ignores(record)
             };
             if is_due {
                 decide.insert(key.clone());
             }
-            if moved {
+            if is_added_or_removed {
                 demands.insert(key.clone());
             }
         }
@@ -146,40 +147,43 @@ impl Fleet {
             let key = self.by_holder.get(holder)?;
             Some((key, self.request(key)?))
         };
-        for (key, record) in shift.gained.iter().filter_map(known) {
+        for (key, record) in change.added_holders.iter().filter_map(known) {
             demands.insert(key.clone());
-            if record.wants.deleting {
+            if record.requirements.deleting {
                 decide.insert(key.clone());
             }
         }
-        for (key, record) in shift.lost.iter().filter_map(known) {
+        for (key, record) in change.removed_holders.iter().filter_map(known) {
             demands.insert(key.clone());
-            if !record.wants.deleting && record.status.cluster.is_none() {
+            if !record.requirements.deleting && record.status.cluster.is_none() {
                 decide.insert(key.clone());
             }
         }
         if self.config.is_some() {
             let own = |key: &Key| {
                 let record = self.request(key);
-                record.is_some_and(|record| shift.gained.contains(&record.wants.holder))
+                record.is_some_and(|record| change.added_holders.contains(&record.requirements.holder))
             };
-            let by_purpose = shift
-                .better_for
+            let by_purpose = change
+                .fitting_purposes
                 .iter()
                 .flat_map(|purpose| keys_of(&self.waiting, purpose));
-            let by_name = moved.then(|| keys_of(&self.planned, place)).into_iter().flatten();
+            let by_name = is_added_or_removed
+                .then(|| keys_of(&self.planned, place))
+                .into_iter()
+                .flatten();
             decide.extend(by_purpose.chain(by_name).filter(|key| !own(key)).cloned());
         }
         (decide, demands)
     }
 
-    fn take_request(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
+    fn fold_request(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         let old = self.requests.remove(key);
         if let Some(old) = &old {
-            self.unlink(key, old);
+            self.unindex_request(key, old);
         }
         let record = match new {
-            Some(object) => self.unusable.note(key, Record::read(object)).map(Arc::new),
+            Some(object) => self.unusable.record(key, Record::read(object)).map(Arc::new),
             None => {
                 self.unusable.forget(key);
                 None
@@ -191,7 +195,7 @@ impl Fleet {
             (Some(old), Some(new)) => self.makes_due(old, new),
         };
         if let Some(record) = record {
-            self.link(key, &record);
+            self.index_request(key, &record);
             self.requests.insert(key.clone(), record);
         }
         Consequences {
@@ -206,80 +210,86 @@ impl Fleet {
     }
 
     /// Whether the change from `old` to `new` makes the request due. The scheduler's own writes do not: they
-    /// end in a state for which `RequestStatus::settled` is true, or only add or remove its finalizer or
-    /// remove the annotation `reconcile`.
+    /// lead to a status for which `RequestStatus::is_settled` is true, or only add or remove the scheduler's
+    /// finalizer, or remove the annotation `reconcile`.
     fn makes_due(&self, old: &Record, new: &Record) -> bool {
-        if new.wants.deleting {
-            return !old.wants.deleting
-                || old.wants.wait != new.wants.wait
-                || old.wants.holder != new.wants.holder;
+        if new.requirements.deleting {
+            return !old.requirements.deleting
+                || old.requirements.wait_for_deletion != new.requirements.wait_for_deletion
+                || old.requirements.holder != new.requirements.holder;
         }
         if self.ignores(new) {
             return false;
         }
-        let mut expected = old.wants.clone();
-        if new.wants.operation == Operation::None {
+        let mut expected = old.requirements.clone();
+        if new.requirements.operation == Operation::None {
             // The scheduler itself removes `reconcile`.
             expected.operation = match expected.operation {
                 Operation::Reconcile => Operation::None,
                 other => other,
             };
         }
-        let holder = &new.wants.holder;
+        let holder = &new.requirements.holder;
         let lacks_finalizer = |record: &Record| {
             let granted = record.status.cluster.as_ref();
             granted.is_some_and(|granted| !self.holds(holder, &granted.place))
         };
         self.ignores(old)
-            || expected != new.wants
-            || (old.finalized && !new.finalized)
+            || expected != new.requirements
+            || (old.has_finalizer && !new.has_finalizer)
             || (old.status != new.status
-                && (!new.status.settled()
+                && (!new.status.is_settled()
                     || (old.status.cluster != new.status.cluster && lacks_finalizer(new))))
             || (old.status.cluster.is_some() && old.status.cluster != new.status.cluster)
     }
 
-    fn link(&mut self, key: &Key, record: &Record) {
+    /// Adds the request at `key` to the indices.
+    fn index_request(&mut self, key: &Key, record: &Record) {
         self.by_holder
-            .insert(Arc::clone(&record.wants.holder), key.clone());
+            .insert(Arc::clone(&record.requirements.holder), key.clone());
         if let Some(granted) = &record.status.cluster {
             self.by_cluster.insert((granted.place.clone(), key.clone()));
-        } else if !record.wants.deleting && !self.ignores(record) {
+        } else if !record.requirements.deleting && !self.ignores(record) {
             self.waiting
-                .insert((Arc::clone(&record.wants.purpose), key.clone()));
-            if let Some(place) = self.plan(record) {
+                .insert((Arc::clone(&record.requirements.purpose), key.clone()));
+            if let Some(place) = self.planned_place(record) {
                 self.planned.insert((place, key.clone()));
             }
         }
     }
 
-    fn unlink(&mut self, key: &Key, record: &Record) {
-        if self.by_holder.get(&record.wants.holder) == Some(key) {
-            self.by_holder.remove(&record.wants.holder);
+    /// Removes the request at `key` from the indices.
+    fn unindex_request(&mut self, key: &Key, record: &Record) {
+        if self.by_holder.get(&record.requirements.holder) == Some(key) {
+            self.by_holder.remove(&record.requirements.holder);
         }
         if let Some(granted) = &record.status.cluster {
             self.by_cluster.remove(&(granted.place.clone(), key.clone()));
         } else {
             self.waiting
-                .remove(&(Arc::clone(&record.wants.purpose), key.clone()));
-            if let Some(place) = self.plan(record) {
+                .remove(&(Arc::clone(&record.requirements.purpose), key.clone()));
+            if let Some(place) = self.planned_place(record) {
                 self.planned.remove(&(place, key.clone()));
             }
         }
     }
 
     /// The place that a new Cluster for the request would have, without a random name.
-    fn plan(&self, record: &Record) -> Option<Place> {
+    fn planned_place(&self, record: &Record) -> Option<Place> {
         let mapping = self.mapping(record)?;
         let meta = record.object.meta();
         let name = mapping.naming.name(meta.namespace(), meta.name()).ok()?;
-        Some(Place::new(mapping.home(meta.namespace()), &name))
+        Some(Place::new(mapping.cluster_namespace(meta.namespace()), &name))
     }
 
-    /// Applies a configuration. If it is invalid, the configuration in force stays; without one, no request
-    /// gets a Cluster.
-    fn take_config(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
-        let before = (self.config.clone(), self.config_problem.clone(), self.choice);
+    /// Applies a configuration. If the configuration is invalid, the former configuration stays in force. As
+    /// long as there is no valid configuration, no request gets a Cluster.
+    fn fold_config(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
+        let before = (
+            self.config.clone(),
+            self.config_problem.clone(),
+            self.rules_choice,
+        );
         self.unusable.forget(key);
         let path = format!("spec.{DIALECT}");
         let read = match new {
@@ -291,25 +301,32 @@ impl Fleet {
         };
         match read {
             Ok(config) => {
-                self.choice = new.map_or(RulesChoice::default(), |object| RulesChoice::of(object.value()));
+                self.rules_choice =
+                    new.map_or(RulesChoice::default(), |object| RulesChoice::of(object.value()));
                 self.config = config.map(Arc::new);
                 self.config_problem = None;
             }
             Err(errors) => {
                 let problem: Arc<str> = berth_apimachinery::field::aggregate(&errors).into();
-                self.unusable.note::<()>(key, Err(problem.to_string()));
+                self.unusable.record::<()>(key, Err(problem.to_string()));
                 self.config_problem = self.config.is_none().then_some(problem);
             }
         }
-        if before == (self.config.clone(), self.config_problem.clone(), self.choice) {
+        if before
+            == (
+                self.config.clone(),
+                self.config_problem.clone(),
+                self.rules_choice,
+            )
+        {
             return Consequences::nothing();
         }
-        // The waiting requests, and the places of new Clusters for them, depend on the configuration.
+        // The waiting requests, and the places of their new Clusters, depend on the configuration.
         self.by_cluster = OrdSet::new();
         self.waiting = OrdSet::new();
         self.planned = OrdSet::new();
         for (key, record) in self.requests.clone() {
-            self.link(&key, &record);
+            self.index_request(&key, &record);
         }
         Consequences {
             decide: AffectedDemands::All,
@@ -320,8 +337,8 @@ impl Fleet {
     }
 }
 
-/// The purposes for which a Cluster may fit requests that it did not fit before.
-fn better_for(old: Option<&Row>, new: Option<&Row>) -> BTreeSet<Arc<str>> {
+/// The purposes of requests that a Cluster may fit since its change from `old` to `new`.
+fn fitting_purposes(old: Option<&Row>, new: Option<&Row>) -> BTreeSet<Arc<str>> {
     let purposes = |row: Option<&Row>| -> BTreeSet<Arc<str>> {
         let list = row.map(Row::purposes).unwrap_or_default();
         list.iter().map(|purpose| Arc::from(purpose.as_str())).collect()
@@ -333,7 +350,7 @@ fn better_for(old: Option<&Row>, new: Option<&Row>) -> BTreeSet<Arc<str>> {
     }
 }
 
-/// The keys of the entries that begin with `first`.
+/// The keys of the entries of `index` that begin with `first`.
 pub(super) fn keys_of<'a, T: Ord + Clone>(
     index: &'a OrdSet<(T, Key)>,
     first: &'a T,

@@ -5,15 +5,16 @@ use std::sync::Arc;
 use berth_dialect_columns::Interner;
 use imbl::{HashMap, Vector};
 
-/// All interned texts.
+/// The numbers of namespaces, labels and lists of purposes.
 #[derive(Clone, Default)]
-pub(crate) struct Names {
+pub(crate) struct InternedTexts {
     pub(crate) namespaces: Interner,
     pub(crate) labels: Interner,
     pub(crate) purposes: PurposeSets,
 }
 
-/// The distinct lists of purposes. Many Clusters share few lists, so that a filter judges each list once.
+/// The distinct lists of purposes, with their numbers. Many Clusters share few lists, so that a filter judges
+/// each list only once.
 #[derive(Clone, Default)]
 pub(crate) struct PurposeSets {
     numbers: HashMap<Arc<[String]>, u32>,
@@ -33,7 +34,7 @@ impl PurposeSets {
         number
     }
 
-    /// Whether each list contains `purpose`, by number of the list.
+    /// For each list, whether it contains `purpose`; the index is the number of the list.
     pub(crate) fn lists_with(&self, purpose: &str) -> Vec<bool> {
         let lists = self.lists.iter();
         lists

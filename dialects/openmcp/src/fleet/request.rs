@@ -1,4 +1,4 @@
-//! A request as scheduling uses it.
+//! The fields of a ClusterRequest that decisions read.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,22 +9,23 @@ use berth_apimachinery::types::condition;
 use super::Place;
 use crate::kind::cluster_request::ClusterRequest;
 use crate::names::{
-    GRANTED, OPERATION_ANNOTATION, PASSED_ON, PENDING, RANDOM_LABEL, REQUEST_FINALIZER, SCHEDULED,
+    GRANTED, OPERATION_ANNOTATION, PENDING, RANDOM_LABEL, REQUEST_FINALIZER, REQUEST_METADATA_PREFIX,
+    SCHEDULED,
 };
 use crate::naming;
 
 /// A request and its object.
 pub(crate) struct Record {
     pub(crate) object: Arc<Object>,
-    /// Requirements of the request.
-    pub(crate) wants: Requirements,
+    /// The requirements of the request.
+    pub(crate) requirements: Requirements,
     /// The status of the request.
     pub(crate) status: RequestStatus,
     /// Whether the request has the scheduler's own finalizer.
-    pub(crate) finalized: bool,
+    pub(crate) has_finalizer: bool,
 }
 
-/// The operation on a request, from its annotation.
+/// The operation on a request, from the annotation of the request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Operation {
     /// The request is decided as usual.
@@ -36,52 +37,54 @@ pub(crate) enum Operation {
     Reconcile,
 }
 
-/// The requirements of a request. A change of them may make the request due.
+/// The fields of a request that decisions read, apart from the status. A change of these fields may make the
+/// request due.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Requirements {
-    /// The purpose.
+    /// The purpose of the requested Cluster.
     pub(crate) purpose: Arc<str>,
     /// The last part of the request's finalizers on Clusters.
     pub(crate) holder: Arc<str>,
     /// The operation on the request.
     pub(crate) operation: Operation,
     /// Whether a new Cluster gets a random name.
-    pub(crate) random: bool,
-    /// Whether a deleted request stays until its Cluster is deleted; `None` leaves this to the tenancy.
-    pub(crate) wait: Option<bool>,
+    pub(crate) random_name: bool,
+    /// Whether a deleted request stays until its Cluster is deleted. `None` means that it stays if the
+    /// Cluster is Exclusive.
+    pub(crate) wait_for_deletion: Option<bool>,
     /// Whether the request is being deleted.
     pub(crate) deleting: bool,
     /// The field `metadata.generation`.
     pub(crate) generation: i64,
     /// Labels and annotations for the request's exclusive Cluster.
-    pub(crate) metadata: PassedOn,
+    pub(crate) metadata: RequestMetadata,
 }
 
 /// Labels and annotations that an exclusive Cluster gets from its request (docs/systems/openmcp.md, "New
 /// Clusters").
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct PassedOn {
+pub(crate) struct RequestMetadata {
     pub(crate) labels: BTreeMap<String, String>,
     pub(crate) annotations: BTreeMap<String, String>,
 }
 
-impl PassedOn {
+impl RequestMetadata {
     fn of(object: &Object) -> Self {
         let value = object.value();
-        let passed_on = |part: &str| -> BTreeMap<String, String> {
+        let copied = |part: &str| -> BTreeMap<String, String> {
             let entries = value["metadata"][part].as_object().into_iter().flatten();
             entries
-                .filter(|(key, _)| key.starts_with(PASSED_ON))
+                .filter(|(key, _)| key.starts_with(REQUEST_METADATA_PREFIX))
                 .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
                 .collect()
         };
         Self {
-            labels: passed_on("labels"),
-            annotations: passed_on("annotations"),
+            labels: copied("labels"),
+            annotations: copied("annotations"),
         }
     }
 
-    /// Both parts, with the names of their fields.
+    /// The labels and the annotations, each with the name of the field in `metadata`.
     pub(crate) fn parts(&self) -> [(&'static str, &BTreeMap<String, String>); 2] {
         [("labels", &self.labels), ("annotations", &self.annotations)]
     }
@@ -96,16 +99,16 @@ impl PassedOn {
     }
 }
 
-/// The content of a request's status.
+/// The status of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RequestStatus {
-    /// The phase, if the scheduler writes this phase; empty for all other phases.
+    /// The phase if it is Granted or Pending, else empty.
     pub(crate) phase: &'static str,
     /// The generation for which the status was written.
-    pub(crate) observed: i64,
+    pub(crate) observed_generation: i64,
     /// The granted Cluster.
     pub(crate) cluster: Option<GrantedCluster>,
-    /// The condition with the cause: status, reason and message.
+    /// The status, the reason and the message of the condition Scheduled.
     pub(crate) cause: Option<[String; 3]>,
 }
 
@@ -130,24 +133,24 @@ impl Record {
             Some("reconcile") => Operation::Reconcile,
             _ => Operation::None,
         };
-        let wants = Requirements {
+        let requirements = Requirements {
             purpose: view.spec.purpose.as_str().into(),
             holder: naming::holder(meta.uid(), meta.namespace(), meta.name()).into(),
             operation,
-            random: meta
+            random_name: meta
                 .labels()
                 .get(RANDOM_LABEL)
                 .is_some_and(|value| value == "true"),
-            wait: view.spec.wait_for_cluster_deletion,
+            wait_for_deletion: view.spec.wait_for_cluster_deletion,
             deleting: meta.deletion_timestamp().is_some(),
             generation: meta.generation(),
-            metadata: PassedOn::of(object),
+            metadata: RequestMetadata::of(object),
         };
         Ok(Self {
             object: Arc::clone(object),
-            wants,
+            requirements,
             status: RequestStatus::read(&view),
-            finalized: meta
+            has_finalizer: meta
                 .finalizers()
                 .iter()
                 .any(|finalizer| finalizer == REQUEST_FINALIZER),
@@ -173,7 +176,7 @@ impl RequestStatus {
         });
         Self {
             phase: known.unwrap_or_default(),
-            observed: status.observed_generation,
+            observed_generation: status.observed_generation,
             cluster: granted,
             cause: cause.map(|cause| [cause.status.clone(), cause.reason.clone(), cause.message.clone()]),
         }
@@ -182,16 +185,16 @@ impl RequestStatus {
     /// Whether this status grants the Cluster at `place` and needs no correction.
     pub(crate) fn grants(&self, place: &Place, generation: i64) -> bool {
         self.phase == GRANTED
-            && self.settled()
-            && self.observed == generation
+            && self.is_settled()
+            && self.observed_generation == generation
             && self
                 .cluster
                 .as_ref()
                 .is_some_and(|granted| granted.place == *place)
     }
 
-    /// Whether the scheduler has finished with the request: it is granted, or Pending with a cause.
-    pub(crate) fn settled(&self) -> bool {
+    /// Whether the status needs no decision: the request is Granted with a Cluster, or Pending with a reason.
+    pub(crate) fn is_settled(&self) -> bool {
         let refused = self.cause.as_ref().is_some_and(|cause| cause[0] != "True");
         match self.phase {
             GRANTED => self.cluster.is_some() && !refused,

@@ -1,4 +1,4 @@
-//! A Cluster as scheduling uses it.
+//! The data of a Cluster for decisions.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,14 +6,15 @@ use std::sync::Arc;
 use berth_apimachinery::{Meta, Object};
 
 use super::Place;
-use super::intern::Names;
+use super::intern::InternedTexts;
 use crate::kind::cluster::Cluster;
 use crate::names::{DELETE_LABEL, USE_FINALIZER};
 
-/// Facts that every decision reads, contiguous in memory.
+/// A Cluster in the inventory. Rows are contiguous in memory, since every decision reads the facts of all
+/// rows.
 #[derive(Clone)]
 pub(crate) struct Row {
-    /// The object, which filters do not read.
+    /// The Cluster with its object, which filters do not read.
     pub(crate) record: Arc<ClusterRecord>,
     /// The facts for the filters.
     pub(crate) facts: Facts,
@@ -21,7 +22,7 @@ pub(crate) struct Row {
     pub(crate) used: u32,
 }
 
-/// The facts for the filters, except the number of requests.
+/// The facts about a Cluster that filters compare, except the number of requests.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Facts {
     /// The interned namespace.
@@ -50,17 +51,21 @@ impl Row {
     ///
     /// # Errors
     /// The reason why the object cannot be parsed.
-    pub(crate) fn read(place: Place, object: &Arc<Object>, names: &mut Names) -> Result<Self, String> {
+    pub(crate) fn read(
+        place: Place,
+        object: &Arc<Object>,
+        texts: &mut InternedTexts,
+    ) -> Result<Self, String> {
         let view: Cluster = object.view().map_err(|error| error.to_string())?;
         let meta = object.meta();
         let labels = meta.labels().iter();
         let facts = Facts {
-            namespace: names.namespaces.number(&place.namespace),
-            purposes: names.purposes.number(&view.spec.purposes),
+            namespace: texts.namespaces.number(&place.namespace),
+            purposes: texts.purposes.number(&view.spec.purposes),
             exclusive: view.spec.tenancy == "Exclusive",
             deleting: meta.deletion_timestamp().is_some(),
             labels: labels
-                .map(|(key, value)| (names.labels.number(key), names.labels.number(value)))
+                .map(|(key, value)| (texts.labels.number(key), texts.labels.number(value)))
                 .collect(),
         };
         Ok(Self {
@@ -86,7 +91,7 @@ impl Row {
     }
 }
 
-/// The holders with a finalizer on a Cluster, each once. They include holders whose requests do not exist.
+/// The holders with a finalizer on a Cluster, each once, including holders whose requests do not exist.
 pub(crate) fn holders_of(meta: &Meta) -> BTreeSet<&str> {
     let finalizers = meta.finalizers().iter();
     finalizers
@@ -94,8 +99,9 @@ pub(crate) fn holders_of(meta: &Meta) -> BTreeSet<&str> {
         .collect()
 }
 
-/// Whether a Cluster is deleted with its last request: the label has exactly the value `true`.
-pub(crate) fn is_deleted_with_last(meta: &Meta) -> bool {
+/// Whether the Cluster with `meta` is deleted with its last request: the value of the label is exactly
+/// `true`.
+pub(crate) fn is_deleted_with_last_request(meta: &Meta) -> bool {
     meta.labels()
         .get(DELETE_LABEL)
         .is_some_and(|value| value == "true")

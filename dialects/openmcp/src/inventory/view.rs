@@ -1,4 +1,4 @@
-//! Views of Clusters and requests, read from the objects alone.
+//! Views of Clusters and requests, without a decision.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use crate::config::Tenancy;
 use crate::fleet::{Fleet, Record, Row, holders_of};
 use crate::names::{GRANTED, PROVIDER_LABEL};
 
-/// Highest number of holders of a Cluster that a sentence names.
-const NAMED: usize = 3;
+/// Highest number of requests that a sentence names.
+const MAX_NAMED: usize = 3;
 
 impl Fleet {
     /// The view of a Cluster.
@@ -33,30 +33,30 @@ impl Fleet {
             zone: String::new(),
             provider: meta.labels().get(PROVIDER_LABEL).unwrap_or_default().to_owned(),
             labels: meta.labels().clone(),
-            warnings: self.held(row).into_iter().collect(),
+            warnings: self.deletion_warning(row).into_iter().collect(),
             due_at: None,
         }
     }
 
     /// The sentence about the requests that block the deletion of a Cluster.
-    fn held(&self, row: &Row) -> Option<String> {
+    fn deletion_warning(&self, row: &Row) -> Option<String> {
         let holders = holders_of(row.record.object.meta());
         if !row.facts.deleting || holders.is_empty() {
             return None;
         }
         let mut names: Vec<String> = holders
             .iter()
-            .take(NAMED)
-            .map(|holder| match self.holder(holder) {
+            .take(MAX_NAMED)
+            .map(|holder| match self.request_of_holder(holder) {
                 Some(key) => format!("ClusterRequest {}/{}", key.namespace, key.name),
-                None => format!("a ClusterRequest with the uid {holder}, which is gone"),
+                None => format!("a ClusterRequest with the uid {holder} that no longer exists"),
             })
             .collect();
         if holders.len() > names.len() {
             names.push(format!("{} more", holders.len() - names.len()));
         }
         Some(format!(
-            "it is being deleted and held by {}: it goes when they are deleted",
+            "it is being deleted, but has finalizers of {}: the deletion of these requests releases it",
             names.join(", ")
         ))
     }
@@ -87,8 +87,10 @@ impl Fleet {
         let is_granted = request.status.phase == GRANTED
             && granted.is_some_and(|granted| self.cluster(&granted.place).is_some());
         let phase = match () {
-            () if request.wants.deleting && (request.finalized || !bound.is_empty()) => Phase::Releasing,
-            () if request.wants.deleting => Phase::Ignored,
+            () if request.requirements.deleting && (request.has_finalizer || !bound.is_empty()) => {
+                Phase::Releasing
+            }
+            () if request.requirements.deleting => Phase::Ignored,
             () if is_granted => Phase::Bound,
             () if self.ignores(request) => Phase::Ignored,
             () => Phase::Pending,
@@ -109,8 +111,9 @@ impl Fleet {
     }
 }
 
-/// The Ready condition from the provider's report, for all known providers (docs/systems/openmcp.md, "API
-/// objects"). The scheduler ignores this report: a Cluster is granted before it is ready.
+/// The status, the reason and the message of the readiness of a Cluster, from the phase that the provider
+/// reports, with the words of all known providers (docs/systems/openmcp.md, "API objects"). The scheduler
+/// ignores the phase: a Cluster is granted before it is ready.
 fn readiness(row: &Row) -> (&'static str, &'static str, String) {
     if row.facts.deleting {
         return ("False", "Terminating", "the cluster is being deleted".to_owned());

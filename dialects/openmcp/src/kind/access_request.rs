@@ -20,7 +20,7 @@ use crate::names::{GROUP, VERSION};
 pub struct AccessRequest {
     /// The requested access.
     pub spec: AccessRequestSpec,
-    /// Access that was granted.
+    /// The granted access.
     pub status: Option<AccessRequestStatus>,
 }
 
@@ -28,9 +28,9 @@ pub struct AccessRequest {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AccessRequestSpec {
-    /// The Cluster. If it is set, requestRef is ignored. This cannot change once set.
+    /// The Cluster to access. If clusterRef is set, requestRef is ignored. Once set, it cannot change.
     pub cluster_ref: Option<ClusterReference>,
-    /// The ClusterRequest of the Cluster. This cannot change once set.
+    /// The ClusterRequest whose Cluster is accessed. Once set, it cannot change.
     pub request_ref: Option<ClusterReference>,
     /// Access by the token of a service account.
     pub token: Option<Token>,
@@ -41,14 +41,14 @@ pub struct AccessRequestSpec {
     pub ttl: Option<String>,
 }
 
-/// Access that was granted.
+/// The granted access.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["observedGeneration", "phase"]))]
 pub struct AccessRequestStatus {
     /// The generation for which this status was written.
     pub observed_generation: i64,
-    /// Pending, Granted or Denied.
+    /// The phase of the request: Pending, Granted or Denied.
     pub phase: String,
     /// The reason why the request is in this phase.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
@@ -92,21 +92,22 @@ impl Kind for AccessRequestKind {
             errors.push(FieldError::invalid("spec", spec.clone(), detail));
         }
         if spec["oidc"]["name"] == "system" {
-            let detail = "\"system\" is reserved, and no name of an OIDC provider";
+            let detail = "\"system\" is reserved: choose another name for the OIDC provider";
             errors.push(FieldError::invalid("spec.oidc.name", "system", detail));
         }
         let old = write.old.and_then(|old| old.get("spec"));
-        errors.extend(old.into_iter().flat_map(|old| references(old, spec)));
+        errors.extend(old.into_iter().flat_map(|old| reference_errors(old, spec)));
         errors
     }
 }
 
+/// The field `name` of `spec`, unless it is null.
 fn non_null<'a>(spec: &'a Value, name: &str) -> Option<&'a Value> {
     spec.get(name).filter(|value| !value.is_null())
 }
 
 /// Errors about changed or removed references.
-fn references(old: &Value, new: &Value) -> Vec<FieldError> {
+fn reference_errors(old: &Value, new: &Value) -> Vec<FieldError> {
     let changed = |name: &str| {
         let old = non_null(old, name)?;
         match non_null(new, name) {

@@ -20,7 +20,7 @@ use crate::names::{GROUP, VERSION};
 pub struct Cluster {
     /// The requested cluster.
     pub spec: ClusterSpec,
-    /// Report of the provider. The scheduler does not read it.
+    /// The state of the cluster as reported by the provider. The scheduler does not read it.
     pub status: Option<ClusterStatus>,
 }
 
@@ -31,19 +31,19 @@ pub struct Cluster {
 pub struct ClusterSpec {
     /// The name of the ClusterProfile from which the cluster is created. It cannot change.
     pub profile: String,
-    /// Provider-specific objects in the same namespace with more settings.
+    /// Provider-specific objects with more settings, in the namespace of the cluster.
     pub cluster_configs: Vec<ConfigReference>,
-    /// The requested Kubernetes.
+    /// The requested version of Kubernetes.
     pub kubernetes: KubernetesConfig,
-    /// Purposes of the cluster. A request finds the cluster only if its purpose is among them.
+    /// Purposes of the cluster. Only requests with one of these purposes may use the cluster.
     #[schemars(length(min = 1))]
     pub purposes: Vec<String>,
-    /// Exclusive: for one request only. Shared: several requests may use it.
+    /// Exclusive: only one request may use the cluster. Shared: several requests may use it.
     #[schemars(extend("enum" = ["Exclusive", "Shared"]))]
     pub tenancy: String,
 }
 
-/// A provider-specific object.
+/// A provider-specific object with settings of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
@@ -53,42 +53,42 @@ pub struct ConfigReference {
     pub name: String,
 }
 
-/// The requested Kubernetes.
+/// The requested version of Kubernetes.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct KubernetesConfig {
-    /// The version, which may be partial, such as 1.32.
+    /// The version of Kubernetes, which may be partial, such as 1.32.
     pub version: String,
 }
 
-/// Report of a cluster's provider.
+/// The state of a cluster as reported by the provider.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["observedGeneration", "phase"]))]
 pub struct ClusterStatus {
     /// The generation for which this status was written.
     pub observed_generation: i64,
-    /// The state as one word, such as Ready or Progressing.
+    /// The state of the cluster as one word, such as Ready or Progressing.
     pub phase: String,
     /// The state of the cluster, one entry per aspect.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Vec<Condition>,
     /// The URL of the API server. Newer providers fill in endpoints instead.
     pub api_server: String,
-    /// The URLs of the cluster.
+    /// The endpoints of the cluster, such as those of the API server.
     pub endpoints: Vec<Endpoint>,
     /// Data that only the provider understands.
     pub provider_status: Option<BTreeMap<String, Value>>,
 }
 
-/// A URL of a cluster.
+/// An endpoint of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["name", "url"]))]
 pub struct Endpoint {
-    /// The name, such as apiserver-external or apiserver-internal.
+    /// The name of the endpoint, such as apiserver-external or apiserver-internal.
     pub name: String,
-    /// The URL.
+    /// The URL of the endpoint.
     pub url: String,
 }
 

@@ -22,33 +22,33 @@ pub struct ClusterProfile {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["providerConfigRef", "providerRef", "supportedVersions"]))]
 pub struct ClusterProfileSpec {
-    /// The cluster provider.
+    /// The provider that creates the clusters.
     pub provider_ref: Reference,
-    /// The provider's own configuration.
+    /// The configuration of the provider.
     pub provider_config_ref: Reference,
     /// The versions of Kubernetes that clusters may have.
     pub supported_versions: Vec<SupportedVersion>,
 }
 
-/// An object by its name.
+/// A reference to an object by name.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct Reference {
-    /// The name.
+    /// The name of the object.
     #[schemars(extend("x-default" = ""))]
     pub name: String,
 }
 
-/// A version of Kubernetes.
+/// A version of Kubernetes that clusters may have.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["version"]))]
 pub struct SupportedVersion {
-    /// The version.
+    /// The version of Kubernetes.
     #[schemars(length(min = 5))]
     pub version: String,
-    /// Whether new clusters should not use it.
+    /// Whether new clusters should not use the version.
     pub deprecated: bool,
 }
 

@@ -29,8 +29,8 @@ pub struct ClusterRequestSpec {
     /// Purpose of the cluster. The scheduler's configuration defines its meaning.
     #[schemars(length(min = 1))]
     pub purpose: String,
-    /// Whether a deleted request stays until its cluster is deleted, if the cluster is deleted with it. The
-    /// default is true for an Exclusive cluster and false for a Shared one.
+    /// Whether the deletion of the request waits for the deletion of the cluster, if the cluster is deleted
+    /// with its last request. The default is true for an Exclusive cluster and false for a Shared one.
     pub wait_for_cluster_deletion: Option<bool>,
 }
 
@@ -41,7 +41,7 @@ pub struct ClusterRequestSpec {
 pub struct ClusterRequestStatus {
     /// The generation for which this status was written.
     pub observed_generation: i64,
-    /// Pending or Granted.
+    /// The phase of the request: Pending or Granted.
     pub phase: String,
     /// The reason why the request is in this phase.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
@@ -50,7 +50,7 @@ pub struct ClusterRequestStatus {
     pub cluster: Option<ClusterReference>,
 }
 
-/// A Cluster.
+/// A reference to a Cluster by namespace and name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["name", "namespace"]))]

@@ -1,12 +1,12 @@
-//! Permissions that an AccessRequest requests in the cluster: existing roles, roles to be created, and their
-//! subjects.
+//! The access that an AccessRequest requests in a cluster: existing roles and new roles, for a token or for
+//! subjects of an OIDC provider.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// The pattern of the name of an OIDC provider.
 const NAME: &str = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
-/// The pattern of an issuer's URL.
+/// The pattern of the URL of an issuer.
 const ISSUER: &str = r"^https?://[^\s/$.?#].[^\s]*$";
 
 /// Access by the token of a service account.
@@ -24,57 +24,57 @@ pub struct Token {
 #[serde(default)]
 #[schemars(extend("required" = ["clientID", "issuer", "name", "roleBindings"]))]
 pub struct Oidc {
-    /// The client ID.
+    /// The client ID at the OIDC provider.
     #[serde(rename = "clientID")]
     #[schemars(length(min = 1))]
     pub client_id: String,
-    /// Requested scopes in addition to the usual ones.
+    /// Scopes that are requested in addition to the default scopes.
     #[serde(rename = "extraScopes")]
     pub extra_scopes: Vec<String>,
     /// The claim that contains the groups.
     #[serde(rename = "groupsClaim")]
     #[schemars(extend("x-default" = "groups"))]
     pub groups_claim: String,
-    /// The prefix of groups; by default the name and a colon. An empty prefix is none.
+    /// The prefix of group names; by default the name of the provider and a colon. Empty means no prefix.
     #[serde(rename = "groupsPrefix")]
     pub groups_prefix: Option<String>,
-    /// The issuer's URL.
+    /// The URL of the issuer.
     #[schemars(length(min = 1), regex(pattern = ISSUER))]
     pub issuer: String,
-    /// The name of the provider, which is the default prefix of its users and groups.
+    /// The name of the provider. With a colon, it is the default prefix of user and group names.
     #[schemars(length(min = 1, max = 253), regex(pattern = NAME))]
     pub name: String,
-    /// Subjects and their roles.
+    /// Bindings of subjects to existing roles.
     #[serde(rename = "roleBindings")]
     pub role_bindings: Vec<RoleBindings>,
-    /// The roles to create, without a binding.
+    /// The roles to create, without bindings.
     pub roles: Vec<Permissions>,
-    /// The claim that contains the user's name.
+    /// The claim that contains the name of the user.
     #[serde(rename = "usernameClaim")]
     #[schemars(extend("x-default" = "sub"))]
     pub username_claim: String,
-    /// The prefix of users; by default the name and a colon. An empty prefix is none.
+    /// The prefix of user names; by default the name of the provider and a colon. Empty means no prefix.
     #[serde(rename = "usernamePrefix")]
     pub username_prefix: Option<String>,
 }
 
-/// Subjects and their roles.
+/// A binding of subjects to existing roles.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["roleRefs", "subjects"]))]
 pub struct RoleBindings {
-    /// The roles of the cluster.
+    /// The existing roles of the cluster.
     pub role_refs: Vec<RoleRef>,
-    /// Subjects of the roles; the provider's prefix is put before their names.
+    /// The subjects that get the roles. The prefix of the provider is put before the names.
     pub subjects: Vec<Subject>,
 }
 
-/// A role of the cluster.
+/// A reference to an existing role of the cluster.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["kind", "name"]))]
 pub struct RoleRef {
-    /// Role or ClusterRole.
+    /// The kind of the role: Role or ClusterRole.
     #[schemars(extend("enum" = ["Role", "ClusterRole"]))]
     pub kind: String,
     /// The name of the role.
@@ -91,9 +91,9 @@ pub struct RoleRef {
 pub struct Subject {
     /// The API group of the subject.
     pub api_group: Option<String>,
-    /// User, Group or ServiceAccount.
+    /// The kind of the subject: User, Group or ServiceAccount.
     pub kind: String,
-    /// The name.
+    /// The name of the subject.
     pub name: String,
     /// The namespace of a ServiceAccount.
     pub namespace: Option<String>,
@@ -106,11 +106,11 @@ pub struct Subject {
 pub struct Permissions {
     /// Whether missing namespaces are not created.
     pub disable_automatic_namespace_creation: Option<bool>,
-    /// The name of the role; random by default.
+    /// The name of the role; by default a random name.
     pub name: Option<String>,
-    /// The namespace of a Role; without it, the role is a ClusterRole.
+    /// The namespace of a Role. Without a namespace, the role is a ClusterRole.
     pub namespace: Option<String>,
-    /// Rules of the role.
+    /// The rules of the role.
     pub rules: Vec<PolicyRule>,
 }
 

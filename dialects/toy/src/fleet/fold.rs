@@ -1,4 +1,4 @@
-//! Folding a change, and the demands that it makes due.
+//! Updates of the fleet by one change, with the toys that the change makes due.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Consequences {
     }
 }
 
-/// Applies a change of a toy. The toy is due again when its wish changes, and all toys are due when a toy in
-/// a box is deleted. A write of the field `box` is the scheduler's own, and makes no toy due.
+/// Applies a change of a toy. A change of the spec outside of `box` makes the toy due, and the deletion of a
+/// toy in a box makes all toys due. A change of `box` alone makes no toy due: the scheduler wrote it.
 fn fold_toy(fleet: &mut Fleet, change: &Change) -> Consequences {
     let old = match &change.new {
         Some(toy) => fleet.toys.insert(change.key.clone(), Arc::clone(toy)),
@@ -28,7 +28,7 @@ fn fold_toy(fleet: &mut Fleet, change: &Change) -> Consequences {
     let was_placed = old.as_deref().and_then(place_of).is_some();
     let decide = match (&old, &change.new) {
         (_, None) if was_placed => AffectedDemands::All,
-        (Some(old), Some(new)) if wish(old) == wish(new) => AffectedDemands::None,
+        (Some(old), Some(new)) if spec_without_box(old) == spec_without_box(new) => AffectedDemands::None,
         _ => AffectedDemands::Some(vec![change.key.clone()]),
     };
     Consequences {
@@ -38,8 +38,8 @@ fn fold_toy(fleet: &mut Fleet, change: &Change) -> Consequences {
     }
 }
 
-/// Wish of a toy: its spec without its place.
-fn wish(toy: &Object) -> Value {
+/// The spec of a toy without the field `box`, which the scheduler writes.
+fn spec_without_box(toy: &Object) -> Value {
     let mut spec = toy.value()["spec"].clone();
     if let Some(fields) = spec.as_object_mut() {
         fields.remove("box");
@@ -47,6 +47,7 @@ fn wish(toy: &Object) -> Value {
     spec
 }
 
+/// Applies a change of a box. A change of the spec makes all toys due.
 fn fold_box(fleet: &mut Fleet, change: &Change) -> Consequences {
     let name = &change.key.name;
     let old = match &change.new {
@@ -54,9 +55,9 @@ fn fold_box(fleet: &mut Fleet, change: &Change) -> Consequences {
         None => fleet.boxes.remove(name),
     };
     let spec = |object: &Option<Arc<Object>>| object.as_ref().map(|object| object.value()["spec"].clone());
-    let same = spec(&old) == spec(&change.new);
+    let is_unchanged = spec(&old) == spec(&change.new);
     Consequences {
-        decide: if same {
+        decide: if is_unchanged {
             AffectedDemands::None
         } else {
             AffectedDemands::All

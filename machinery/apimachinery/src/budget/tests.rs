@@ -12,37 +12,41 @@ fn a_spent_budget_names_the_work_and_the_limit() {
         status.message,
         "the patch takes more than the limit of 10 steps of work"
     );
-    budget.take(100).unwrap();
-    let status = Status::from(budget.take(usize::MAX).unwrap_err());
+    budget.spend_bytes(100).unwrap();
+    let status = Status::from(budget.spend_bytes(usize::MAX).unwrap_err());
     assert_eq!(status.code, 413);
     assert!(status.message.contains("100 bytes"), "{}", status.message);
 }
 
 #[test]
 fn work_nobody_waits_for_ends_within_some_steps() {
-    let ended = AbandonedFlag::default();
-    let mut budget = ended.during(|| Budget::new("the patch", u64::MAX, 0));
+    let abandoned = AbandonedFlag::default();
+    let mut budget = abandoned.scope(|| Budget::new("the patch", u64::MAX, 0));
     budget.spend(1).unwrap();
-    ended.end();
+    abandoned.set();
     let steps = (0..2 * CHECK_INTERVAL).find(|_| budget.spend(1).is_err());
     assert!(steps.is_some_and(|steps| steps <= CHECK_INTERVAL));
-    assert_eq!(Status::from(BudgetExceeded::Ended).code, 504);
+    assert_eq!(Status::from(BudgetExceeded::Abandoned).code, 504);
 }
 
 #[test]
 fn what_nobody_waits_for_is_unwanted_on_its_own_thread_only() {
     let (outer, inner) = (AbandonedFlag::default(), AbandonedFlag::default());
-    inner.end();
-    outer.during(|| {
-        assert_eq!(inner.during(wanted), Err(BudgetExceeded::Ended));
-        assert_eq!(wanted(), Ok(()), "the outer work goes on");
-        outer.end();
-        assert_eq!(wanted(), Err(BudgetExceeded::Ended));
+    inner.set();
+    outer.scope(|| {
+        assert_eq!(inner.scope(check_needed), Err(BudgetExceeded::Abandoned));
+        assert_eq!(check_needed(), Ok(()), "the outer work goes on");
+        outer.set();
+        assert_eq!(check_needed(), Err(BudgetExceeded::Abandoned));
         std::thread::scope(|scope| {
-            scope.spawn(|| assert_eq!(wanted(), Ok(())));
+            scope.spawn(|| assert_eq!(check_needed(), Ok(())));
         });
     });
-    let broken = std::panic::catch_unwind(|| outer.during(|| panic!("broken")));
+    let broken = std::panic::catch_unwind(|| outer.scope(|| panic!("broken")));
     assert!(broken.is_err());
-    assert_eq!(wanted(), Ok(()), "a panic does not leave its request behind");
+    assert_eq!(
+        check_needed(),
+        Ok(()),
+        "a panic does not leave its request behind"
+    );
 }

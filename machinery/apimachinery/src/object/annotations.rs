@@ -1,5 +1,5 @@
-//! Annotations in an object's bytes. They can be long (kubectl stores a copy of the whole object) and are
-//! rarely needed, so they are parsed from the bytes each time.
+//! Annotations in an object's bytes. Annotations can be long (kubectl stores a copy of the whole object) and
+//! are rarely needed, so each call parses them from the bytes.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,8 +8,7 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::outline::Members;
 
-/// The annotations of one object, in the order of their keys. Annotations are equal if their keys and
-/// values are equal.
+/// The annotations of one object, in the order of their keys.
 #[derive(Clone, Copy, Debug)]
 pub struct Annotations<'a> {
     /// The JSON object, including braces, in canonical form; empty where it is absent.
@@ -73,20 +72,19 @@ fn text(between: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Stand-in for the annotations in parsed metadata: parsing checks that the values are texts, and stores no
-/// data.
+/// Annotations in parsed metadata, without their content: parsing only checks that the values are texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct TextsOnly;
 
 impl<'de> Deserialize<'de> for TextsOnly {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Texts)
+        deserializer.deserialize_map(TextsVisitor)
     }
 }
 
-struct Texts;
+struct TextsVisitor;
 
-impl<'de> Visitor<'de> for Texts {
+impl<'de> Visitor<'de> for TextsVisitor {
     type Value = TextsOnly;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -136,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_found_however_odd_it_is() {
+    fn annotations_with_special_characters_are_found() {
         let odd = json!({"a": "plain", "b\"{": "say \"{}\", \\ and \n", "c/d": "", "ü": "\u{1F600}"});
         let object = with(&odd);
         let all: serde_json::Map<String, Value> = object
@@ -150,7 +148,7 @@ mod tests {
             assert!(object.annotations().contains_key(key));
         }
         assert_eq!(object.annotations().get("resourceVersion"), None);
-        let read = Object::written(&object.bytes(), Revision(7)).unwrap();
+        let read = Object::restore(&object.bytes(), Revision(7)).unwrap();
         assert_eq!(read.annotations(), object.annotations());
         assert_eq!(
             object.draft().at(Revision(4711)).annotations(),
@@ -159,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn none_are_none_in_either_way() {
+    fn absent_and_empty_annotations_are_equal() {
         let value = json!({"apiVersion": "v1", "kind": "A", "metadata": {"name": "x"}});
         let bare = Object::new(&value, Revision(7)).unwrap();
         let empty = with(&json!({}));

@@ -1,4 +1,4 @@
-//! An object without a revision: canonical JSON, with the spans of the parts that are needed later.
+//! An object without a revision: canonical JSON, with the spans of its parts.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use super::spans::{Span, Spans};
 use super::text::Text;
 use super::{MANAGED, Meta, Object, write_text};
 use crate::revision::Revision;
-use crate::selector::LabelPrint;
+use crate::selector::LabelFingerprint;
 
 /// Reason why a JSON value cannot be an object.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -89,9 +89,9 @@ impl Draft {
         Ok(Self::of(writer.bytes, &spans, Arc::new(meta)))
     }
 
-    /// Creates the draft with the JSON `bytes` and the `spans` in it.
+    /// Creates a draft of the canonical JSON `bytes`, whose parts are at `spans`.
     pub(super) fn of<'a>(bytes: impl Into<Cow<'a, [u8]>>, spans: &Spans, meta: Arc<Meta>) -> Self {
-        let (text, spans) = Text::placed(bytes, spans);
+        let (text, spans) = Text::new(bytes, spans);
         Self { text, spans, meta }
     }
 
@@ -120,7 +120,7 @@ impl Draft {
         self.len() == 0
     }
 
-    /// Whether replacing `object` by this draft would change only the revision.
+    /// Whether draft and `object` differ at most in the revision.
     #[must_use]
     pub fn same_as(&self, object: &Object) -> bool {
         let split = self.spans.revision.start();
@@ -132,7 +132,7 @@ impl Draft {
             && self.text.shares(&object.text)
     }
 
-    /// Whether draft and `object` differ only in the revision and in the content of the managed fields.
+    /// Whether draft and `object` differ at most in the revision and in the content of the managed fields.
     #[must_use]
     pub fn same_but_managed(&self, object: &Object) -> bool {
         // Managed fields come before the revision.
@@ -148,17 +148,16 @@ impl Draft {
             && parts(self.text.own(), &self.spans) == parts(object.text.own(), &object.spans)
     }
 
-    /// Returns the object as it is before it is stored, such as for the answer to a dry run: without a
-    /// revision, and without `metadata.resourceVersion`, which a client could mistake for the version of a
-    /// stored object.
+    /// Returns the object without a revision, such as for the response to a dry run: without
+    /// `metadata.resourceVersion`, which a client could mistake for the version of a stored object.
     #[must_use]
     pub fn unstored(&self) -> Object {
         const FIELD: &str = ",\"resourceVersion\":\"";
         let digits = self.spans.revision.start();
         // The name comes before the field, so there is a comma.
         let field = digits - FIELD.len()..digits + 1;
-        let nowhere = field.start..field.start;
-        self.object(Revision(0), field, "", nowhere)
+        let no_digits = field.start..field.start;
+        self.object(Revision(0), field, "", no_digits)
     }
 
     /// Returns the object at `revision`: one copy of the own bytes with the digits inserted.
@@ -169,8 +168,8 @@ impl Draft {
         self.object(revision, start..start, &digits, start..start + digits.len())
     }
 
-    /// Returns the object with `replacement` in place of the bytes at `cut`, and the digits of its revision
-    /// at `digits`.
+    /// Creates the object at `revision`: the draft with `replacement` in place of the bytes at `cut`. The
+    /// digits of the revision are then at `digits`.
     fn object(
         &self,
         revision: Revision,
@@ -182,7 +181,7 @@ impl Draft {
             text: self.text.spliced(cut.clone(), replacement.as_bytes()),
             revision,
             spans: self.spans.spliced(cut, replacement.len(), digits),
-            print: LabelPrint::of(self.meta.labels()),
+            label_fingerprint: LabelFingerprint::of(self.meta.labels()),
             meta: Arc::clone(&self.meta),
             parsed: OnceLock::new(),
             cells: OnceLock::new(),

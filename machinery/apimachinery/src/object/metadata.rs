@@ -1,4 +1,4 @@
-//! Parsed metadata of an object, in addition to its bytes.
+//! Parsed metadata of an object.
 
 use serde::Deserialize;
 
@@ -8,10 +8,10 @@ use jiff::Timestamp;
 
 /// The parts of `metadata` that are available without parsing the object again.
 ///
-/// Every stored object has this struct, so it is kept small: three texts are in one, and rare parts are in a
-/// separate allocation.
+/// Every stored object has this struct, so the struct is small: three texts are one allocation, and fields
+/// that most objects do not have are in a separate one.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
-#[serde(from = "Read")]
+#[serde(from = "SerializedMeta")]
 pub struct Meta {
     /// Name, namespace and UID, concatenated.
     texts: Box<str>,
@@ -20,18 +20,18 @@ pub struct Meta {
     generation: i64,
     labels: Labels,
     created: Moment,
-    rest: Option<Box<Rest>>,
+    rare: Option<Box<RareFields>>,
 }
 
-/// Metadata that most objects do not have.
+/// Fields of the metadata that most objects do not have.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Rest {
+struct RareFields {
     deletion_timestamp: Option<Timestamp>,
     finalizers: Box<[String]>,
     owner_references: Box<[OwnerReference]>,
 }
 
-/// Microseconds since 1970; the smallest number stands for a missing time.
+/// An optional instant, as microseconds since 1970; the smallest number stands for a missing time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Moment(i64);
 
@@ -47,10 +47,10 @@ impl From<Option<Timestamp>> for Moment {
     }
 }
 
-/// Serialized `metadata`, for parsing.
+/// The fields of `metadata` as they are serialized.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Read {
+struct SerializedMeta {
     name: String,
     namespace: String,
     uid: String,
@@ -64,21 +64,21 @@ struct Read {
     _annotations: TextsOnly,
 }
 
-impl From<Read> for Meta {
-    fn from(read: Read) -> Self {
-        let rest = Rest {
-            deletion_timestamp: read.deletion_timestamp,
-            finalizers: read.finalizers.into(),
-            owner_references: read.owner_references.into(),
+impl From<SerializedMeta> for Meta {
+    fn from(meta: SerializedMeta) -> Self {
+        let rare = RareFields {
+            deletion_timestamp: meta.deletion_timestamp,
+            finalizers: meta.finalizers.into(),
+            owner_references: meta.owner_references.into(),
         };
         Self {
-            generation: read.generation,
-            labels: read.labels,
-            created: read.creation_timestamp.into(),
-            rest: (rest != Rest::default()).then(|| Box::new(rest)),
+            generation: meta.generation,
+            labels: meta.labels,
+            created: meta.creation_timestamp.into(),
+            rare: (rare != RareFields::default()).then(|| Box::new(rare)),
             ..Self::default()
         }
-        .named(&read.name, &read.namespace, &read.uid)
+        .named(&meta.name, &meta.namespace, &meta.uid)
     }
 }
 
@@ -112,7 +112,8 @@ impl Meta {
         }
     }
 
-    /// Returns only the namespace, the labels and the creation time.
+    /// Returns the metadata that the objects of an [`ObjectTemplate`](super::ObjectTemplate) share:
+    /// namespace, labels and creation time.
     pub(super) fn shared(&self) -> Self {
         Self {
             labels: self.labels.clone(),
@@ -163,19 +164,19 @@ impl Meta {
     /// object.
     #[must_use]
     pub fn deletion_timestamp(&self) -> Option<Timestamp> {
-        self.rest.as_ref()?.deletion_timestamp
+        self.rare.as_ref()?.deletion_timestamp
     }
 
     /// Returns `metadata.finalizers`.
     #[must_use]
     pub fn finalizers(&self) -> &[String] {
-        self.rest.as_ref().map_or(&[], |rest| &rest.finalizers)
+        self.rare.as_ref().map_or(&[], |rare| &rare.finalizers)
     }
 
     /// Returns `metadata.ownerReferences`.
     #[must_use]
     pub fn owner_references(&self) -> &[OwnerReference] {
-        self.rest.as_ref().map_or(&[], |rest| &rest.owner_references)
+        self.rare.as_ref().map_or(&[], |rare| &rare.owner_references)
     }
 }
 
@@ -186,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_part_is_read_and_what_is_missing_is_empty() {
+    fn every_field_is_parsed_and_missing_fields_are_empty() {
         let whole: Meta = serde_json::from_value(json!({
             "name": "a", "namespace": "né", "uid": "u-1", "generation": 3, "labels": {"k": "v"},
             "creationTimestamp": "2026-01-01T00:00:00.25Z", "deletionTimestamp": "2026-01-02T00:00:00Z",

@@ -1,7 +1,7 @@
-//! Spans in the bytes of an object in canonical form. Finding them does not need a tree.
+//! Spans in the bytes of an object in canonical form, found without building a tree.
 //!
-//! A server spends much of its start on reading its store, which needs only the metadata and a few spans in
-//! the bytes.
+//! A server spends much of its start on reading the store, and needs only the metadata and a few spans of
+//! each object for that.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::{Meta, Spans};
 
-/// Fields that every object has. Parsing them checks that the rest is JSON, too.
+/// Fields that every object has. Parsing them also checks that the other fields are JSON.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Outline {
@@ -73,8 +73,8 @@ fn find<const COUNT: usize>(
     whole.then_some(found)
 }
 
-/// Iterator over the members of an object in JSON without spaces: the name, without its quotes, and the
-/// value.
+/// Iterator over the members of an object in JSON without spaces, as ranges of the name without its quotes
+/// and of the value.
 pub(super) struct Members<'a> {
     bytes: &'a [u8],
     /// Position of the brace or comma before the next member.

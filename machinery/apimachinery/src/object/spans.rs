@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// A range of bytes; no object is as large as four gigabytes.
+/// A range of bytes. Four bytes suffice for a position, since no object is as large as four gigabytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Span {
     start: u32,

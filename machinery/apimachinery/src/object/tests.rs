@@ -71,7 +71,7 @@ fn managed_fields_are_bytes_of_their_own_and_no_part_of_the_tree() {
         assert_eq!(object.managed_fields(), &managed[..]);
         assert_eq!((&**object.value(), object.parse()), (&plain, whole));
         for bytes in [object.bytes(), object.draft().bytes()] {
-            let read = Object::written(&bytes, Revision(1000)).unwrap();
+            let read = Object::restore(&bytes, Revision(1000)).unwrap();
             assert_eq!(read.managed_fields(), &managed[..]);
             assert_eq!(read.parse_unmanaged(), plain);
         }
@@ -136,7 +136,7 @@ fn what_is_kept_elsewhere_is_of_the_object_when_it_is_read_back_and_compared() {
         assert_eq!(draft.bytes(), Draft::new(&value).unwrap().bytes());
         assert!(draft.same_as(&object) && draft.same_but_managed(&object));
         for bytes in [object.bytes(), draft.bytes()] {
-            let read = Object::written(&bytes, Revision(42)).unwrap();
+            let read = Object::restore(&bytes, Revision(42)).unwrap();
             assert_eq!((&read, &read.spans), (&object, &object.spans));
         }
         let later = draft.at(Revision(1_000_000));
@@ -184,7 +184,7 @@ fn what_was_written_is_read_back_as_it_was() {
     for value in [sample(), odd, bare] {
         let object = Object::new(&value, Revision(42)).unwrap();
         for bytes in [object.bytes(), object.draft().bytes()] {
-            let read = Object::written(&bytes, Revision(42)).unwrap();
+            let read = Object::restore(&bytes, Revision(42)).unwrap();
             assert_eq!((read.bytes(), read.meta()), (object.bytes(), object.meta()));
             assert_eq!((read.revision(), &read.spans), (Revision(42), &object.spans));
         }
@@ -196,7 +196,7 @@ fn what_was_not_written_here_is_left_to_others() {
     let object = Object::new(&sample(), Revision(42)).unwrap();
     let bytes = object.bytes();
     let text = std::str::from_utf8(&bytes).unwrap();
-    assert!(Object::written(&object.bytes(), Revision(43)).is_none());
+    assert!(Object::restore(&object.bytes(), Revision(43)).is_none());
     for (from, to) in [
         (r#""kind":"ConfigMap""#, r#""kind": "ConfigMap""#),
         (r#""kind":"ConfigMap","#, ""),
@@ -215,11 +215,11 @@ fn what_was_not_written_here_is_left_to_others() {
     ] {
         assert!(text.contains(from), "{from}");
         let other = Bytes::from(text.replacen(from, to, 1));
-        assert!(Object::written(&other, Revision(42)).is_none(), "{to}");
+        assert!(Object::restore(&other, Revision(42)).is_none(), "{to}");
     }
     for end in 0..text.len() {
         assert!(
-            Object::written(&object.bytes().slice(..end), Revision(42)).is_none(),
+            Object::restore(&object.bytes().slice(..end), Revision(42)).is_none(),
             "{end}"
         );
     }
@@ -294,7 +294,7 @@ fn an_item_of_a_list_is_the_object_without_what_the_list_says() {
     let plain = [sample(), before, between].map(|value| Object::new(&value, Revision(42)).unwrap());
     let shared = sharing().map(|(_, object)| object);
     for object in plain.into_iter().chain(shared) {
-        let read = Object::written(&object.bytes(), object.revision()).unwrap();
+        let read = Object::restore(&object.bytes(), object.revision()).unwrap();
         let mut wanted = object.parse();
         for field in ["apiVersion", "kind"] {
             wanted.as_object_mut().unwrap().remove(field);

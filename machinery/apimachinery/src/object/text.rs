@@ -1,4 +1,4 @@
-//! JSON of an object. Parts that thousands of objects share are stored once.
+//! JSON of an object, with the sets of fields in it that several objects share.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -21,28 +21,28 @@ pub(super) struct Text {
 }
 
 impl Text {
-    /// Creates a text without shared parts.
-    pub(super) fn whole(bytes: impl Into<Bytes>) -> Self {
+    /// Creates a text without shared sets.
+    pub(super) fn unshared(bytes: impl Into<Bytes>) -> Self {
         Self {
             own: bytes.into(),
             sets: Box::default(),
         }
     }
 
-    /// Creates the text of `bytes` with the given `spans`, and returns the corresponding spans in the text's
-    /// own bytes.
-    pub(super) fn placed<'a>(bytes: impl Into<Cow<'a, [u8]>>, spans: &Spans) -> (Self, Spans) {
+    /// Creates the text of `bytes`, and converts `spans`, the spans of the parts in `bytes`, to spans in the
+    /// text's own bytes.
+    pub(super) fn new<'a>(bytes: impl Into<Cow<'a, [u8]>>, spans: &Spans) -> (Self, Spans) {
         let managed = spans.managed.range();
         let text = Self::sharing(bytes.into(), managed.clone());
         let spans = spans.resized(managed.len() - text.excess());
         (text, spans)
     }
 
-    /// Creates the text of `bytes` with the managed fields at `managed`.
+    /// Creates the text of `bytes`, and shares the sets in the managed fields at `managed`.
     fn sharing(bytes: Cow<'_, [u8]>, managed: Range<usize>) -> Self {
         let found = sets::find(&bytes, managed);
         if found.is_empty() {
-            return Self::whole(bytes.into_owned());
+            return Self::unshared(bytes.into_owned());
         }
         let excess: usize = found.iter().map(|set| set.len() - EMPTY.len()).sum();
         let mut own = Vec::with_capacity(bytes.len() - excess);
@@ -62,8 +62,8 @@ impl Text {
         }
     }
 
-    /// The own bytes, with empty sets in place of shared ones: they are valid JSON. Every position in a span
-    /// refers to these bytes.
+    /// The own bytes: valid JSON, with empty sets in place of the shared ones. Spans are ranges of these
+    /// bytes.
     pub(super) fn own(&self) -> &Bytes {
         &self.own
     }
@@ -83,9 +83,9 @@ impl Text {
         self.own.len() + self.excess()
     }
 
-    /// Appends the own bytes at `range`, including the shared sets, to `out`.
+    /// Appends the text at `range` of the own bytes, including the shared sets, to `out`.
     pub(super) fn write(&self, range: Range<usize>, out: &mut Vec<u8>) {
-        self.each(range, |piece| out.extend_from_slice(piece));
+        self.for_each_piece(range, |piece| out.extend_from_slice(piece));
     }
 
     /// Returns the text with the own bytes at `cut`, which is after all sets, replaced by `replacement`.
@@ -105,21 +105,23 @@ impl Text {
         self.sets == other.sets
     }
 
-    /// Calls `piece` with the pieces of the own bytes at `range`, including the shared sets.
-    fn each(&self, range: Range<usize>, mut piece: impl FnMut(&[u8])) {
+    /// Calls `append` with each piece of the text at `range` of the own bytes: own bytes, and shared sets in
+    /// place of their placeholders.
+    fn for_each_piece(&self, range: Range<usize>, mut append: impl FnMut(&[u8])) {
         let mut position = range.start;
         for (placeholder, set) in &self.sets {
             let placeholder = *placeholder as usize;
             if range.contains(&placeholder) {
-                piece(&self.own[position..placeholder]);
-                piece(set);
+                append(&self.own[position..placeholder]);
+                append(set);
                 position = placeholder + EMPTY.len();
             }
         }
-        piece(&self.own[position..range.end]);
+        append(&self.own[position..range.end]);
     }
 
-    /// Returns the own bytes at `range`, including the shared sets: copied only if there are any.
+    /// Returns the text at `range` of the own bytes, including the shared sets. The bytes are copied only if
+    /// the text has shared sets.
     pub(super) fn slice(&self, range: Range<usize>) -> Bytes {
         if self.sets.is_empty() {
             return self.own.slice(range);

@@ -24,7 +24,7 @@ fn a_patch_that_moves_a_long_list_again_and_again_is_refused_after_counted_steps
             panic!("{result:?}")
         };
         assert!(exceeded.to_string().contains("2000000 steps"), "{exceeded}");
-        assert!(budget.steps() < STEPS + 50_000, "{}", budget.steps());
+        assert!(budget.steps() < STEP_LIMIT + 50_000, "{}", budget.steps());
     }
 }
 
@@ -51,7 +51,7 @@ fn measuring_the_nesting_again_and_again_is_paid_for() {
         matches!(result, Err(Problem::Exceeded(BudgetExceeded::Steps { .. }))),
         "{result:?}"
     );
-    assert!(budget.steps() < STEPS + 200_000, "{}", budget.steps());
+    assert!(budget.steps() < STEP_LIMIT + 200_000, "{}", budget.steps());
 }
 
 #[test]

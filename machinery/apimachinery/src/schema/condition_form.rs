@@ -1,7 +1,7 @@
-//! `metav1.Condition` as CustomResourceDefinitions have it: every field except the generation is required.
-//! The type for parsing is more lenient ([`Condition`](super::types::Condition)).
+//! `metav1.Condition` with the schema of CustomResourceDefinitions: every field except `observedGeneration`
+//! is required. The type for parsing is more lenient ([`Condition`](super::types::Condition)).
 
-#![expect(dead_code, reason = "the type gives the schema; nothing is read into it")]
+#![expect(dead_code, reason = "the type is only the source of a schema")]
 
 use schemars::JsonSchema;
 
@@ -18,7 +18,7 @@ const REASON: &str = r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$";
 pub struct ConditionForm {
     /// Time of the last change of the status from one value to another.
     last_transition_time: Time,
-    /// The message for people; may be empty.
+    /// A message for people that explains the status; may be empty.
     #[schemars(length(max = 32768))]
     message: String,
     /// The generation of the object for which the condition was computed.
@@ -27,7 +27,7 @@ pub struct ConditionForm {
     /// The reason for the status, as a token in CamelCase.
     #[schemars(length(min = 1, max = 1024), regex(pattern = REASON))]
     reason: String,
-    /// True, False or Unknown.
+    /// The status of the condition: True, False or Unknown.
     #[schemars(extend("enum" = ["True", "False", "Unknown"]))]
     status: String,
     /// The type of the condition, in CamelCase. A list has at most one condition of each type.

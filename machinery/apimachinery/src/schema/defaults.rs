@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::Node;
 
-/// Fills in the defaults below `value`, which is at `node`.
+/// Fills in the defaults below `value`, whose schema is `node`.
 pub(super) fn apply(node: &Node, value: &mut Value) {
     match value {
         Value::Object(fields) => {

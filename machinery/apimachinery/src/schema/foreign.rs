@@ -1,11 +1,11 @@
-//! Problems of a schema from a file: errors, and keywords that this crate does not check.
+//! Problems of a schema in a file: errors, and keywords that this crate does not check.
 
 use regex::Regex;
 use serde_json::Value;
 
 use crate::nesting::DEPTH_LIMIT;
 
-/// Unsupported keywords of a schema: they would be served, but not checked.
+/// Unsupported keywords of a schema: clients would see them, but validation ignores them.
 const UNSUPPORTED: [&str; 8] = [
     "$ref",
     "allOf",
@@ -20,7 +20,7 @@ const UNSUPPORTED: [&str; 8] = [
 /// The types of a structural schema.
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 
-/// Returns every problem of `schema`, each with its path below the schema.
+/// Returns every problem of `schema`, each after the path of the keyword below the schema.
 #[must_use]
 pub(crate) fn problems(schema: &Value) -> Vec<(String, String)> {
     let mut found = Vec::new();
@@ -34,12 +34,15 @@ pub(crate) fn problems(schema: &Value) -> Vec<(String, String)> {
 }
 
 fn visit(schema: &Value, path: &mut String, found: &mut Vec<(String, String)>) {
-    let mut wrong = |field: &str, problem: String| found.push((format!("{path}.{field}"), problem));
+    let mut add = |field: &str, problem: String| found.push((format!("{path}.{field}"), problem));
     for field in UNSUPPORTED
         .into_iter()
         .filter(|field| schema.get(*field).is_some())
     {
-        wrong(field, "is not checked by this server: leave it out".to_owned());
+        add(
+            field,
+            "this server does not check this keyword: remove it".to_owned(),
+        );
     }
     let r#type = schema["type"].as_str();
     let untyped = [
@@ -49,27 +52,27 @@ fn visit(schema: &Value, path: &mut String, found: &mut Vec<(String, String)>) {
     match r#type {
         Some(known) if TYPES.contains(&known) => {}
         None if untyped.into_iter().any(|field| schema[field] == true) => {}
-        _ => wrong("type", format!("must be one of {}", TYPES.join(", "))),
+        _ => add("type", format!("must be one of {}", TYPES.join(", "))),
     }
     if let Some(pattern) = schema["pattern"].as_str()
         && let Err(problem) = Regex::new(pattern)
     {
-        wrong("pattern", problem.to_string());
+        add("pattern", problem.to_string());
     }
     if r#type == Some("array") && !schema["items"].is_object() {
-        wrong("items", "must say what the items are".to_owned());
+        add("items", "must be the schema of the elements".to_owned());
     }
     for (name, field) in schema["properties"].as_object().into_iter().flatten() {
-        below(field, &format!(".properties[{name}]"), path, found);
+        visit_child(field, &format!(".properties[{name}]"), path, found);
     }
     for name in ["items", "additionalProperties"] {
         if let Some(child) = schema.get(name).filter(|child| child.is_object()) {
-            below(child, &format!(".{name}"), path, found);
+            visit_child(child, &format!(".{name}"), path, found);
         }
     }
 }
 
-fn below(schema: &Value, step: &str, path: &mut String, found: &mut Vec<(String, String)>) {
+fn visit_child(schema: &Value, step: &str, path: &mut String, found: &mut Vec<(String, String)>) {
     let length = path.len();
     path.push_str(step);
     visit(schema, path, found);
@@ -83,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_would_not_be_checked_is_told_with_its_place() {
+    fn unsupported_keywords_are_reported_with_their_paths() {
         let schema = json!({"type": "object", "properties": {
             "a": {"type": "string", "pattern": "["},
             "b": {"type": "array"},

@@ -1,5 +1,5 @@
-//! Type errors: the first value that a kind's own type cannot have, as Go's decoder finds it: another JSON
-//! type, a number out of range, a text that is not a time or base64. All other rules about values belong to
+//! Type errors: values on which Go's decoder would fail, since they have another JSON type than the field,
+//! are a number out of range, or a text that is not a time or base64. All other rules about values belong to
 //! validation.
 
 use serde_json::Value;
@@ -20,7 +20,7 @@ pub struct TypeMismatch {
     pub want: String,
 }
 
-/// Returns the first mismatch below `value`, which is at `node`. A `null` fits every type.
+/// Returns the first mismatch in `value` at `path`, whose schema is `node`. A `null` fits every type.
 pub(super) fn first(node: &Node, value: &Value, path: &Path<'_>) -> Option<TypeMismatch> {
     let mistyped = |want: &str| {
         Some(TypeMismatch {
@@ -65,7 +65,7 @@ mod tests {
     use crate::Schema;
 
     #[test]
-    fn types_are_told_apart_from_rules() {
+    fn wrong_types_are_found_and_broken_rules_are_not() {
         let schema = Schema::from_value(json!({"type": "object", "required": ["needed"], "properties": {
             "data": {"type": "object", "additionalProperties": {"type": "string", "maxLength": 3}},
             "bytes": {"type": "string", "format": "byte"},

@@ -23,7 +23,7 @@ pub(crate) enum Type {
     Any,
 }
 
-/// Type of a list in a merge, which also determines its forbidden duplicates.
+/// Type of a list: how lists are merged, and which elements count as duplicates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ListType {
     Atomic,
@@ -46,7 +46,7 @@ pub(crate) struct Pattern {
     pub(crate) regex: Regex,
 }
 
-/// Minimal and maximal size of a text (in characters), a list or a map.
+/// Bounds of the size of a text, a list or a map.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Size {
     pub(crate) least: Option<u64>,
@@ -59,6 +59,7 @@ pub(crate) struct Node {
     pub(crate) kind: Type,
     pub(crate) nullable: bool,
     pub(crate) default: Option<Value>,
+    /// Allowed values: `enum`.
     pub(crate) choices: Option<Vec<Value>>,
     pub(crate) properties: BTreeMap<String, Arc<Self>>,
     pub(crate) required: Vec<String>,
@@ -68,12 +69,15 @@ pub(crate) struct Node {
     pub(crate) preserve: bool,
     pub(crate) items: Option<Arc<Self>>,
     pub(crate) list: ListType,
-    /// Whether duplicates are allowed for every list type. In ObjectMeta, and with `uniqueItems: false`, the
-    /// type only describes the merging of lists.
+    /// Whether the list may have duplicates, whatever its list type. In ObjectMeta, and with
+    /// `uniqueItems: false`, the list type only describes merging.
     pub(crate) may_repeat: bool,
     pub(crate) pattern: Option<Pattern>,
+    /// Size of a text, in characters.
     pub(crate) length: Size,
+    /// Number of elements of a list.
     pub(crate) count: Size,
+    /// Number of fields of an object.
     pub(crate) entries: Size,
     pub(crate) minimum: Option<Bound>,
     pub(crate) maximum: Option<Bound>,
@@ -125,7 +129,7 @@ impl Node {
         }
     }
 
-    /// Whether a `null` counts as an absent field.
+    /// Whether a `null` in this field counts as an absent field.
     pub(crate) fn null_is_absent(&self) -> bool {
         !self.nullable && self.kind != Type::Any
     }
@@ -189,7 +193,8 @@ fn list_type(schema: &Map<String, Value>) -> ListType {
 }
 
 fn pattern(text: &str) -> Pattern {
-    let regex = Regex::new(text).unwrap_or_else(|error| panic!("a schema has the pattern '{text}': {error}"));
+    let regex = Regex::new(text)
+        .unwrap_or_else(|error| panic!("the pattern '{text}' of a schema is invalid: {error}"));
     Pattern {
         text: text.to_owned(),
         regex,

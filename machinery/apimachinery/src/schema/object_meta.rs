@@ -4,10 +4,10 @@ use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
-/// Name of the definition in OpenAPI documents.
+/// Name of the schema of ObjectMeta in OpenAPI documents.
 pub const NAME: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
-/// Reference to the definition in schemas.
+/// Reference from the schema of a kind to the schema of ObjectMeta.
 pub const REFERENCE: &str = "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
 /// The structural schema of ObjectMeta.
@@ -28,7 +28,7 @@ fn define() -> Value {
         "description": "The metadata of a stored object: its identity, labels and owners, and fields that the server sets.",
         "properties": {
             "annotations": map_of_text("Free-form values for tools and people. Selectors do not match annotations."),
-            "creationTimestamp": time("When the server created the object, in UTC. Set by the server."),
+            "creationTimestamp": time("The time at which the server created the object, in UTC. Set by the server."),
             "deletionGracePeriodSeconds": number("Number of seconds for graceful termination of the object before it is removed. Set by the server when deletion is requested."),
             "deletionTimestamp": time("Time of the delete request. The object is removed once its finalizers are empty. Set by the server."),
             "finalizers": {

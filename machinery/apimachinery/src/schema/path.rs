@@ -1,5 +1,5 @@
-//! Path of a value while an object is traversed. Its links are on the stack: it is formatted only for an
-//! error.
+//! Path of a value while an object is traversed. Each link borrows its parent from the call stack, so that a
+//! path needs no allocation until it is formatted to report a problem.
 
 use std::fmt;
 

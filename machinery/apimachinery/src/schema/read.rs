@@ -14,14 +14,14 @@ use crate::field::below;
 use crate::field_error::FieldError;
 
 /// Highest number of unknown fields that are reported separately.
-const MOST_UNKNOWN: usize = 100;
+const MAX_UNKNOWN: usize = 100;
 
 /// A parsed value with its errors.
 #[derive(Debug)]
 pub struct ReadValue<T> {
-    /// The value without parts that have a wrong type or an unsupported value: such a field counts as absent,
-    /// and such a list element is replaced by its first choice or an empty value, so that the indexes of the
-    /// other elements stay.
+    /// The value without parts that have a wrong type or an unsupported value. Such a field counts as absent.
+    /// Such an element of a list is replaced by its first allowed value or an empty value, so that the
+    /// indexes of the other elements stay.
     pub value: T,
     path: String,
     errors: Vec<FieldError>,
@@ -30,8 +30,8 @@ pub struct ReadValue<T> {
 }
 
 impl<T> ReadValue<T> {
-    /// Adds an error of a rule that the schema cannot express; its path is relative to the part. It is
-    /// dropped if the schema already reports the same path, or one above it.
+    /// Adds `error`, the error of a rule that the schema cannot express, with a path relative to the value.
+    /// The error is dropped if the schema already reports an error at this path, or above it.
     pub fn refuse(&mut self, error: FieldError) {
         let path = below(&self.path, &error.path);
         if self.reported().all(|reported| !is_within(&path, &reported.path)) {
@@ -39,9 +39,9 @@ impl<T> ReadValue<T> {
         }
     }
 
-    /// Whether the schema reports no error at `path`, or below it.
+    /// Whether the schema reports no error at `path` or below it.
     #[must_use]
-    pub fn is_sound(&self, path: &str) -> bool {
+    pub fn is_valid_at(&self, path: &str) -> bool {
         let path = below(&self.path, path);
         self.reported().all(|reported| !is_within(&reported.path, &path))
     }
@@ -51,31 +51,32 @@ impl<T> ReadValue<T> {
         self.errors.iter().take(self.schema_errors)
     }
 
-    /// Parses the duration in `text` at `path`, in Kubernetes' notation (`300s`, `1h30m`): zero or more.
-    /// An invalid duration is an error, and counts as zero.
+    /// Parses the duration `text` of the field `path`, in Kubernetes' notation (`300s`, `1h30m`). An invalid
+    /// or negative duration adds an error, and counts as zero.
     pub fn duration(&mut self, path: &str, text: &str) -> SignedDuration {
-        self.duration_where(path, text, |length| {
+        self.checked_duration(path, text, |length| {
             (!length.is_negative())
                 .then_some(())
                 .ok_or("must be greater than or equal to 0")
         })
     }
 
-    /// Parses a duration like [`ReadValue::duration`]; zero is an error, too.
+    /// Parses a duration like [`ReadValue::duration`], with an error also for zero.
     pub fn positive_duration(&mut self, path: &str, text: &str) -> SignedDuration {
-        self.duration_where(path, text, |length| {
+        self.checked_duration(path, text, |length| {
             length.is_positive().then_some(()).ok_or("must be greater than 0")
         })
     }
 
-    fn duration_where(
+    /// Parses a duration, and adds an error if the text or the parsed duration is invalid.
+    fn checked_duration(
         &mut self,
         path: &str,
         text: &str,
-        judge: impl Fn(SignedDuration) -> Result<(), &'static str>,
+        check: impl Fn(SignedDuration) -> Result<(), &'static str>,
     ) -> SignedDuration {
         let length = duration::parse(text).map_err(|problem| problem.to_string());
-        match length.and_then(|length| judge(length).map(|()| length).map_err(str::to_owned)) {
+        match length.and_then(|length| check(length).map(|()| length).map_err(str::to_owned)) {
             Ok(length) => length,
             Err(problem) => {
                 self.refuse(FieldError::invalid(path, text, problem));
@@ -84,19 +85,20 @@ impl<T> ReadValue<T> {
         }
     }
 
-    /// Returns every error: errors of the schema in document order, unknown fields, and added errors.
+    /// Returns every error, in this order: errors of the schema in document order, unknown fields, added
+    /// errors.
     #[must_use]
     pub fn into_errors(self) -> Vec<FieldError> {
         self.errors
     }
 
-    /// Returns the result of `make` for the value.
+    /// Returns the result of `convert` for a value without errors.
     ///
     /// # Errors
     /// Every error of the value.
-    pub fn finish<U>(self, make: impl FnOnce(T) -> U) -> Result<U, Vec<FieldError>> {
+    pub fn finish<U>(self, convert: impl FnOnce(T) -> U) -> Result<U, Vec<FieldError>> {
         if self.errors.is_empty() {
-            Ok(make(self.value))
+            Ok(convert(self.value))
         } else {
             Err(self.errors)
         }
@@ -134,12 +136,12 @@ impl Schema {
         };
         let mut errors = Vec::new();
         validate::check(&self.node, value, &root, &mut errors);
-        let unknown = unknown(&self.node, value, &root);
+        let unknown = unknown_field_errors(&self.node, value, &root);
         let mut value = value.clone();
         if fits(&self.node, &value) {
-            mend(&self.node, &mut value);
+            drop_invalid(&self.node, &mut value);
         } else {
-            value = neutral(&self.node);
+            value = replacement(&self.node);
         }
         defaults::apply(&self.node, &mut value);
         let value = T::deserialize(&value).unwrap_or_else(|error| {
@@ -156,14 +158,15 @@ impl Schema {
     }
 }
 
-/// Whether `path` is `whole`, or below it.
-fn is_within(path: &str, whole: &str) -> bool {
-    path.strip_prefix(whole)
+/// Whether `path` is `ancestor`, or below it.
+fn is_within(path: &str, ancestor: &str) -> bool {
+    path.strip_prefix(ancestor)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-fn unknown(node: &Node, value: &Value, root: &Path<'_>) -> Vec<FieldError> {
-    let mut search = Search::of(MOST_UNKNOWN);
+/// Returns an error for each unknown field, up to a limit, and one error with the number of the others.
+fn unknown_field_errors(node: &Node, value: &Value, root: &Path<'_>) -> Vec<FieldError> {
+    let mut search = Search::new(MAX_UNKNOWN);
     search.find(node, value, None, root);
     let reported = search.found.paths.into_iter();
     let mut errors: Vec<FieldError> = reported
@@ -176,7 +179,7 @@ fn unknown(node: &Node, value: &Value, root: &Path<'_>) -> Vec<FieldError> {
     errors
 }
 
-/// Whether `value` fits `node`: by its type, and as one of its choices.
+/// Whether `value` has the type of `node`, and is an allowed value.
 fn fits(node: &Node, value: &Value) -> bool {
     if value.is_null() {
         return node.nullable || node.kind == Type::Any;
@@ -185,8 +188,8 @@ fn fits(node: &Node, value: &Value) -> bool {
     validate::has_type(node.kind, value) && node.choices.as_ref().is_none_or(chosen)
 }
 
-/// Removes the fields below `value` that do not fit `node`, and replaces such elements of lists.
-fn mend(node: &Node, value: &mut Value) {
+/// Removes the fields below `value` that do not fit `node`, and replaces elements of lists that do not fit.
+fn drop_invalid(node: &Node, value: &mut Value) {
     match value {
         Value::Object(fields) => fields.retain(|name, field| {
             let Some(child) = node.field(name) else {
@@ -194,7 +197,7 @@ fn mend(node: &Node, value: &mut Value) {
             };
             let is_valid = fits(child, field);
             if is_valid {
-                mend(child, field);
+                drop_invalid(child, field);
             }
             is_valid
         }),
@@ -202,9 +205,9 @@ fn mend(node: &Node, value: &mut Value) {
             let Some(items) = &node.items else { return };
             for element in elements {
                 if fits(items, element) {
-                    mend(items, element);
+                    drop_invalid(items, element);
                 } else {
-                    *element = neutral(items);
+                    *element = replacement(items);
                 }
             }
         }
@@ -212,8 +215,8 @@ fn mend(node: &Node, value: &mut Value) {
     }
 }
 
-/// Replacement of an element that does not fit.
-fn neutral(node: &Node) -> Value {
+/// Returns the replacement of a list element that does not fit `node`.
+fn replacement(node: &Node) -> Value {
     if let Some(first) = node.choices.as_ref().and_then(|choices| choices.first()) {
         return first.clone();
     }
@@ -279,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_absent_has_its_default() {
+    fn absent_fields_have_defaults() {
         for value in [json!({}), Value::Null, json!({"water": null, "beds": null})] {
             let garden = read(&value, "spec").finish(|garden| garden);
             assert_eq!(garden, Ok(Garden::default()));
@@ -296,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mistake_is_told_and_what_is_left_is_judged_too() {
+    fn every_error_is_reported_and_the_rest_is_parsed() {
         let value = json!({
             "water": "Hose", "beds": [{"rows": 0, "depth": 1}, 7, {"rows": "x"}], "trees": ["oak", 1, "elm"], "pond": {},
         });
@@ -306,7 +309,7 @@ mod tests {
         assert_eq!(rows, [0, 0, 0]);
         assert_eq!(reading.value.trees, ["oak", "", "elm"]);
         for (index, tree) in reading.value.trees.clone().iter().enumerate() {
-            assert_eq!(reading.is_sound(&format!("trees[{index}]")), index != 1);
+            assert_eq!(reading.is_valid_at(&format!("trees[{index}]")), index != 1);
             if tree != "oak" {
                 reading.refuse(FieldError::invalid(
                     format!("trees[{index}]"),
@@ -316,7 +319,7 @@ mod tests {
             }
         }
         reading.refuse(FieldError::required("beds[1].rows", ""));
-        assert!(reading.is_sound("tree") && !reading.is_sound("trees") && !reading.is_sound(""));
+        assert!(reading.is_valid_at("tree") && !reading.is_valid_at("trees") && !reading.is_valid_at(""));
         let expected = [
             "spec.garden.beds[0].rows: Invalid value: 0: spec.garden.beds[0].rows in body should be greater than or equal to 1",
             "spec.garden.beds[1]: Invalid value: \"integer\": spec.garden.beds[1] in body must be of type object: \"integer\"",
@@ -337,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_of_its_own_has_paths_from_its_root() {
+    fn a_whole_document_has_paths_from_its_root() {
         assert_eq!(
             texts(read(&json!({"pond": 1}), "")),
             ["pond: Forbidden: unknown field"]
@@ -372,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn of_very_many_unknown_fields_some_are_told_and_the_others_counted() {
+    fn the_number_of_reported_unknown_fields_is_limited() {
         let fields: serde_json::Map<String, Value> =
             (0..150).map(|number| (format!("x{number}"), json!(1))).collect();
         let found = texts(read(&Value::Object(fields), "spec"));

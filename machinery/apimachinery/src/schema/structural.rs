@@ -34,6 +34,7 @@ const COMMON: [&str; 12] = [
     "nullable",
 ];
 
+/// Converts a schema of schemars with everything below it.
 fn convert(schema: Value) -> Value {
     let Value::Object(mut source) = schema else {
         return anything();
@@ -63,7 +64,7 @@ fn convert(schema: Value) -> Value {
             .filter(|(name, _)| name.starts_with("x-kubernetes-")),
     );
     if target.get("type").is_some_and(|name| name == "array") {
-        // Every list has its merge type, for clients that merge themselves.
+        // Every list has a list type, for clients that merge lists themselves.
         target.entry(LIST_TYPE).or_insert_with(|| "atomic".into());
     }
     if target.get(INT_OR_STRING) == Some(&Value::Bool(true)) {
@@ -75,11 +76,12 @@ fn convert(schema: Value) -> Value {
     Value::Object(target)
 }
 
+/// The schema of a field that may have any value.
 fn anything() -> Value {
     json!({PRESERVE: true})
 }
 
-/// Removes `anyOf`, `oneOf` and `allOf` from `source` and returns the one schema that covers them.
+/// Removes `anyOf`, `oneOf` and `allOf` from `source`, and returns one schema that accepts every alternative.
 fn unions(source: &mut Map<String, Value>) -> Map<String, Value> {
     let mut target = Map::new();
     for name in ["anyOf", "oneOf"] {
@@ -114,7 +116,8 @@ fn merge_all(target: &mut Map<String, Value>, part: Map<String, Value>) {
     }
 }
 
-/// Returns one schema for a choice between several: the kind's own rules check the choice itself.
+/// Returns one schema that accepts every schema of `list`. The kind's own rules check that a value fits one
+/// alternative.
 fn alternatives(list: Vec<Value>) -> Map<String, Value> {
     if list.len() == 1 {
         return list
@@ -137,8 +140,8 @@ fn alternatives(list: Vec<Value>) -> Map<String, Value> {
     merged.as_object().cloned().unwrap_or_default()
 }
 
-/// Returns the union of enumerations, with the documentation of each value in the description; any text if
-/// one of them is open.
+/// Returns the union of enumerations, with the documentation of each value in the description. If a schema of
+/// `list` is not an enumeration, every text is allowed.
 fn any_text(list: &[Value]) -> Value {
     let mut schema = json!({"type": "string"});
     if list.iter().all(|schema| schema["enum"].is_array()) {
@@ -163,7 +166,8 @@ fn any_text(list: &[Value]) -> Value {
     schema
 }
 
-/// Returns a schema with all fields of all variants. A field is required only if every variant requires it.
+/// Returns a schema with the fields of all object schemas in `list`. A field is required only if every schema
+/// requires it.
 fn any_object(list: Vec<Value>) -> Value {
     let required: Vec<Value> = list[0]["required"].as_array().cloned().unwrap_or_default();
     let everywhere = |name: &Value| {
@@ -200,6 +204,7 @@ fn any_object(list: Vec<Value>) -> Value {
     schema
 }
 
+/// Converts `type`, which schemars may write as a list.
 fn types(source: &mut Map<String, Value>, target: &mut Map<String, Value>) {
     let names: Vec<String> = match source.remove("type") {
         Some(Value::String(name)) => vec![name],
@@ -225,6 +230,7 @@ fn types(source: &mut Map<String, Value>, target: &mut Map<String, Value>) {
     }
 }
 
+/// Converts `const` and `enum`.
 fn choices(source: &mut Map<String, Value>, target: &mut Map<String, Value>) {
     if let Some(value) = source.remove("const") {
         if value.is_string() {
@@ -262,6 +268,7 @@ fn exclusive_bounds(source: &mut Map<String, Value>, target: &mut Map<String, Va
     }
 }
 
+/// Converts the schemas of fields, elements and map values.
 fn children(source: &mut Map<String, Value>, target: &mut Map<String, Value>) {
     if let Some(Value::Object(fields)) = source.remove("properties") {
         let fields: Map<String, Value> = fields
@@ -291,7 +298,7 @@ fn children(source: &mut Map<String, Value>, target: &mut Map<String, Value>) {
     }
 }
 
-/// Whether the schema is of an `Option`.
+/// Whether the schema is the schema of an `Option`.
 fn allows_null(source: &Map<String, Value>) -> bool {
     let null = Value::from("null");
     let in_type = source
@@ -302,20 +309,21 @@ fn allows_null(source: &Map<String, Value>) -> bool {
     in_type || in_union.is_some_and(|list| list.iter().any(|schema| schema.get("type") == Some(&null)))
 }
 
-/// Copies a default. `Schema::of` explains which defaults are used. An `Option`'s own default is `null`, so
-/// any other default is used.
+/// Copies the default that applies: `x-default`, or else a `default` that serde did not generate
+/// ([`Schema::of`](super::Schema::of)). serde's default of an `Option` is `null`, so any other default
+/// applies.
 fn default(source: &mut Map<String, Value>, target: &mut Map<String, Value>, option: bool) {
     let explicit = source.remove("x-default");
     let other = source
         .remove("default")
-        .filter(|value| !value.is_null() && (option || !is_serdes(value)));
+        .filter(|value| !value.is_null() && (option || !is_serde_default(value)));
     if let Some(value) = explicit.or(other) {
         target.insert("default".to_owned(), value);
     }
 }
 
 /// Whether serde probably generated a `default`: it is empty, or a whole object.
-fn is_serdes(value: &Value) -> bool {
+fn is_serde_default(value: &Value) -> bool {
     match value {
         Value::Null | Value::Object(_) => true,
         Value::Bool(flag) => !flag,

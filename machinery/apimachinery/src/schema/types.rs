@@ -36,17 +36,17 @@ impl Serialize for MicroTime {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum IntOrString {
-    /// A number.
+    /// A number, such as a port.
     Int(i64),
-    /// A text.
+    /// A text, such as a percentage.
     Text(String),
 }
 
-/// A quantity (`500m`, `2Gi`) in an object: a string or a plain number, read by [`QuantityText::get`].
+/// A quantity (`500m`, `2Gi`) in an object: a string or a plain number, parsed by [`QuantityText::parse`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum QuantityText {
-    /// The usual form.
+    /// A string, such as `500m`.
     Text(String),
     /// A plain number.
     Number(serde_json::Number),
@@ -57,7 +57,7 @@ impl QuantityText {
     ///
     /// # Errors
     /// When the text or number is not a quantity.
-    pub fn get(&self) -> Result<quantity::Quantity, quantity::QuantityError> {
+    pub fn parse(&self) -> Result<quantity::Quantity, quantity::QuantityError> {
         match self {
             Self::Text(text) => quantity::Quantity::parse(text),
             Self::Number(number) => quantity::Quantity::parse(&number.to_string()),
@@ -98,7 +98,7 @@ pub struct Condition {
     /// Time of the last change of the status from one value to another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_transition_time: Option<Time>,
-    /// The message for people; may be empty.
+    /// A message for people that explains the status; may be empty.
     #[serde(default)]
     #[schemars(length(max = 32768))]
     pub message: String,
@@ -110,7 +110,7 @@ pub struct Condition {
     #[serde(default)]
     #[schemars(length(max = 1024))]
     pub reason: String,
-    /// True, False or Unknown.
+    /// The status of the condition: True, False or Unknown.
     #[schemars(extend("enum" = ["True", "False", "Unknown"]))]
     pub status: String,
     /// The type of the condition, in CamelCase. A list has at most one condition of each type.
@@ -127,7 +127,7 @@ impl Condition {
     }
 }
 
-/// Returns the condition of the given type, if the list has one.
+/// Returns the condition of the type `type`, if the list has one.
 #[must_use]
 pub fn condition<'a>(conditions: &'a [Condition], r#type: &str) -> Option<&'a Condition> {
     conditions.iter().find(|condition| condition.r#type == r#type)

@@ -6,33 +6,33 @@ use super::Node;
 use super::node::Type;
 use super::path::Path;
 
-/// The paths of unknown fields.
+/// Unknown fields of a value, up to a limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Unknown {
-    /// The first paths.
+pub struct UnknownFields {
+    /// Paths of the first unknown fields, in document order.
     pub paths: Vec<String>,
-    /// Number of further fields.
+    /// Number of the other unknown fields.
     pub more: usize,
 }
 
-/// Limit of the paths' total size, in bytes: names can be long, and a long name can be part of many
-/// paths.
+/// Limit of the total size of the paths, in bytes. A long name can be part of many paths.
 const TEXT_LIMIT: usize = 64 * 1024;
 
 /// Search for unknown fields.
 pub(super) struct Search {
     /// Highest number of reported fields.
     pub(super) most: usize,
-    pub(super) found: Unknown,
+    pub(super) found: UnknownFields,
+    /// Total size of the found paths, in bytes.
     pub(super) text_size: usize,
 }
 
 impl Search {
     /// Creates a search that reports at most `most` fields.
-    pub(super) fn of(most: usize) -> Self {
+    pub(super) fn new(most: usize) -> Self {
         Self {
             most,
-            found: Unknown::default(),
+            found: UnknownFields::default(),
             text_size: 0,
         }
     }
@@ -47,8 +47,8 @@ impl Search {
         self.found.paths.push(path);
     }
 
-    /// Finds every unknown field below `value`, which is at `node`, except fields that `old` has at the same
-    /// path.
+    /// Finds every unknown field below `value` at `path`, whose schema is `node`, except fields that `old`
+    /// has at the same path.
     pub(super) fn find(&mut self, node: &Node, value: &Value, old: Option<&Value>, path: &Path<'_>) {
         match value {
             Value::Object(fields) => {

@@ -11,13 +11,13 @@ use super::path::Path;
 use crate::field_error::FieldError;
 use crate::time;
 
-/// Number of violations after which no further values are checked: the text of each violation contains its
+/// Number of violations after which no further values are checked: the text of each violation contains a
 /// path, which may be long.
-const MOST: usize = 250;
+const MAX_ERRORS: usize = 250;
 
-/// Adds every violation of `value`, which is at `node`.
+/// Adds the violations of `value` at `path`, whose schema is `node`.
 pub(super) fn check(node: &Node, value: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) {
-    if errors.len() >= MOST {
+    if errors.len() >= MAX_ERRORS {
         return;
     }
     if value.is_null() {
@@ -44,6 +44,7 @@ pub(super) fn check(node: &Node, value: &Value, path: &Path<'_>, errors: &mut Ve
     }
 }
 
+/// Whether `value` has the JSON type `kind`.
 pub(super) fn has_type(kind: Type, value: &Value) -> bool {
     match kind {
         Type::Object => value.is_object(),
@@ -57,6 +58,7 @@ pub(super) fn has_type(kind: Type, value: &Value) -> bool {
     }
 }
 
+/// Name of the JSON type of `value` in messages.
 pub(super) fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -69,7 +71,7 @@ pub(super) fn type_name(value: &Value) -> &'static str {
     }
 }
 
-/// Name of a type in messages.
+/// Name of the type `kind` in messages.
 pub(super) fn expected_type(kind: Type) -> &'static str {
     match kind {
         Type::Object => "object",
@@ -165,7 +167,7 @@ fn too_many(path: &Path<'_>, have: usize, size: Size) -> FieldError {
     FieldError::too_many(path.to_string(), have, most)
 }
 
-/// Reports duplicate elements of sets, and of lists with map keys.
+/// Adds an error for each duplicate element of a set, or of a list with map keys.
 fn duplicates(node: &Node, elements: &[Value], path: &Path<'_>, errors: &mut Vec<FieldError>) {
     let identity = |element: &Value| -> Value {
         match &node.list {
@@ -248,7 +250,8 @@ pub(super) fn has_format(format: &str, text: &str) -> bool {
     }
 }
 
-/// Whether `text` has the form of RFC 3339: the parser of instants accepts more forms than other clients do.
+/// Whether `text` has the form of RFC 3339. The parser of instants accepts other forms too, which clients may
+/// not understand.
 fn is_rfc3339(text: &str) -> bool {
     let bytes = text.as_bytes();
     let separators = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')];

@@ -1,4 +1,4 @@
-//! The string form of field selectors, with their escapes.
+//! The string form of field selectors, including escapes.
 
 use super::{FieldSelector, SelectorError};
 
@@ -51,6 +51,7 @@ fn operator(term: &str) -> Option<(&str, bool, &str)> {
     Some((&term[..position + 1 + inner.len()], equal, value))
 }
 
+/// Removes the escapes from a value.
 fn unescape(value: &str) -> Result<String, String> {
     let mut text = String::with_capacity(value.len());
     let mut characters = value.chars();

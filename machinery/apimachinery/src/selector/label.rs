@@ -14,8 +14,8 @@ const VALUE_RULE: &str = "a valid label must be an empty string or consist of al
                           'my_value',  or '12345', regex used for validation is \
                           '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
-/// Highest length of a label value and of the name part of a key, in bytes.
-const LONGEST: usize = 63;
+/// Highest length of a label's value and of the name part of a key, in bytes.
+const MAX_LENGTH: usize = 63;
 
 /// A problem of a label's key or value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -32,19 +32,20 @@ pub enum LabelProblem {
     /// The part of the key before the `/` is not a subdomain.
     #[error("prefix part {0}")]
     Prefix(NameError),
-    /// The key has no name.
+    /// The name part of the key is empty.
     #[error("name part must be non-empty")]
     EmptyName,
-    /// The name has too many bytes.
-    #[error("name part must be no more than {LONGEST} characters")]
+    /// The name part of the key has too many bytes.
+    #[error("name part must be no more than {MAX_LENGTH} characters")]
     LongName,
-    /// The name has invalid characters, or does not start and end with an alphanumeric one.
+    /// The name part of the key has invalid characters, or does not start and end with an alphanumeric
+    /// character.
     #[error("name part {NAME_RULE}")]
     NameShape,
     /// The value has too many bytes.
-    #[error("must be no more than {LONGEST} characters")]
+    #[error("must be no more than {MAX_LENGTH} characters")]
     LongValue,
-    /// The value has invalid characters, or does not start and end with an alphanumeric one.
+    /// The value has invalid characters, or does not start and end with an alphanumeric character.
     #[error("{VALUE_RULE}")]
     ValueShape,
 }
@@ -106,7 +107,7 @@ pub fn validate_label_key(key: &str) -> Result<(), LabelError> {
     };
     if part.is_empty() {
         problems.push(LabelProblem::EmptyName);
-    } else if part.len() > LONGEST {
+    } else if part.len() > MAX_LENGTH {
         problems.push(LabelProblem::LongName);
     }
     if !has_name_shape(part) {
@@ -115,13 +116,13 @@ pub fn validate_label_key(key: &str) -> Result<(), LabelError> {
     into_result(problems)
 }
 
-/// Checks that `value` is valid as a label's value: empty, or a name of at most 63 bytes, as in a key.
+/// Checks that `value` is valid as a label's value: empty, or with the form of the name part of a key.
 ///
 /// # Errors
 /// All problems of the value.
 pub fn validate_label_value(value: &str) -> Result<(), LabelError> {
     let mut problems = Vec::new();
-    if value.len() > LONGEST {
+    if value.len() > MAX_LENGTH {
         problems.push(LabelProblem::LongValue);
     }
     if !value.is_empty() && !has_name_shape(value) {
@@ -130,6 +131,7 @@ pub fn validate_label_value(value: &str) -> Result<(), LabelError> {
     into_result(problems)
 }
 
+/// Returns an error with `problems`, if there are any.
 fn into_result(problems: Vec<LabelProblem>) -> Result<(), LabelError> {
     if problems.is_empty() {
         Ok(())

@@ -1,13 +1,15 @@
 //! The string form of label selectors: a lexer and a parser for `a=b,c!=d,e in (f,g),!h,i>1`.
 //!
-//! Grammar and error texts are the same as in kube-apiserver. In the position of a key or a value, keywords
-//! (`in`, `notin`) are names.
+//! Grammar and error texts are the same as in kube-apiserver. In the position of a key or a value, the
+//! keywords `in` and `notin` are names.
 
 use super::label::{validate_label_key, validate_label_value};
 use super::{Operator, Requirement, Selector, SelectorError};
 
+/// One token of a selector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Token<'a> {
+    /// A key, a value or a keyword.
     Name(&'a str),
     Symbol(&'static str),
     /// A special character that begins no symbol.
@@ -72,6 +74,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
+/// Recursive descent parser with one token of lookahead.
 struct Parser<'a> {
     lexer: Lexer<'a>,
     lookahead: Token<'a>,
@@ -200,7 +203,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Checks the values against the operator and sorts them.
+/// Creates a requirement with sorted values, if the values are valid for the operator.
 fn requirement(key: &str, operator: Operator, mut values: Vec<String>) -> Result<Requirement, String> {
     values.sort_unstable();
     values.dedup();

@@ -22,7 +22,7 @@ pub(super) enum Directive {
 }
 
 impl Directive {
-    /// The directive in `fields`, if there is one.
+    /// Returns the directive `$patch` in `fields`, which are at `path`.
     pub(super) fn of(fields: &Map<String, Value>, path: &str) -> Result<Option<Self>, String> {
         let Some(value) = fields.get(PATCH) else {
             return Ok(None);
@@ -46,8 +46,8 @@ pub(super) fn is_directive(name: &str) -> bool {
     name == PATCH || name == RETAIN || name.starts_with(DELETE_FROM) || name.starts_with(ORDER)
 }
 
-/// Applies `$retainKeys`: removes every field of `target` that is not listed; the patch may only set listed
-/// ones.
+/// Applies `$retainKeys`, a list of field names: removes every other field of `target`. The patch may only
+/// set listed fields.
 pub(super) fn retain_keys(
     target: &mut Map<String, Value>,
     patch: &Map<String, Value>,
@@ -63,7 +63,7 @@ pub(super) fn retain_keys(
     for (name, value) in patch {
         if !is_directive(name) && !value.is_null() && !listed(name) {
             return Err(format!(
-                "{directive_path}: the patch sets \"{name}\", which the list does not name"
+                "{directive_path}: must contain \"{name}\", since the patch sets this field"
             ));
         }
     }

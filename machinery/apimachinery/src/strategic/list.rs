@@ -1,5 +1,5 @@
-//! Lists in a strategic merge patch: they are replaced, united (scalars) or merged element by element (maps
-//! with a merge key).
+//! Lists in a strategic merge patch. By its strategy, a list is replaced, united (scalars) or merged element
+//! by element (maps with a merge key).
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -11,7 +11,8 @@ use crate::budget::Budget;
 use crate::patch::Problem;
 use crate::schema::Node;
 
-/// Merges the patch's `elements` into the list `have`, if it exists.
+/// Merges the patch's `elements` into the list `have`, which is `None` for a missing list. `order` is the
+/// value of `$setElementOrder`.
 pub(super) fn merge(
     items: Option<&Node>,
     strategy: Strategy<'_>,
@@ -28,7 +29,7 @@ pub(super) fn merge(
     if !strategy.merge || replaces {
         return Ok(elements
             .iter()
-            .filter(|element| !is_marker(element))
+            .filter(|element| !has_directive(element))
             .cloned()
             .collect());
     }
@@ -43,7 +44,7 @@ pub(super) fn merge(
     Ok(merged)
 }
 
-/// The elements of a `$setElementOrder/<field>`.
+/// Returns the elements of `$setElementOrder/<field>`, which is at `path`.
 pub(super) fn order<'a>(order: &'a Value, path: &str) -> Result<&'a [Value], String> {
     order
         .as_array()
@@ -51,7 +52,7 @@ pub(super) fn order<'a>(order: &'a Value, path: &str) -> Result<&'a [Value], Str
         .ok_or_else(|| format!("{path}: must be a list"))
 }
 
-/// Whether an element requests the replacement of the whole list.
+/// Whether an element has the directive `$patch: replace`, for the whole list.
 fn replaces(elements: &[Value], path: &str) -> Result<bool, String> {
     for element in elements.iter().filter_map(Value::as_object) {
         if Directive::of(element, path)? == Some(Directive::Replace) {
@@ -61,35 +62,36 @@ fn replaces(elements: &[Value], path: &str) -> Result<bool, String> {
     Ok(false)
 }
 
-/// Whether an element has a `$patch` directive.
-fn is_marker(element: &Value) -> bool {
+/// Whether the element has a `$patch` directive.
+fn has_directive(element: &Value) -> bool {
     element.get(super::directive::PATCH).is_some()
 }
 
+/// Appends the scalars that the list does not have.
 fn unite(mut have: Vec<Value>, elements: &[Value], path: &str) -> Result<Vec<Value>, String> {
     let known: HashSet<&Value> = have.iter().collect();
-    let mut fresh: Vec<&Value> = Vec::new();
-    let mut added: HashSet<&Value> = HashSet::new();
+    let mut added: Vec<&Value> = Vec::new();
+    let mut seen: HashSet<&Value> = HashSet::new();
     for element in elements {
         if element.is_object() || element.is_array() {
             return Err(format!(
-                "{path}: merges scalars only, as its schema gives no merge key"
+                "{path}: must contain only scalars, since the schema has no merge key for this list"
             ));
         }
-        if !known.contains(element) && added.insert(element) {
-            fresh.push(element);
+        if !known.contains(element) && seen.insert(element) {
+            added.push(element);
         }
     }
-    have.extend(fresh.into_iter().cloned());
+    have.extend(added.into_iter().cloned());
     Ok(have)
 }
 
 /// A list with an index of its elements by the value of their merge key.
 struct KeyedList<'a> {
     key: &'a str,
-    /// Elements; `None` is a deleted one.
+    /// Elements; `None` is a deleted element.
     elements: Vec<Option<Value>>,
-    /// Indexes of the elements of each identity, in ascending order.
+    /// Indexes of the elements with each value of the merge key, in ascending order.
     positions: HashMap<Value, VecDeque<usize>>,
 }
 
@@ -112,13 +114,14 @@ impl<'a> KeyedList<'a> {
         self.elements.push(Some(element));
     }
 
-    /// Returns the first element of `identity`, if it is an object.
+    /// Returns the first element whose merge key has the value `identity`, if that element is an object.
     fn first(&mut self, identity: &Value) -> Option<&mut Map<String, Value>> {
         let position = *self.positions.get(identity)?.front()?;
         self.elements[position].as_mut()?.as_object_mut()
     }
 
-    /// Updates the index for the first element of `identity`, which was changed: it may have lost its key.
+    /// Updates the index after a change of the first element of `identity`: the element may have lost its
+    /// key.
     fn reindex(&mut self, identity: &Value) {
         let Some(positions) = self.positions.get_mut(identity) else {
             return;
@@ -175,9 +178,9 @@ fn merge_by_key(
             }
             _ => {
                 // Merging into an empty object drops nulls and directives.
-                let mut fresh = Map::new();
-                merge_map(items, &mut fresh, fields, &path, budget)?;
-                have.push(Value::Object(fresh));
+                let mut added = Map::new();
+                merge_map(items, &mut added, fields, &path, budget)?;
+                have.push(Value::Object(added));
             }
         }
     }
@@ -195,8 +198,8 @@ pub(super) struct Order<'a> {
 }
 
 impl<'a> Order<'a> {
-    /// Creates `order` for the former list `before`. Elements are identified by `key`, or without a key by
-    /// their whole value.
+    /// Creates the order `order` for the former list `before`. Elements are identified by the merge key
+    /// `key`, or without a key by their whole value.
     pub(super) fn of(before: &[Value], order: &'a [Value], key: Option<&'a str>) -> Self {
         let identity = |element: &'a Value| identity(key, element);
         let mut required = HashMap::new();
@@ -229,18 +232,18 @@ impl<'a> Order<'a> {
         let mut rest = rest.into_iter().peekable();
         let mut named = named.into_iter().peekable();
         while let (Some(left), Some(right)) = (rest.peek(), named.peek()) {
-            let first = match (before(left), before(right)) {
+            let left_is_first = match (before(left), before(right)) {
                 (Some(left), Some(right)) => left < right,
                 _ => false,
             };
-            list.extend(if first { rest.next() } else { named.next() });
+            list.extend(if left_is_first { rest.next() } else { named.next() });
         }
         list.extend(rest);
         list.extend(named);
     }
 }
 
-/// Returns the identity of an element.
+/// Returns the value of an element's merge key, or the whole element without a merge key.
 fn identity<'v>(key: Option<&str>, element: &'v Value) -> Option<&'v Value> {
     match key {
         Some(key) => element.get(key),

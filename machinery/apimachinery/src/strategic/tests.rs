@@ -188,7 +188,7 @@ fn malformed_patches_say_what_and_where() {
         (json!({"ports": ["x"]}), "ports[0]: must be an object"),
         (
             json!({"set": [{}]}),
-            "set: merges scalars only, as its schema gives no merge key",
+            "set: must contain only scalars, since the schema has no merge key for this list",
         ),
         (
             json!({"$setElementOrder/set": "a", "set": []}),
@@ -196,7 +196,7 @@ fn malformed_patches_say_what_and_where() {
         ),
         (
             json!({"strategy": {"$retainKeys": ["type"], "rolling": 1}}),
-            "strategy.$retainKeys: the patch sets \"rolling\", which the list does not name",
+            "strategy.$retainKeys: must contain \"rolling\", since the patch sets this field",
         ),
     ];
     for (patch, words) in cases {

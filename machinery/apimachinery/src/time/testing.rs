@@ -11,13 +11,13 @@ use crate::clock::Clock;
 pub struct SteppedClock(Mutex<Timestamp>);
 
 impl SteppedClock {
-    /// A clock at `start`.
+    /// Creates a clock at `start`.
     #[must_use]
     pub fn at(start: Timestamp) -> Self {
         Self(Mutex::new(start))
     }
 
-    /// Moves the clock forward.
+    /// Moves the clock forward by `duration`.
     pub fn advance(&self, duration: SignedDuration) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) += duration;
     }

@@ -12,9 +12,9 @@ use crate::element::Element;
 /// Reason why `fieldsV1`, or a list of managed fields, is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Invalid(String);
+pub struct InvalidFields(String);
 
-impl Invalid {
+impl InvalidFields {
     pub(crate) fn new(problem: impl Into<String>) -> Self {
         Self(problem.into())
     }
@@ -25,7 +25,7 @@ impl Set {
     ///
     /// # Errors
     /// When the value is not an object, a key is not a path element, or the nesting is too deep.
-    pub fn decode(fields: &Value) -> Result<Self, Invalid> {
+    pub fn decode(fields: &Value) -> Result<Self, InvalidFields> {
         serde::Deserialize::deserialize(fields).map_err(|error: serde_json::Error| invalid(&error))
     }
 
@@ -33,7 +33,7 @@ impl Set {
     ///
     /// # Errors
     /// As [`Set::decode`], and when the bytes are not JSON, or bytes follow the JSON.
-    pub fn decode_bytes(fields: &[u8]) -> Result<Self, Invalid> {
+    pub fn decode_bytes(fields: &[u8]) -> Result<Self, InvalidFields> {
         serde_json::from_slice(fields).map_err(|error| invalid(&error))
     }
 
@@ -68,20 +68,20 @@ impl Set {
     }
 }
 
-fn invalid(error: &serde_json::Error) -> Invalid {
-    Invalid(format!("invalid fieldsV1: {error}"))
+fn invalid(error: &serde_json::Error) -> InvalidFields {
+    InvalidFields(format!("invalid fieldsV1: {error}"))
 }
 
 impl<'de> serde::Deserialize<'de> for Set {
     fn deserialize<D: Deserializer<'de>>(fields: D) -> Result<Self, D::Error> {
         let mut set = SetDecoder(0).deserialize(fields)?;
-        // At the root an empty map is an empty set, and does not mean the root itself.
+        // An empty map means a member, except at the root, where it means an empty set.
         set.member = false;
         Ok(set)
     }
 }
 
-/// Decoder of a set at this depth, without building JSON values: sets are about as large as the objects that
+/// Decoder of a set at a depth. It builds no JSON values, since sets are about as large as the objects that
 /// they describe.
 #[derive(Clone, Copy)]
 struct SetDecoder(usize);
@@ -113,16 +113,16 @@ impl<'de> Visitor<'de> for SetDecoder {
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Set, A::Error> {
         let mut set = Set::default();
-        while let Some(step) = fields.next_key_seed(KeyDecoder)? {
-            match step {
-                Step::Here => {
+        while let Some(key) = fields.next_key_seed(KeyDecoder)? {
+            match key {
+                FieldKey::Itself => {
                     set.member = true;
                     fields.next_value::<IgnoredAny>()?;
                 }
-                Step::Unknown => {
+                FieldKey::Unknown => {
                     fields.next_value::<IgnoredAny>()?;
                 }
-                Step::To(element) => {
+                FieldKey::Element(element) => {
                     let below = fields.next_value_seed(Self(self.0 + 1))?;
                     set.below.insert(element, below);
                 }
@@ -133,35 +133,38 @@ impl<'de> Visitor<'de> for SetDecoder {
     }
 }
 
-/// Meaning of a key.
-enum Step {
-    Here,
-    To(Element),
+/// Decoded key of `fieldsV1`.
+enum FieldKey {
+    /// The key `.`: the path of the set itself is a member.
+    Itself,
+    /// A path element, whose value is the set below it.
+    Element(Element),
+    /// A key with an unknown letter, which decoders skip.
     Unknown,
 }
 
 struct KeyDecoder;
 
 impl<'de> DeserializeSeed<'de> for KeyDecoder {
-    type Value = Step;
+    type Value = FieldKey;
 
-    fn deserialize<D: Deserializer<'de>>(self, key: D) -> Result<Step, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, key: D) -> Result<FieldKey, D::Error> {
         key.deserialize_str(self)
     }
 }
 
 impl Visitor<'_> for KeyDecoder {
-    type Value = Step;
+    type Value = FieldKey;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a path element")
     }
 
-    fn visit_str<E: Error>(self, key: &str) -> Result<Step, E> {
+    fn visit_str<E: Error>(self, key: &str) -> Result<FieldKey, E> {
         if key == "." {
-            return Ok(Step::Here);
+            return Ok(FieldKey::Itself);
         }
         let element = Element::decode(key).map_err(E::custom)?;
-        Ok(element.map_or(Step::Unknown, Step::To))
+        Ok(element.map_or(FieldKey::Unknown, FieldKey::Element))
     }
 }

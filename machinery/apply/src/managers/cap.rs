@@ -1,21 +1,21 @@
-//! Limit of separate updaters: ten.
+//! Limit of the updaters of an object, ten: the fields of the oldest updaters get one common owner.
 
 use std::collections::BTreeMap;
 
 use super::{Identity, Managers, Operation, seconds};
 
 /// Highest number of updaters in an object.
-const MOST: usize = 10;
-/// Owner of the fields of the oldest updaters beyond the limit.
+const MAX_UPDATERS: usize = 10;
+/// Name of the common owner of the oldest updaters' fields, as in kube-apiserver.
 const ANCIENT: &str = "ancient-changes";
 
 impl Managers {
-    /// Merges the oldest updaters of the same version until the limit is reached, or no version has two of
-    /// them.
-    pub(crate) fn cap(&mut self) {
+    /// Merges the oldest updaters of the same version, until the number of updaters is within the limit, or
+    /// no version has two updaters.
+    pub(crate) fn merge_oldest_updaters(&mut self) {
         let is_updater = |identity: &Identity| identity.operation == Operation::Update;
         let mut count = self.entries.keys().filter(|owner| is_updater(owner)).count();
-        if count <= MOST {
+        if count <= MAX_UPDATERS {
             return;
         }
         let updaters = self.entries.iter().filter(|(owner, _)| is_updater(owner));
@@ -25,7 +25,7 @@ impl Managers {
         updaters.sort();
         let mut oldest: BTreeMap<String, Identity> = BTreeMap::new();
         for (_, _, updater) in updaters {
-            if count <= MOST {
+            if count <= MAX_UPDATERS {
                 return;
             }
             match oldest.get(&updater.api_version) {
@@ -40,8 +40,8 @@ impl Managers {
         }
     }
 
-    /// Moves the fields of `later` to the owner of ancient changes in its version. If this owner does not
-    /// exist yet, `first` becomes it.
+    /// Moves the fields of the updater `later` to the common owner of its version. If there is no common
+    /// owner yet, the updater `first` becomes the common owner.
     fn join(&mut self, first: &Identity, later: &Identity) {
         let ancient = Identity {
             manager: ANCIENT.to_owned(),
@@ -54,7 +54,7 @@ impl Managers {
         {
             self.entries.insert(ancient.clone(), entry);
         }
-        // In a list from a client, the owner of ancient changes may itself be the later one.
+        // In a list from a client, the common owner may itself be the later updater.
         let joining = if *later == ancient { first } else { later };
         let Some(joining) = self.entries.remove(joining) else {
             return;

@@ -1,4 +1,4 @@
-//! Decoding of the list of managed fields.
+//! Decoding of `metadata.managedFields`.
 
 use berth_apimachinery::Timestamp;
 use berth_apimachinery::time;
@@ -6,15 +6,15 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::{Entry, Identity, Managers, Operation};
-use crate::fields::{Invalid, Set};
+use crate::fields::{InvalidFields, Set};
 
-/// Highest number of bytes of a list: the limit of a request.
+/// Highest number of bytes of `metadata.managedFields`: the limit of a request.
 pub const MAX_BYTES: usize = 3 << 20;
 
-/// A serialized entry.
+/// An entry of `metadata.managedFields` as it is serialized.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Wire {
+struct SerializedEntry {
     #[serde(default, deserialize_with = "nullable")]
     manager: String,
     #[serde(default, deserialize_with = "nullable")]
@@ -31,43 +31,45 @@ struct Wire {
     subresource: String,
 }
 
+/// Deserializes a text; `null` is the empty text.
 fn nullable<'de, D: Deserializer<'de>>(text: D) -> Result<String, D::Error> {
     Option::<String>::deserialize(text).map(Option::unwrap_or_default)
 }
 
 impl Managers {
-    /// Decodes the list from its JSON. Empty bytes are an empty list.
+    /// Decodes the JSON of `metadata.managedFields`. Empty bytes mean no managers.
     ///
     /// # Errors
-    /// When any entry is invalid: a list is decoded completely or not at all. Lists over [`MAX_BYTES`] are
-    /// refused without decoding.
-    pub fn decode(list: &[u8]) -> Result<Self, Invalid> {
+    /// When any entry is invalid: a list is decoded completely or not at all. Lists of more than
+    /// [`MAX_BYTES`] are refused without decoding.
+    pub fn decode(list: &[u8]) -> Result<Self, InvalidFields> {
         if list.is_empty() {
             return Ok(Self::default());
         }
         if list.len() > MAX_BYTES {
-            return Err(Invalid::new(format!(
-                "managedFields of more than {MAX_BYTES} bytes"
+            return Err(InvalidFields::new(format!(
+                "invalid managedFields: more than {MAX_BYTES} bytes"
             )));
         }
-        let list = serde_json::from_slice(list).map_err(|error| Invalid::new(error.to_string()))?;
-        Self::of_wire(list)
+        let list = serde_json::from_slice(list).map_err(|error| InvalidFields::new(error.to_string()))?;
+        Self::from_entries(list)
     }
 
-    /// Decodes the list in an object. `null` means no managers.
+    /// Decodes the value of `metadata.managedFields`. `null` means no managers.
     ///
     /// # Errors
     /// When any entry is invalid.
-    pub fn decode_value(list: &Value) -> Result<Self, Invalid> {
-        let list = Option::<Vec<Wire>>::deserialize(list).map_err(|error| Invalid::new(error.to_string()))?;
-        Self::of_wire(list)
+    pub fn decode_value(list: &Value) -> Result<Self, InvalidFields> {
+        let list = Option::<Vec<SerializedEntry>>::deserialize(list)
+            .map_err(|error| InvalidFields::new(error.to_string()))?;
+        Self::from_entries(list)
     }
 
-    fn of_wire(list: Option<Vec<Wire>>) -> Result<Self, Invalid> {
+    fn from_entries(list: Option<Vec<SerializedEntry>>) -> Result<Self, InvalidFields> {
         let mut managers = Self::default();
-        for (index, wire) in list.into_iter().flatten().enumerate() {
-            let (identity, entry) = wire.read().map_err(|problem| {
-                Invalid::new(format!("invalid managedFields: entry {index}: {problem}"))
+        for (index, entry) in list.into_iter().flatten().enumerate() {
+            let (identity, entry) = entry.decode().map_err(|problem| {
+                InvalidFields::new(format!("invalid managedFields: entry {index}: {problem}"))
             })?;
             managers.entries.insert(identity, entry);
         }
@@ -75,8 +77,8 @@ impl Managers {
     }
 }
 
-impl Wire {
-    fn read(self) -> Result<(Identity, Entry), String> {
+impl SerializedEntry {
+    fn decode(self) -> Result<(Identity, Entry), String> {
         let operation = match self.operation.as_str() {
             "Apply" => Operation::Apply,
             "Update" => Operation::Update,
@@ -114,7 +116,7 @@ fn instant(text: &str) -> Result<Timestamp, String> {
         .ok_or_else(|| format!("{text:?} is not a time"))
 }
 
-/// Returns the instant without its fraction, which is not stored.
+/// Returns the instant without the fraction of the second, which is not stored.
 pub(crate) fn whole_seconds(timestamp: Timestamp) -> Option<Timestamp> {
     Timestamp::from_second(timestamp.as_second()).ok()
 }

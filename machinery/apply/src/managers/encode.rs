@@ -1,4 +1,4 @@
-//! Encoding of the list of managed fields.
+//! Encoding of `metadata.managedFields`.
 
 use std::fmt::Write;
 
@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::{Entry, Identity, Managers};
 
 impl Managers {
-    /// Encodes the list as compact JSON, in canonical order; without entries the result is empty, and the
-    /// object has no `managedFields`.
+    /// Encodes the managers as compact JSON, in canonical order. Without managers with fields the result is
+    /// empty, and the object has no `managedFields`.
     #[must_use]
     pub fn encode(&self) -> String {
         let mut list = String::new();
@@ -23,7 +23,7 @@ impl Managers {
         list
     }
 
-    /// Returns the list as a value; `None` without entries.
+    /// Returns the value of `metadata.managedFields`; `None` without managers with fields.
     #[must_use]
     pub fn to_value(&self) -> Option<Value> {
         serde_json::from_str(&self.encode()).ok()

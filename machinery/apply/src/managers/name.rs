@@ -7,7 +7,7 @@ pub const NAME_LIMIT: usize = 128;
 /// Highest length of a subresource, in characters.
 pub(crate) const SUBRESOURCE_LIMIT: usize = 256;
 
-/// Errors of a manager's name at `path`: it is too long, or has invisible characters.
+/// Returns the errors of a manager's name at `path`: it is too long, or has invisible characters.
 #[must_use]
 pub fn problems(path: &str, name: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
@@ -31,7 +31,7 @@ pub fn is_printable(letter: char) -> bool {
     if matches!(letter, ' ' | '\\' | '"' | '\'') {
         return true;
     }
-    // Combining marks are escaped only without a base character, so the text begins with one.
+    // `escape_debug` escapes a combining mark at the beginning of a text, so the text begins with a letter.
     let mut text = String::from("a");
     text.push(letter);
     !letter.is_whitespace() && text.escape_debug().nth(1) != Some('\\')

@@ -43,7 +43,7 @@ fn is_empty(value: &Value) -> bool {
 /// # Panics
 /// When the managed fields of `object` cannot be decoded.
 #[must_use]
-pub fn seen(object: &Value) -> ComparedParts {
+pub fn compared_parts(object: &Value) -> ComparedParts {
     let mut object = object.clone();
     normalize_numbers(&mut object);
     let mut entries = Value::Null;
@@ -51,7 +51,7 @@ pub fn seen(object: &Value) -> ComparedParts {
         entries = metadata.remove("managedFields").unwrap_or_default();
         metadata.retain(|_, value| !is_empty(value));
     }
-    let managers = Managers::decode_value(&entries).expect("what is written can be read");
+    let managers = Managers::decode_value(&entries).expect("the managed fields can be decoded");
     let owns = managers.iter().map(|(owner, entry)| {
         let mut name = owner.manager.clone();
         if !owner.subresource.is_empty() {
@@ -73,19 +73,24 @@ pub fn seen(object: &Value) -> ComparedParts {
     ComparedParts { object, owns }
 }
 
-/// Compares the expectations of `step` with its result, `object` or `error`. `at` names the step in messages.
+/// Compares the expectations of `step` with the object before and after the step, and with the `error` of a
+/// step that is a conflict. Panic messages begin with `at`.
 ///
 /// # Panics
-/// When expectations and result differ, or cannot be read.
+/// When the result differs from the expectations, or cannot be decoded.
 pub fn check(at: &str, step: &Value, before: &Value, object: &Value, error: Option<&str>) {
     let conflict = step["409"].as_str().map(|text| {
         let text = text.replace('\'', "\"");
         format!("Apply failed with 1 conflict: conflict with {text}")
     });
     assert_eq!(error, conflict.as_deref(), "{at}: conflicts");
-    let (was, now) = (seen(before), seen(object));
+    let (was, now) = (compared_parts(before), compared_parts(object));
     if let Some(noop) = step["noop"].as_bool() {
-        assert_eq!(was == now, noop, "{at}: whether nothing is written: {now:?}");
+        assert_eq!(
+            was == now,
+            noop,
+            "{at}: whether object and owners stay unchanged: {now:?}"
+        );
     }
     if let Some(Value::Object(spec)) = step.get("is") {
         let mut spec = spec.clone();
@@ -107,13 +112,18 @@ pub fn check(at: &str, step: &Value, before: &Value, object: &Value, error: Opti
             .iter()
             .map(|(owner, paths)| (owner.clone(), sorted_paths(paths)))
             .collect();
-        assert_eq!(now.owns, expected, "{at}: who owns what");
+        assert_eq!(now.owns, expected, "{at}: owners");
     }
     if step["annotated"] == true {
         let text = &now.object["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"];
         let last: Value = serde_json::from_str(text.as_str().unwrap_or_default()).expect("it is JSON");
         assert_eq!(last["spec"], step["spec"], "{at}: the last applied configuration");
     }
+    check_entries(at, step, object);
+}
+
+/// Compares the expected order and times of the entries in `managedFields` with the entries of `object`.
+fn check_entries(at: &str, step: &Value, object: &Value) {
     let list = object["metadata"]["managedFields"].as_array();
     let entries = || list.into_iter().flatten();
     if let Some(order) = step["order"].as_array() {
@@ -125,7 +135,7 @@ pub fn check(at: &str, step: &Value, before: &Value, object: &Value, error: Opti
         assert_eq!(
             (&first["manager"], first.get("time")),
             (&json!(untimed), None),
-            "{at}"
+            "{at}: the entry without a time"
         );
     }
     for (manager, second) in step["times"].as_object().unwrap_or(&Map::new()) {

@@ -2,21 +2,21 @@
 
 use serde_json::{Value, json};
 
-/// A request of a step.
+/// Request that corresponds to a step.
 pub struct ReferenceRequest {
     /// HTTP method.
     pub method: &'static str,
     /// Path and query.
     pub path: String,
-    /// Media type of the body.
+    /// Media type of the request's body.
     pub content: &'static str,
     /// Body of the request.
     pub body: Value,
-    /// Whether the resulting object is stored without managed fields: the stored fields then have no owner.
+    /// Whether the runner stores the resulting object without managed fields, so that no field has an owner.
     pub seeds: bool,
 }
 
-/// Path of Widgets, or of the Widget `name` if it is not empty.
+/// Returns the path of the Widget `name`, or of all Widgets if `name` is empty.
 #[must_use]
 pub fn path(version: &str, name: &str) -> String {
     let all = format!("/apis/example.dev/{version}/namespaces/default/widgets");
@@ -26,15 +26,16 @@ pub fn path(version: &str, name: &str) -> String {
     }
 }
 
-/// Returns the request of `step` about the Widget `name`, which is `live` if it exists.
+/// Converts `step` to its request about the Widget `name`. `live` is the Widget before the step, if it
+/// exists.
 ///
 /// # Panics
 /// When the step has no action.
 #[must_use]
-pub fn asked(step: &Value, name: &str, live: Option<&Value>) -> ReferenceRequest {
-    let of = |verb: &'static str| step[verb].as_str().map(|manager| (verb, manager));
+pub fn from_step(step: &Value, name: &str, live: Option<&Value>) -> ReferenceRequest {
+    let action = |verb: &'static str| step[verb].as_str().map(|manager| (verb, manager));
     let verbs = ["A", "A!", "MP", "PUT", "POST", "SEED"];
-    let (verb, manager) = verbs.into_iter().find_map(of).expect("a step does something");
+    let (verb, manager) = verbs.into_iter().find_map(action).expect("a step has an action");
     let version = step["version"].as_str().unwrap_or("v1");
     let mut body = json!({
         "apiVersion": format!("example.dev/{version}"), "kind": "Widget", "metadata": {"name": name},
@@ -75,13 +76,13 @@ pub fn asked(step: &Value, name: &str, live: Option<&Value>) -> ReferenceRequest
     }
 }
 
-/// Returns the expected status code of `step`; `is_there` is true if the object exists before it.
+/// Returns the expected status code of `step`. `exists` means that the object exists before the step.
 #[must_use]
-pub fn code(step: &Value, is_there: bool) -> u64 {
-    let creates = !is_there && step["SEED"].is_null();
-    let usual = match step.get("409") {
+pub fn code(step: &Value, exists: bool) -> u64 {
+    let creates = !exists && step["SEED"].is_null();
+    let default_code = match step.get("409") {
         Some(_) => 409,
         None => 200 + u64::from(creates),
     };
-    step["code"].as_u64().unwrap_or(usual)
+    step["code"].as_u64().unwrap_or(default_code)
 }

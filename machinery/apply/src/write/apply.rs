@@ -1,4 +1,4 @@
-//! Application of a configuration.
+//! Server-side apply of a configuration.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -45,16 +45,16 @@ pub enum ApplyError {
     /// The configuration does not fit the schema. `object` identifies the object: `ns/name; group/version,
     /// Kind=kind`.
     Configuration {
-        /// Key of the object.
+        /// Key of the configured object.
         object: String,
         /// Mismatches of the configuration.
         problems: Vec<Mismatch>,
     },
     /// The stored object no longer fits the schema.
     Stored {
-        /// Key of the object.
+        /// Key of the stored object.
         object: String,
-        /// Mismatches of the object.
+        /// Mismatches of the stored object.
         problems: Vec<Mismatch>,
     },
     /// The version of the configuration is not served.
@@ -89,7 +89,7 @@ impl fmt::Display for ApplyError {
 impl std::error::Error for ApplyError {}
 
 impl ApplyError {
-    /// Returns the first conflicts separately, as in the causes of a `Status`: the message and the field.
+    /// Returns the message and the field of each conflict, at most 1,000, for the causes of a `Status`.
     pub fn causes(&self) -> impl Iterator<Item = (String, String)> {
         let conflicts = match self {
             Self::Conflicts(conflicts) => conflicts.as_slice(),
@@ -102,12 +102,12 @@ impl ApplyError {
                 let paths = conflict.paths.paths().into_iter();
                 paths.map(move |path| (message.clone(), path))
             })
-            .take(SHOWN)
+            .take(MAX_LISTED)
     }
 }
 
-/// Highest number of conflicts that are reported separately, since every field may be in conflict.
-const SHOWN: usize = 1_000;
+/// Highest number of conflicts in a message or a `Status`, since every field may be in conflict.
+const MAX_LISTED: usize = 1_000;
 
 fn message(conflicts: &[Conflict]) -> String {
     let lists: Vec<Vec<String>> = conflicts.iter().map(|conflict| conflict.paths.paths()).collect();
@@ -120,7 +120,7 @@ fn message(conflicts: &[Conflict]) -> String {
             only.owner
         );
     }
-    let (mut lines, mut left) = (Vec::new(), SHOWN);
+    let (mut lines, mut left) = (Vec::new(), MAX_LISTED);
     for (conflict, paths) in conflicts.iter().zip(lists) {
         if left == 0 {
             break;
@@ -130,8 +130,8 @@ fn message(conflicts: &[Conflict]) -> String {
         left -= listed;
         lines.extend(paths.into_iter().take(listed).map(|path| format!("- {path}")));
     }
-    if count > SHOWN {
-        lines.push(format!("and {} more", count - SHOWN));
+    if count > MAX_LISTED {
+        lines.push(format!("and {} more", count - MAX_LISTED));
     }
     format!("Apply failed with {count} conflicts: {}", lines.join("\n"))
 }
@@ -171,17 +171,7 @@ impl Managers {
             .and_then(|()| types.check_stored(live))
             .map_err(stored)?;
         if self.is_empty() {
-            let before = Writer {
-                manager: BEFORE,
-                ..*writer
-            };
-            let mut nothing = json!({});
-            for name in ["apiVersion", "kind"] {
-                if let Some(value) = live.get(name) {
-                    nothing[name] = value.clone();
-                }
-            }
-            self.take(versions, &nothing, live, &before);
+            self.own_before_first_apply(versions, live, writer);
         }
         self.reconcile(versions);
         let me = writer.identity(Operation::Apply);
@@ -191,12 +181,12 @@ impl Managers {
         let merged = types.merge(live, config);
         let merged = match &last {
             Some(last) if !last.set.is_empty() => {
-                self.pruned(versions, merged, last, writer).map_err(stored)?
+                self.prune(versions, merged, last, writer).map_err(stored)?
             }
             _ => merged,
         };
         let mut comparisons = Comparisons::new(versions, types, (live, &merged), writer);
-        self.settle(&me, &mut comparisons, force)?;
+        self.resolve_conflicts(&me, &mut comparisons, force)?;
         let changed = !same(live, &merged);
         if let Some(mine) = self.entries.get_mut(&me) {
             mine.set.remove(&STRIPPED);
@@ -206,7 +196,7 @@ impl Managers {
                 last.and_then(|last| last.time)
             };
         }
-        self.tidy();
+        self.remove_empty();
         Ok(ApplyOutcome {
             object: if changed { merged } else { live.clone() },
             managers: self,
@@ -214,9 +204,24 @@ impl Managers {
         })
     }
 
-    /// Removes changed and removed fields from the sets of all managers except `me`. Without `force`, returns
-    /// the conflicts.
-    fn settle(
+    /// Makes `before-first-apply` the owner of all fields of `live`.
+    fn own_before_first_apply(&mut self, versions: &dyn Versions, live: &Value, writer: &Writer<'_>) {
+        let before = Writer {
+            manager: BEFORE,
+            ..*writer
+        };
+        let mut empty = json!({});
+        for name in ["apiVersion", "kind"] {
+            if let Some(value) = live.get(name) {
+                empty[name] = value.clone();
+            }
+        }
+        self.own_changes(versions, &empty, live, &before);
+    }
+
+    /// Removes the changed and the removed fields from the sets of all managers except `me`. Fails without
+    /// `force` if another manager owns a changed field.
+    fn resolve_conflicts(
         &mut self,
         me: &Identity,
         comparisons: &mut Comparisons<'_>,
@@ -224,7 +229,7 @@ impl Managers {
     ) -> Result<(), ApplyError> {
         let mut conflicts = Vec::new();
         for (owner, entry) in self.entries.iter_mut().filter(|(owner, _)| *owner != me) {
-            let Some(Changes { changed, removed }) = comparisons.of(&entry.api_version) else {
+            let Some(Changes { changed, removed }) = comparisons.changes(&entry.api_version) else {
                 continue;
             };
             let paths = entry.set.intersection(changed);
@@ -243,7 +248,7 @@ impl Managers {
     }
 
     /// Returns `merged` without the fields that only `last` owned, computed in the version of `last`.
-    fn pruned(
+    fn prune(
         &self,
         versions: &dyn Versions,
         merged: Value,
@@ -305,7 +310,7 @@ fn check_depth(object: &Value) -> Result<(), Vec<Mismatch>> {
     Ok(())
 }
 
-/// Returns the name of the object for messages.
+/// Returns the key of the object for messages: `ns/name; group/version, Kind=kind`.
 fn object_name(object: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let version = text(&object["apiVersion"]);

@@ -1,4 +1,4 @@
-//! Adaptation of sets from before a change of the schema.
+//! Adaptation of managed fields to a schema that has changed since they were recorded.
 
 use super::Versions;
 use crate::element::Element;
@@ -32,7 +32,7 @@ fn reconcile(node: &Node, set: &mut Set) {
         return;
     }
     if let Some(shape) = &node.object {
-        if shape.deduced() {
+        if shape.is_deduced() {
             return;
         }
         if shape.atomic {
@@ -45,7 +45,7 @@ fn reconcile(node: &Node, set: &mut Set) {
             }
         }
     } else if let (Some(list), None) = (&node.list, node.scalar) {
-        if !list.granular() {
+        if !list.is_granular() {
             *set = Set::leaf();
             return;
         }

@@ -1,13 +1,13 @@
 //! Fields that a write cannot change, such as the `status` in writes to the object itself, and fields that no
-//! manager owns.
+//! manager owns (`metadata.name` and others).
 
 use std::sync::LazyLock;
 
 use crate::element::Element;
 use crate::fields::Set;
 
-/// Fields that a write cannot change. The write never owns them or fields below them, and never conflicts
-/// about them.
+/// Fields that a write cannot change. The writer never owns these fields or fields below them, and never has
+/// conflicts about them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Reset {
     /// No field: the write can change every field.
@@ -44,14 +44,15 @@ impl Reset {
         Self::Fields(set)
     }
 
+    /// Returns `set` without the fields that the write cannot change.
     pub(super) fn without(&self, mut set: Set) -> Set {
         match self {
             Self::Nothing => set,
             Self::Fields(fields) => {
-                set.cut(fields);
+                set.remove_recursively(fields);
                 set
             }
-            Self::AllBut(fields) => set.below(fields),
+            Self::AllBut(fields) => set.covered_by(fields),
         }
     }
 }

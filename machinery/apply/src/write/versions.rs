@@ -1,4 +1,4 @@
-//! Versions of a kind, and the changed paths in each.
+//! Versions of a kind, and the paths that a write changes in each version.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,28 +9,28 @@ use super::Writer;
 use crate::fields::Set;
 use crate::types::Types;
 
-/// Versions of a kind. [`Only`] is for a kind with a single version.
+/// Versions of a kind. [`SingleVersion`] is for a kind with a single version.
 pub trait Versions {
-    /// Returns the types of objects in `api_version`; `None` when it is not served. Entries of such versions
-    /// are dropped. Versions with the same types should return the same reference, so that they are compared
-    /// only once.
+    /// Returns the types of objects in `api_version`; `None` when the version is not served, and its entries
+    /// in the managed fields are dropped. Versions with the same types should return the same reference, so
+    /// that objects are compared only once.
     fn types(&self, api_version: &str) -> Option<&Types>;
 
-    /// Converts `object` from version `from` to version `to`. The result is borrowed where the
+    /// Converts `object` from version `from` to version `to`. The result is borrowed if the
     /// versions differ only in `apiVersion`.
     fn convert<'a>(&self, object: &'a Value, from: &str, to: &str) -> Cow<'a, Value>;
 }
 
 /// The single version of a kind.
 #[derive(Clone, Copy, Debug)]
-pub struct Only<'a> {
+pub struct SingleVersion<'a> {
     /// Name of the version, as in `apiVersion`.
     pub api_version: &'a str,
     /// Types of the version.
     pub types: &'a Types,
 }
 
-impl Versions for Only<'_> {
+impl Versions for SingleVersion<'_> {
     fn types(&self, api_version: &str) -> Option<&Types> {
         (api_version == self.api_version).then_some(self.types)
     }
@@ -40,7 +40,7 @@ impl Versions for Only<'_> {
     }
 }
 
-/// Changes of a write.
+/// Paths that a write changes, in one version.
 #[derive(Clone, Default)]
 pub(super) struct Changes {
     /// Modified and added paths.
@@ -55,8 +55,9 @@ pub(super) struct Comparisons<'a> {
     new: &'a Value,
     writer: &'a Writer<'a>,
     types: &'a Types,
-    own: Changes,
-    others: BTreeMap<String, Changes>,
+    writer_changes: Changes,
+    /// Changes in versions other than the version of the writer, by version.
+    converted_changes: BTreeMap<String, Changes>,
 }
 
 impl<'a> Comparisons<'a> {
@@ -72,20 +73,20 @@ impl<'a> Comparisons<'a> {
             new,
             writer,
             types,
-            own: changes(types, old, new, writer),
-            others: BTreeMap::new(),
+            writer_changes: changes(types, old, new, writer),
+            converted_changes: BTreeMap::new(),
         }
     }
 
-    /// Returns the fields that the writer changed.
+    /// Returns the paths that the writer modified or added.
     pub(super) fn into_changed(self) -> Set {
-        self.own.changed
+        self.writer_changes.changed
     }
 
-    /// Returns the changes in `api_version`; `None` when it is not served.
-    pub(super) fn of(&mut self, api_version: &str) -> Option<&Changes> {
+    /// Returns the changes in `api_version`; `None` when the version is not served.
+    pub(super) fn changes(&mut self, api_version: &str) -> Option<&Changes> {
         if api_version == self.writer.api_version {
-            return Some(&self.own);
+            return Some(&self.writer_changes);
         }
         let types = self.versions.types(api_version)?;
         let convert = |object| {
@@ -98,13 +99,13 @@ impl<'a> Comparisons<'a> {
                 (Cow::Borrowed(_), Cow::Borrowed(_))
             )
         {
-            return Some(&self.own);
+            return Some(&self.writer_changes);
         }
-        if !self.others.contains_key(api_version) {
+        if !self.converted_changes.contains_key(api_version) {
             let changes = changes(types, &convert(self.old), &convert(self.new), self.writer);
-            self.others.insert(api_version.to_owned(), changes);
+            self.converted_changes.insert(api_version.to_owned(), changes);
         }
-        self.others.get(api_version)
+        self.converted_changes.get(api_version)
     }
 }
 

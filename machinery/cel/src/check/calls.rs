@@ -1,4 +1,4 @@
-//! Type checking of calls: the possible overloads of each.
+//! Type checking of calls: the overloads that the types of the arguments allow.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ impl Checker<'_> {
         args: Vec<Expr>,
     ) -> TypedNode {
         if let Some(target) = &target
-            && let Some(name) = package(target, &function)
+            && let Some(name) = packaged_name(target, &function)
             && self.environment.function(&name).is_some()
             && !self.is_shadowed(&name)
         {
@@ -70,7 +70,7 @@ impl Checker<'_> {
             .iter()
             .filter(|declared| declared.overload.member == member)
             .collect::<Vec<_>>();
-        let Some((mut candidates, result)) = self.fitting(&overloads, &types) else {
+        let Some((mut candidates, result)) = self.matching_candidates(&overloads, &types) else {
             if types.contains(&Type::Error) && self.types.exhausted() {
                 return placeholder();
             }
@@ -81,7 +81,7 @@ impl Checker<'_> {
             && let Some(Node::Constant(Value::String(pattern))) = nodes.get(1)
         {
             let place = places.get(1).copied().unwrap_or(at);
-            self.pattern(place, pattern);
+            self.compile_pattern(place, pattern);
         }
         self.calls.push(function.clone());
         // An operator checks the values at run time: numbers of unknown types can be compared.
@@ -97,11 +97,11 @@ impl Checker<'_> {
             return conditional(nodes, result);
         }
         let needs_literals =
-            formats > 0 || (environment.admission() && CONVERSIONS.contains(&function.as_str()));
+            formats > 0 || (environment.has_admission_rules() && CONVERSIONS.contains(&function.as_str()));
         let args = nodes.into();
         let node = Node::Call { candidates, args };
         if needs_literals
-            && constant(&node)
+            && is_constant(&node)
             && let Some(problem) = literal_error(&node)
         {
             return self.issue(places.last().copied().unwrap_or(at), problem);
@@ -110,7 +110,11 @@ impl Checker<'_> {
     }
 
     /// Returns the overloads that accept `types`, and the type of their result; `None` when there is none.
-    fn fitting(&mut self, overloads: &[&OverloadEntry], types: &[Type]) -> Option<(Box<[Candidate]>, Type)> {
+    fn matching_candidates(
+        &mut self,
+        overloads: &[&OverloadEntry],
+        types: &[Type],
+    ) -> Option<(Box<[Candidate]>, Type)> {
         let mut candidates = Vec::new();
         let mut result = None;
         for declared in overloads {
@@ -119,11 +123,17 @@ impl Checker<'_> {
                 continue;
             }
             let variables: Vec<Type> = (0..overload.variables).map(|_| self.types.fresh()).collect();
-            let parameters: Vec<Type> = overload.args.iter().map(|ty| with(ty, &variables)).collect();
+            let parameters: Vec<Type> = overload
+                .args
+                .iter()
+                .map(|ty| instantiate(ty, &variables))
+                .collect();
             if !self.types.assign_all(types, &parameters) {
                 continue;
             }
-            let result_type = self.types.resolve(&with(&overload.result, &variables), false);
+            let result_type = self
+                .types
+                .resolve(&instantiate(&overload.result, &variables), false);
             result = Some(match result {
                 None => result_type,
                 Some(known) if known == result_type || known == Type::Dyn => known,
@@ -136,6 +146,7 @@ impl Checker<'_> {
         Some((candidates.into(), result?))
     }
 
+    /// Returns the message that no overload of `function` accepts `types`.
     fn mismatch(&mut self, function: &str, member: bool, types: &[Type]) -> String {
         let names: Vec<String> = types
             .iter()
@@ -148,12 +159,12 @@ impl Checker<'_> {
         format!("found no matching overload for '{function}' applied to '{applied}'")
     }
 
-    /// Compiles a literal pattern. A failure is an error of the evaluation, or of the compilation where the
-    /// environment validates literals.
-    fn pattern(&mut self, at: usize, pattern: &str) {
+    /// Compiles a literal pattern. An invalid pattern is an issue if the environment validates literals;
+    /// otherwise, the evaluation fails.
+    fn compile_pattern(&mut self, at: usize, pattern: &str) {
         match Pattern::compile(pattern) {
             Ok(compiled) => drop(self.patterns.insert(pattern.to_owned(), Arc::new(compiled))),
-            Err(problem) if self.environment.admission() => {
+            Err(problem) if self.environment.has_admission_rules() => {
                 self.issue(at, format!("invalid matches argument: {problem}"));
             }
             Err(_) => {}
@@ -162,7 +173,7 @@ impl Checker<'_> {
 }
 
 /// Whether `node` is a literal, or a call whose arguments are literals or lists of literals.
-fn constant(node: &Node) -> bool {
+fn is_constant(node: &Node) -> bool {
     match node {
         Node::Constant(_) => true,
         Node::Call { args, .. } => args.iter().all(|argument| match argument {
@@ -173,7 +184,7 @@ fn constant(node: &Node) -> bool {
     }
 }
 
-/// Returns the message when `node`, a call with literals, fails.
+/// Evaluates `node`, a call with literals, and returns the message if it fails.
 fn literal_error(node: &Node) -> Option<String> {
     const LIMIT: u64 = 10_000;
     let mut evaluator = Evaluator::new(&[], Meter::new(LIMIT, Arc::default(), true), None);
@@ -191,15 +202,15 @@ fn conditional(nodes: Vec<Node>, result: Type) -> TypedNode {
 }
 
 /// Returns `ty` with its type variables replaced by `variables`.
-fn with(ty: &Type, variables: &[Type]) -> Type {
+fn instantiate(ty: &Type, variables: &[Type]) -> Type {
     match ty {
         Type::Param(number) => variables.get(*number).cloned().unwrap_or(Type::Dyn),
-        other => other.rebuilt(|part| with(part, variables)),
+        other => other.rebuilt(|part| instantiate(part, variables)),
     }
 }
 
 /// Returns the name of a function in a package, such as `sets.contains`.
-fn package(target: &Expr, function: &str) -> Option<String> {
+fn packaged_name(target: &Expr, function: &str) -> Option<String> {
     match &target.kind {
         Kind::Ident(_) => qualified(target, function),
         Kind::Select {

@@ -22,12 +22,13 @@ impl Checker<'_> {
         (node, inside, true)
     }
 
-    /// Joins `known`, the type of the earlier elements, with the type of the next element.
+    /// Returns the common type of `known`, the type of the earlier elements if there are any, and `next`, the
+    /// type of the next element.
     fn join_types(&mut self, at: usize, known: Option<Type>, next: Type) -> Type {
         let Some(known) = known else {
             return next;
         };
-        if self.environment.admission() && self.mixed == 0 {
+        if self.environment.has_admission_rules() && self.mixed == 0 {
             let (known, next) = (
                 self.types.resolve(&known, false),
                 self.types.resolve(&next, false),
@@ -94,7 +95,7 @@ impl Checker<'_> {
     pub(super) fn fold(&mut self, at: usize, fold: Fold) -> TypedNode {
         let range_at = fold.range.at;
         let (range, ty) = self.expression(fold.range);
-        let (key, value) = self.elements(range_at, &ty);
+        let (key, value) = self.element_types(range_at, &ty);
         let pairs = fold.variables.len() == 2;
         let known = self.locals.len();
         // The variable of a fold with one variable is the key if the range is a map.
@@ -130,7 +131,7 @@ impl Checker<'_> {
                 self.types.resolve(&entries, false)
             }
             Comprehension::SortBy => {
-                self.sortable(at, &ty, &body_type);
+                self.expect_sortable(at, &ty, &body_type);
                 ty
             }
         };
@@ -145,7 +146,7 @@ impl Checker<'_> {
     }
 
     /// Returns the types of the variables of a fold over a range of type `ty`: key (or index) and value.
-    fn elements(&mut self, at: usize, ty: &Type) -> (Type, Type) {
+    fn element_types(&mut self, at: usize, ty: &Type) -> (Type, Type) {
         match self.types.resolve(ty, false) {
             Type::List(element) => (Type::Int, (*element).clone()),
             Type::Map(pair) => (pair.0.clone(), pair.1.clone()),
@@ -166,7 +167,8 @@ impl Checker<'_> {
         }
     }
 
-    fn sortable(&mut self, at: usize, ty: &Type, key: &Type) {
+    /// Checks that `ty` is a list, and that elements can be sorted by keys of the type `key`.
+    fn expect_sortable(&mut self, at: usize, ty: &Type, key: &Type) {
         let list = Type::list(self.types.fresh());
         self.expect(at, ty, &list);
         let key = self.types.resolve(key, true);

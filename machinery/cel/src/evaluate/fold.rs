@@ -10,12 +10,14 @@ use crate::library::sorted_by;
 use crate::program::FoldMacro;
 use crate::value::{Key, Map, Value};
 
-/// Results of the evaluated elements.
+/// Results of the elements that are evaluated so far.
 struct FoldResult<'a> {
     /// First error of the body in `all` or `exists`.
     failure: Option<Error>,
+    /// Number of elements that fulfil the condition of `exists_one`.
     count: usize,
     list: Vec<Value<'a>>,
+    /// Sort keys of the elements in `list`.
     keys: Vec<Value<'a>>,
     map: BTreeMap<Key<'a>, Value<'a>>,
 }
@@ -45,7 +47,7 @@ impl<'a> Evaluator<'a, '_> {
         }
     }
 
-    /// Evaluates the elements in order, until an element decides.
+    /// Evaluates the elements in order, until an element determines the value of the macro.
     fn elements(
         &mut self,
         fold_macro: &'a FoldMacro,
@@ -80,7 +82,7 @@ impl<'a> Evaluator<'a, '_> {
     }
 
     /// Evaluates one element. `index`, the index or the key, is a variable only in macros with two variables.
-    /// A returned value ends the fold.
+    /// A returned value is the value of the macro, and the other elements are not evaluated.
     fn element(
         &mut self,
         fold_macro: &'a FoldMacro,
@@ -93,12 +95,14 @@ impl<'a> Evaluator<'a, '_> {
             self.locals.push(index);
         }
         self.locals.push(element.clone());
-        let outcome = self.judge_element(fold_macro, element, results);
+        let outcome = self.add_element(fold_macro, element, results);
         self.locals.truncate(base);
         outcome
     }
 
-    fn judge_element(
+    /// Evaluates the condition and the body for the element in the variables, and adds the result to
+    /// `results`. A returned value is the value of the macro.
+    fn add_element(
         &mut self,
         fold_macro: &'a FoldMacro,
         element: Value<'a>,
@@ -149,19 +153,26 @@ impl<'a> Evaluator<'a, '_> {
                 let Value::Map(entries) = result? else {
                     return Err(Error::no_such_overload());
                 };
-                self.meter.charge(entries.len())?;
-                for (key, value) in entries.entries() {
-                    let known = Key::of(&key).is_some_and(|key| results.map.contains_key(&key));
-                    if known {
-                        return Err(Error::failed("insert failed: a key already exists"));
-                    }
-                    insert(&mut results.map, &key, value)?;
-                }
+                self.add_entries(&entries, results)?;
             }
         }
         Ok(None)
     }
 
+    /// Adds `entries` to the resulting map, whose keys must be different.
+    fn add_entries(&mut self, entries: &Map<'a>, results: &mut FoldResult<'a>) -> Result<(), Error> {
+        self.meter.charge(entries.len())?;
+        for (key, value) in entries.entries() {
+            let known = Key::of(&key).is_some_and(|key| results.map.contains_key(&key));
+            if known {
+                return Err(Error::failed("insert failed: a key already exists"));
+            }
+            insert(&mut results.map, &key, value)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the value of the macro after all elements.
     fn finish(&mut self, comprehension: Comprehension, results: FoldResult<'a>) -> Outcome<'a> {
         if let Some(failure) = results.failure {
             return Err(failure);

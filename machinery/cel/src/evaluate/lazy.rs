@@ -1,4 +1,4 @@
-//! Variables that are expressions. A variable is evaluated on first use, and its value is cached.
+//! Variables that are defined by expressions. A variable is evaluated on first use, and its value is cached.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -9,10 +9,11 @@ use crate::program::Program;
 use crate::review::Decisions;
 use crate::value::Value;
 
-/// Longest chain of variables that depend on one another. Each variable of the chain uses the stack.
-const DEEPEST: usize = 32;
+/// Highest number of variables in a chain in which each depends on the next, since the evaluation of each
+/// uses the stack.
+const MAX_CHAIN: usize = 32;
 
-/// A variable that is an expression.
+/// A variable that is defined by an expression.
 #[derive(Debug)]
 pub struct Variable {
     /// Name of the variable, without `variables.`.
@@ -21,9 +22,9 @@ pub struct Variable {
     pub program: Result<Program, String>,
 }
 
-/// Variables with expressions, for several evaluations with the same values. A variable
-/// may use the variables before it.
-pub struct Lazy<'a> {
+/// Variables with cached values, for several evaluations with the same `globals`. A variable may use the
+/// variables before it.
+pub struct LazyVariables<'a> {
     variables: &'a [Variable],
     globals: &'a [Value<'a>],
     decisions: Arc<Decisions>,
@@ -33,8 +34,9 @@ pub struct Lazy<'a> {
     depth: Cell<usize>,
 }
 
-impl<'a> Lazy<'a> {
-    /// Creates `variables` in the scope of `globals`; the evaluation of each may cost `limit`.
+impl<'a> LazyVariables<'a> {
+    /// Creates the cache of `variables`, which are evaluated in the scope of `globals`, each at a cost of at
+    /// most `limit`.
     #[must_use]
     pub fn new(
         variables: &'a [Variable],
@@ -63,6 +65,7 @@ impl<'a> Lazy<'a> {
         &self.decisions
     }
 
+    /// Returns the value of the variable at `index`, evaluated now or earlier.
     pub(super) fn value(&self, index: usize) -> Outcome<'a> {
         if let Some(Some(known)) = self.values.borrow().get(index) {
             return known.clone();
@@ -77,16 +80,16 @@ impl<'a> Lazy<'a> {
                 return Err(Error::failed(text));
             }
         };
-        if self.depth.get() >= DEEPEST {
+        if self.depth.get() >= MAX_CHAIN {
             return Err(Error::failed(format!(
-                "more than {DEEPEST} variables depend on one another"
+                "more than {MAX_CHAIN} variables depend on one another"
             )));
         }
         self.depth.set(self.depth.get() + 1);
         let evaluation = program.evaluate_with(self.globals, self.limit, self);
         self.depth.set(self.depth.get() - 1);
         let value = match evaluation.value {
-            Err(Error::Unasked(review)) => return Err(Error::Unasked(review)),
+            Err(Error::PendingReview(review)) => return Err(Error::PendingReview(review)),
             Err(Error::Failed(problem)) => Err(Error::failed(format!(
                 "composited variable {name:?} fails to evaluate: {problem}"
             ))),

@@ -77,7 +77,7 @@ pub(super) fn quoted(rest: &str) -> Result<Option<(Token, usize)>, String> {
     let triple = body.starts_with(&mark.repeat(3));
     let quote = if triple { mark.repeat(3) } else { mark.to_owned() };
     let content = &body[quote.len()..];
-    let Some(length) = end_of(content, &quote, raw) else {
+    let Some(length) = closing_quote(content, &quote, raw) else {
         return Err("Syntax error: a string is not closed".to_owned());
     };
     let decoded = unescaped(&content[..length], bytes, raw)?;
@@ -92,8 +92,8 @@ pub(super) fn quoted(rest: &str) -> Result<Option<(Token, usize)>, String> {
     Ok(Some((token, total)))
 }
 
-/// Returns the position of the closing `quote`.
-fn end_of(content: &str, quote: &str, raw: bool) -> Option<usize> {
+/// Returns the position of the closing `quote` in `content`.
+fn closing_quote(content: &str, quote: &str, raw: bool) -> Option<usize> {
     let mut escaped = false;
     for (at, character) in content.char_indices() {
         if escaped {
@@ -132,12 +132,12 @@ fn unescaped(content: &str, bytes: bool, raw: bool) -> Result<Vec<u8>, String> {
             't' => decoded.push(b'\t'),
             'v' => decoded.push(11),
             '\\' | '\'' | '"' | '`' | '?' => push(&mut decoded, escape),
-            'x' | 'X' => code(&mut decoded, &mut characters, 2, 0, 16, bytes)?,
-            'u' if !bytes => code(&mut decoded, &mut characters, 4, 0, 16, false)?,
-            'U' if !bytes => code(&mut decoded, &mut characters, 8, 0, 16, false)?,
+            'x' | 'X' => push_code(&mut decoded, &mut characters, 2, 0, 16, bytes)?,
+            'u' if !bytes => push_code(&mut decoded, &mut characters, 4, 0, 16, false)?,
+            'U' if !bytes => push_code(&mut decoded, &mut characters, 8, 0, 16, false)?,
             '0'..='3' => {
                 let first = escape.to_digit(8).unwrap_or_default();
-                code(&mut decoded, &mut characters, 2, first, 8, bytes)?;
+                push_code(&mut decoded, &mut characters, 2, first, 8, bytes)?;
             }
             _ => return Err(format!("Syntax error: unable to unescape string: \\{escape}")),
         }
@@ -149,9 +149,9 @@ fn push(decoded: &mut Vec<u8>, character: char) {
     decoded.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
 }
 
-/// Decodes an escaped number of a character or byte: `digits` more digits in base `radix`, after the digits
-/// with the value `value`.
-fn code(
+/// Decodes a character or byte that is escaped as a number in base `radix`: `value` is the number so far, and
+/// `digits` digits follow.
+fn push_code(
     decoded: &mut Vec<u8>,
     characters: &mut std::str::Chars<'_>,
     digits: usize,

@@ -1,6 +1,6 @@
-//! Access reviews. An expression only describes a review; the caller provides the answers. A missing
-//! answer ends the evaluation with [`Error::Unasked`], so that the caller can make the review and
-//! evaluate again.
+//! Functions of access reviews. An expression only describes a review; the caller provides the answers. A
+//! missing answer ends the evaluation with [`Error::PendingReview`], so that the caller can make the review
+//! and evaluate again.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use crate::review::{Decision, Review, ReviewSubject};
 use crate::value::{Access, Text, Value};
 
 /// Cost of a review, as in Kubernetes.
-const CHECK: usize = 350_000;
-/// Highest length of an object's name.
-const LONGEST_NAME: usize = 253;
+const CHECK_COST: usize = 350_000;
+/// Highest length of a service account's name.
+const MAX_NAME_LENGTH: usize = 253;
 /// Highest length of a namespace's name.
-const LONGEST_LABEL: usize = 63;
+const MAX_NAMESPACE_LENGTH: usize = 63;
 
 pub(super) const FUNCTIONS: &[Function] = &[
     function("path", &["Authorizer.(string) PathCheck"], path),
@@ -67,7 +67,7 @@ fn text(value: &Value<'_>) -> Result<Arc<str>, Error> {
     }
 }
 
-/// Returns the receiver of a function and its first argument, which is text.
+/// Returns the receiver and the first argument, which is text.
 fn with_text<'v>(meter: &mut Meter, args: &'v [Value<'_>]) -> Result<(&'v Access, Arc<str>), Error> {
     meter.charge(1)?;
     match args {
@@ -79,30 +79,30 @@ fn with_text<'v>(meter: &mut Meter, args: &'v [Value<'_>]) -> Result<(&'v Access
 fn path<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     match with_text(meter, args)? {
         (_, path) if path.trim().is_empty() => Err(Error::failed("path must not be empty")),
-        (Access::Of(account), path) => wrap(Access::Check(account.clone(), ReviewSubject::Path(path))),
+        (Access::Account(account), path) => wrap(Access::Check(account.clone(), ReviewSubject::Path(path))),
         _ => Err(Error::no_such_overload()),
     }
 }
 
 fn group<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     match with_text(meter, args)? {
-        (Access::Of(account), group) => wrap(Access::Group(account.clone(), group)),
+        (Access::Account(account), group) => wrap(Access::Group(account.clone(), group)),
         _ => Err(Error::no_such_overload()),
     }
 }
 
 fn service_account<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
-    let (Access::Of(_), namespace) = with_text(meter, args)? else {
+    let (Access::Account(_), namespace) = with_text(meter, args)? else {
         return Err(Error::no_such_overload());
     };
     let name = text(args.get(2).ok_or_else(Error::no_such_overload)?)?;
-    if name.len() > LONGEST_NAME || !name.split('.').all(is_label) {
+    if name.len() > MAX_NAME_LENGTH || !name.split('.').all(is_label) {
         return Err(Error::failed("Invalid service account name"));
     }
-    if namespace.len() > LONGEST_LABEL || !is_label(&namespace) {
+    if namespace.len() > MAX_NAMESPACE_LENGTH || !is_label(&namespace) {
         return Err(Error::failed("Invalid service account namespace"));
     }
-    wrap(Access::Of(Some((namespace, name))))
+    wrap(Access::Account(Some((namespace, name))))
 }
 
 /// Whether `text` is a DNS label, except for its length.
@@ -125,7 +125,7 @@ fn resource<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     }
 }
 
-/// Returns the receiver, an access check, with one property set.
+/// Returns the receiver, a check of access to a resource, with one property set.
 fn with_property<'a>(
     meter: &mut Meter,
     args: &[Value<'a>],
@@ -165,17 +165,20 @@ fn check<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     let (Access::Check(account, subject), verb) = with_text(meter, args)? else {
         return Err(Error::no_such_overload());
     };
-    meter.charge(CHECK - 1)?;
-    let (account, on) = (account.clone(), subject.clone());
-    let decision = meter.decision(Review { account, verb, on })?;
-    wrap(Access::Decided(decision))
+    meter.charge(CHECK_COST - 1)?;
+    let decision = meter.decision(Review {
+        account: account.clone(),
+        verb,
+        subject: subject.clone(),
+    })?;
+    wrap(Access::Decision(decision))
 }
 
 fn decision<'v>(meter: &mut Meter, args: &'v [Value<'_>]) -> Result<&'v Decision, Error> {
     meter.charge(1)?;
     match args {
         [Value::Access(access)] => match &**access {
-            Access::Decided(decision) => Ok(decision),
+            Access::Decision(decision) => Ok(decision),
             _ => Err(Error::no_such_overload()),
         },
         _ => Err(Error::no_such_overload()),

@@ -3,7 +3,7 @@
 use super::{Function, Outcome, function};
 use crate::error::Error;
 use crate::meter::Meter;
-use crate::value::{Moment, Value, double};
+use crate::value::{Moment, Value, format_double, format_duration};
 
 pub(super) const FUNCTIONS: &[Function] = &[
     function("bool", &["(bool) bool", "(string) bool"], to_bool),
@@ -84,7 +84,7 @@ fn to_bool<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
 }
 
 fn to_bytes<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
-    meter.bytes(args[0].size())?;
+    meter.charge_bytes(args[0].size())?;
     match &args[0] {
         Value::String(text) => Ok(Value::Bytes(text.as_bytes().into())),
         value => Ok(value.clone()),
@@ -92,7 +92,7 @@ fn to_bytes<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
 }
 
 fn to_double<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
-    meter.bytes(args[0].size())?;
+    meter.charge_bytes(args[0].size())?;
     Ok(match &args[0] {
         Value::Int(number) => Value::Double(*number as f64),
         Value::Uint(number) => Value::Double(*number as f64),
@@ -108,7 +108,7 @@ fn to_double<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
 }
 
 fn to_int<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
-    meter.bytes(args[0].size())?;
+    meter.charge_bytes(args[0].size())?;
     let overflow = || Error::failed("integer overflow");
     Ok(Value::Int(match &args[0] {
         Value::Uint(number) => i64::try_from(*number).map_err(|_| overflow())?,
@@ -122,7 +122,7 @@ fn to_int<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
 }
 
 fn to_uint<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
-    meter.bytes(args[0].size())?;
+    meter.charge_bytes(args[0].size())?;
     let overflow = || Error::failed("unsigned integer overflow");
     Ok(Value::Uint(match &args[0] {
         Value::Int(number) => u64::try_from(*number).map_err(|_| overflow())?,
@@ -136,28 +136,28 @@ fn to_uint<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     }))
 }
 
-/// Converts a value to text.
+/// Converts `value` to text, as the function `string` does.
 pub(super) fn to_string<'a>(meter: &mut Meter, value: &Value<'a>) -> Outcome<'a> {
-    meter.bytes(value.size())?;
+    meter.charge_bytes(value.size())?;
     Ok(match value {
         Value::Bool(flag) => flag.to_string().into(),
         Value::Int(number) => number.to_string().into(),
         Value::Uint(number) => number.to_string().into(),
-        Value::Double(number) => double(*number).into(),
+        Value::Double(number) => format_double(*number).into(),
         Value::Bytes(bytes) => std::str::from_utf8(bytes)
             .map_err(|_| Error::failed("invalid UTF-8 in bytes, cannot convert to string"))?
             .into(),
         Value::Timestamp(moment) => moment.to_string().into(),
-        Value::Duration(nanoseconds) => crate::value::duration(*nanoseconds).into(),
+        Value::Duration(nanoseconds) => format_duration(*nanoseconds).into(),
         value => value.clone(),
     })
 }
 
 fn to_duration<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
-    meter.bytes(args[0].size())?;
+    meter.charge_bytes(args[0].size())?;
     match &args[0] {
         Value::String(text) => {
-            let nanoseconds = super::time::read(text);
+            let nanoseconds = super::time::parse_duration(text);
             let nanoseconds =
                 nanoseconds.ok_or_else(|| conversion_error(&args[0], "google.protobuf.Duration"))?;
             Ok(Value::Duration(nanoseconds))
@@ -167,7 +167,7 @@ fn to_duration<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
 }
 
 fn to_timestamp<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
-    meter.bytes(args[0].size())?;
+    meter.charge_bytes(args[0].size())?;
     match &args[0] {
         Value::String(text) => {
             let moment = Moment::read(text);

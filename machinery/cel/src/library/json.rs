@@ -12,7 +12,7 @@ use crate::value::{Key, Map, Text, Value};
 
 pub(super) const FUNCTIONS: &[Function] = &[function("parseJSON", &["string.() dyn"], |meter, args| {
     let text = strings::text(args, 0)?;
-    meter.bytes(text.len())?;
+    meter.charge_bytes(text.len())?;
     // The charge is about the highest number of values that JSON of this length can have.
     meter.charge(text.len() / 2)?;
     let json: Json = serde_json::from_str(text)
@@ -20,7 +20,7 @@ pub(super) const FUNCTIONS: &[Function] = &[function("parseJSON", &["string.() d
     to_value(meter, json)
 })];
 
-/// Converts JSON as Go decodes it without a type: every number is a double.
+/// Converts JSON. Every number becomes a double, as when Go decodes JSON without a target type.
 fn to_value<'a>(meter: &mut Meter, json: Json) -> Outcome<'a> {
     meter.charge(1)?;
     Ok(match json {

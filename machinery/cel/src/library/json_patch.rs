@@ -14,6 +14,6 @@ fn escape_key<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     let [Value::String(key)] = args else {
         return Err(Error::no_such_overload());
     };
-    meter.bytes(key.len())?;
+    meter.charge_bytes(key.len())?;
     Ok(key.replace('~', "~0").replace('/', "~1").into())
 }

@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::meter::Meter;
 use crate::value::{List, Order, Value};
 
+/// Signatures of `isSorted`.
 const SORTED: &[&str] = &[
     "list(int).() bool",
     "list(uint).() bool",
@@ -19,7 +20,8 @@ const SORTED: &[&str] = &[
     "list(bytes).() bool",
 ];
 
-const ONE_OF: &[&str] = &[
+/// Signatures of `min` and `max`.
+const EXTREMES: &[&str] = &[
     "list(int).() int",
     "list(uint).() uint",
     "list(double).() double",
@@ -30,6 +32,7 @@ const ONE_OF: &[&str] = &[
     "list(bytes).() bytes",
 ];
 
+/// Signatures of `sort`.
 const SORT: &[&str] = &[
     "list(int).() list(int)",
     "list(uint).() list(uint)",
@@ -43,10 +46,10 @@ const SORT: &[&str] = &[
 
 pub(super) const KUBERNETES: &[Function] = &[
     function("isSorted", SORTED, is_sorted),
-    function("min", ONE_OF, |meter, args| {
+    function("min", EXTREMES, |meter, args| {
         extreme(meter, args, "min", Ordering::Less)
     }),
-    function("max", ONE_OF, |meter, args| {
+    function("max", EXTREMES, |meter, args| {
         extreme(meter, args, "max", Ordering::Greater)
     }),
     function("sum", &["list(int).() int"], |meter, args| {
@@ -89,7 +92,7 @@ pub(super) const EXTENDED: &[Function] = &[
     function("distinct", &["list(A).() list(A)"], distinct),
 ];
 
-/// Returns the list that is the receiver.
+/// Returns the first argument, which is a list.
 pub(super) fn list<'v, 'a>(args: &'v [Value<'a>]) -> Result<&'v List<'a>, Error> {
     match args.first() {
         Some(Value::List(list)) => Ok(list),
@@ -99,7 +102,7 @@ pub(super) fn list<'v, 'a>(args: &'v [Value<'a>]) -> Result<&'v List<'a>, Error>
 
 fn compare(one: &Value<'_>, other: &Value<'_>) -> Result<Ordering, Error> {
     match one.order(other) {
-        Some(Order::Is(order)) => Ok(order),
+        Some(Order::Ordered(order)) => Ok(order),
         Some(Order::Unordered) => Ok(Ordering::Equal),
         None => Err(Error::no_such_overload()),
     }
@@ -109,7 +112,7 @@ fn is_sorted<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     let mut last: Option<Value<'a>> = None;
     for element in list(args)?.iter() {
         meter.charge(1)?;
-        meter.bytes(element.size())?;
+        meter.charge_bytes(element.size())?;
         if let Some(last) = &last
             && compare(last, &element)?.is_gt()
         {
@@ -120,11 +123,12 @@ fn is_sorted<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     Ok(Value::Bool(true))
 }
 
+/// Returns the first element that compares as `wanted` with all others: the minimum or the maximum.
 fn extreme<'a>(meter: &mut Meter, args: &[Value<'a>], name: &str, wanted: Ordering) -> Outcome<'a> {
     let mut best: Option<Value<'a>> = None;
     for element in list(args)?.iter() {
         meter.charge(1)?;
-        meter.bytes(element.size())?;
+        meter.charge_bytes(element.size())?;
         let better = match &best {
             Some(best) => compare(&element, best)? == wanted,
             None => true,
@@ -205,13 +209,13 @@ fn flatten<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
         return Err(Error::failed("level must be non-negative"));
     }
     let mut flat = Vec::new();
-    spread(meter, list(args)?, depth, &mut flat)?;
+    flatten_into(meter, list(args)?, depth, &mut flat)?;
     Ok(flat.into())
 }
 
-/// Adds the elements of `list`, with nested lists flattened up to `depth`. The recursion is no deeper than
-/// the nesting of the lists.
-fn spread<'a>(
+/// Adds the elements of `list` to `flat`, with nested lists flattened up to `depth`. The recursion is no
+/// deeper than the nesting of the lists.
+fn flatten_into<'a>(
     meter: &mut Meter,
     list: &List<'a>,
     depth: i64,
@@ -220,7 +224,7 @@ fn spread<'a>(
     for element in list.iter() {
         meter.charge(1)?;
         match element {
-            Value::List(inner) if depth > 0 => spread(meter, &inner, depth - 1, flat)?,
+            Value::List(inner) if depth > 0 => flatten_into(meter, &inner, depth - 1, flat)?,
             other => flat.push(other),
         }
     }
@@ -260,7 +264,7 @@ pub(crate) fn sorted_by<'a>(meter: &mut Meter, list: Vec<Value<'a>>, keys: Vec<V
         length += pair[0].size();
     }
     meter.charge(list.len().saturating_mul(rounds))?;
-    meter.bytes(length.saturating_mul(rounds))?;
+    meter.charge_bytes(length.saturating_mul(rounds))?;
     let mut pairs: Vec<(Value<'a>, Value<'a>)> = keys.into_iter().zip(list).collect();
     pairs.sort_by(|(one, _), (other, _)| compare(one, other).unwrap_or(Ordering::Equal));
     Ok(pairs

@@ -1,4 +1,4 @@
-//! Named formats of strings.
+//! Validation of strings in named formats, such as `dns1123Label`.
 
 use super::{Function, Outcome, function, strings};
 use crate::error::Error;
@@ -79,7 +79,7 @@ fn validate<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     let [Value::Format(format), Value::String(text)] = args else {
         return Err(Error::no_such_overload());
     };
-    meter.bytes(8 * text.len())?;
+    meter.charge_bytes(8 * text.len())?;
     let problems = problems(format, text);
     if problems.is_empty() {
         return Ok(Value::Optional(None));
@@ -107,7 +107,7 @@ fn problems(format: &str, text: &str) -> Vec<String> {
         "dns1035LabelPrefix" => dns1035_label(&with_letter(text)),
         "qualifiedName" => qualified_name(text),
         "labelValue" => label_value(text),
-        "uri" => problem_unless(Url::request(text).is_ok(), || {
+        "uri" => problem_unless(Url::read_request_uri(text).is_ok(), || {
             format!("parse {text:?}: invalid URI for request")
         }),
         "uuid" => problem_unless(is_uuid(text), || "does not match the UUID format".to_owned()),

@@ -109,13 +109,13 @@ fn parse_address(text: &str) -> Result<IpAddr, String> {
 
 fn address(meter: &mut Meter, args: &[Value<'_>]) -> Result<Result<IpAddr, String>, Error> {
     let text = strings::text(args, 0)?;
-    meter.bytes(text.len())?;
+    meter.charge_bytes(text.len())?;
     Ok(parse_address(text))
 }
 
 fn range(meter: &mut Meter, args: &[Value<'_>], index: usize) -> Result<Result<(IpAddr, u8), String>, Error> {
     let text = strings::text(args, index)?;
-    meter.bytes(text.len())?;
+    meter.charge_bytes(text.len())?;
     let parse_error = || {
         format!(
             "network address parse error during conversion from string: {:?}",

@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::meter::Meter;
 use crate::value::{Key, List, Order, Value};
 
+/// Signatures of comparisons of values of one type.
 const ORDERED: &[&str] = &[
     "(bool, bool) bool",
     "(int, int) bool",
@@ -19,7 +20,8 @@ const ORDERED: &[&str] = &[
     "(duration, duration) bool",
 ];
 
-const CROSS: &[&str] = &[
+/// Signatures of comparisons of numbers of different types.
+const CROSS_TYPE_SIGNATURES: &[&str] = &[
     "(int, uint) bool",
     "(int, double) bool",
     "(uint, int) bool",
@@ -28,6 +30,7 @@ const CROSS: &[&str] = &[
     "(double, uint) bool",
 ];
 
+/// Signatures of `*` and `/`.
 const NUMBERS: &[&str] = &["(int, int) int", "(uint, uint) uint", "(double, double) double"];
 
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -103,10 +106,18 @@ pub(super) const FUNCTIONS: &[Function] = &[
 ];
 
 pub(super) const CROSS_TYPE: &[Function] = &[
-    function("_<_", CROSS, |meter, args| order(meter, args, Ordering::is_lt)),
-    function("_<=_", CROSS, |meter, args| order(meter, args, Ordering::is_le)),
-    function("_>_", CROSS, |meter, args| order(meter, args, Ordering::is_gt)),
-    function("_>=_", CROSS, |meter, args| order(meter, args, Ordering::is_ge)),
+    function("_<_", CROSS_TYPE_SIGNATURES, |meter, args| {
+        order(meter, args, Ordering::is_lt)
+    }),
+    function("_<=_", CROSS_TYPE_SIGNATURES, |meter, args| {
+        order(meter, args, Ordering::is_le)
+    }),
+    function("_>_", CROSS_TYPE_SIGNATURES, |meter, args| {
+        order(meter, args, Ordering::is_gt)
+    }),
+    function("_>=_", CROSS_TYPE_SIGNATURES, |meter, args| {
+        order(meter, args, Ordering::is_ge)
+    }),
 ];
 
 fn overflow(operand: &str) -> Error {
@@ -146,11 +157,11 @@ fn order<'a>(meter: &mut Meter, args: &[Value<'a>], holds: fn(Ordering) -> bool)
         return Err(Error::no_such_overload());
     };
     match one {
-        Value::String(_) | Value::Bytes(_) => meter.bytes(one.size().min(other.size()))?,
+        Value::String(_) | Value::Bytes(_) => meter.charge_bytes(one.size().min(other.size()))?,
         _ => meter.charge(1)?,
     }
     match one.order(other) {
-        Some(Order::Is(order)) => Ok(Value::Bool(holds(order))),
+        Some(Order::Ordered(order)) => Ok(Value::Bool(holds(order))),
         Some(Order::Unordered) => Ok(Value::Bool(false)),
         None => Err(Error::no_such_overload()),
     }
@@ -161,7 +172,7 @@ pub(super) fn add<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
         return Err(Error::no_such_overload());
     };
     match (one, other) {
-        (Value::String(_), _) | (Value::Bytes(_), _) => meter.bytes(one.size() + other.size())?,
+        (Value::String(_), _) | (Value::Bytes(_), _) => meter.charge_bytes(one.size() + other.size())?,
         // cel-go concatenates lists without copying; here they are copied.
         (Value::List(one), Value::List(other)) => meter.charge(1 + (one.len() + other.len()) / 4)?,
         _ => meter.charge(1)?,
@@ -186,7 +197,7 @@ pub(super) fn add<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
         }
         (Value::Timestamp(moment), Value::Duration(duration))
         | (Value::Duration(duration), Value::Timestamp(moment)) => {
-            Value::Timestamp(moment.moved(i128::from(*duration))?)
+            Value::Timestamp(moment.plus(i128::from(*duration))?)
         }
         _ => return Err(Error::no_such_overload()),
     })
@@ -207,7 +218,7 @@ fn subtract<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
             Value::Duration(one.checked_sub(*other).ok_or_else(|| overflow("duration"))?)
         }
         [Value::Timestamp(moment), Value::Duration(duration)] => {
-            Value::Timestamp(moment.moved(-i128::from(*duration))?)
+            Value::Timestamp(moment.plus(-i128::from(*duration))?)
         }
         [Value::Timestamp(one), Value::Timestamp(other)] => {
             let between = one.nanoseconds() - other.nanoseconds();
@@ -282,7 +293,7 @@ fn contains<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     }
 }
 
-/// Returns the element of a list or map; an error if the element is absent.
+/// Returns the element of a list or map; fails if the element is absent.
 fn element_at<'a>(container: &Value<'a>, key: &Value<'a>) -> Outcome<'a> {
     match container {
         Value::List(list) => {
@@ -332,7 +343,7 @@ fn optional_index<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     optional_element(args)
 }
 
-/// Returns the element, if present, of a value that may itself be optional.
+/// Returns the element as an optional. The container may itself be an optional.
 fn optional_element<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     let [container, key] = args else {
         return Err(Error::no_such_overload());
@@ -344,8 +355,9 @@ fn optional_element<'a>(args: &[Value<'a>]) -> Outcome<'a> {
     };
     match element_at(container, key) {
         Ok(element) => Ok(Value::some(element)),
-        Err(error) if error.ends() => Err(error),
-        // An index of a list is an integer. Everything else is absent.
+        Err(error) if error.ends_evaluation() => Err(error),
+        // A list index that is not a number, has a fraction, or is a uint above the range of int, is an
+        // error. After any other failure, the element is absent.
         Err(error) => match (container, key) {
             (Value::List(_), Value::Int(_)) => Ok(Value::Optional(None)),
             (Value::List(_), Value::Uint(index)) if i64::try_from(*index).is_ok() => {

@@ -59,7 +59,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
 
 fn parse(meter: &mut Meter, args: &[Value<'_>]) -> Result<Result<Quantity, String>, Error> {
     let text = strings::text(args, 0)?;
-    meter.bytes(text.len())?;
+    meter.charge_bytes(text.len())?;
     Ok(Quantity::read(text))
 }
 

@@ -64,7 +64,7 @@ fn find_all<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     for found in pattern.regex().find_iter(text).take(most) {
         // Each match is charged in addition to the search of the whole text.
         meter.charge(1)?;
-        meter.bytes(found.len())?;
+        meter.charge_bytes(found.len())?;
         // As in Go, an empty match directly after another match is ignored.
         if found.is_empty() && previous_end == Some(found.start()) {
             continue;

@@ -63,7 +63,7 @@ fn normalized(text: &str) -> Option<String> {
 /// Parses the version in the first argument, normalized if the second argument requests it.
 fn read(meter: &mut Meter, args: &[Value<'_>]) -> Result<Result<Semver, Error>, Error> {
     let text = strings::text(args, 0)?;
-    meter.bytes(text.len())?;
+    meter.charge_bytes(text.len())?;
     let version = match args.get(1) {
         Some(Value::Bool(true)) => normalized(text).and_then(|text| Semver::read(&text)),
         Some(Value::Bool(false)) | None => Semver::read(text),

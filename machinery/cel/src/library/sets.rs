@@ -23,7 +23,7 @@ fn two_lists<'v, 'a>(args: &'v [Value<'a>]) -> Result<(&'v List<'a>, &'v List<'a
     Ok((lists::list(args)?, lists::list(&args[1..])?))
 }
 
-fn has<'a>(meter: &mut Meter, list: &List<'a>, wanted: &Value<'a>) -> Result<bool, Error> {
+fn contains_element<'a>(meter: &mut Meter, list: &List<'a>, wanted: &Value<'a>) -> Result<bool, Error> {
     for element in list.iter() {
         meter.charge(1)?;
         if element.equals(wanted, meter)? {
@@ -36,7 +36,7 @@ fn has<'a>(meter: &mut Meter, list: &List<'a>, wanted: &Value<'a>) -> Result<boo
 fn contains<'a>(meter: &mut Meter, list: &List<'a>, all: &List<'a>) -> Result<bool, Error> {
     for wanted in all.iter() {
         meter.charge(1)?;
-        if !has(meter, list, &wanted)? {
+        if !contains_element(meter, list, &wanted)? {
             return Ok(false);
         }
     }
@@ -47,7 +47,7 @@ fn intersects<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     let (one, other) = two_lists(args)?;
     for wanted in other.iter() {
         meter.charge(1)?;
-        if has(meter, one, &wanted)? {
+        if contains_element(meter, one, &wanted)? {
             return Ok(Value::Bool(true));
         }
     }

@@ -126,19 +126,19 @@ fn size<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
 fn contains<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     let (text, part) = (text(args, 0)?, text(args, 1)?);
     meter.charge(text.len().div_ceil(10) * part.len().div_ceil(10))?;
-    meter.bytes(text.len())?;
+    meter.charge_bytes(text.len())?;
     Ok(Value::Bool(text.contains(&**part)))
 }
 
 fn predicate<'a>(meter: &mut Meter, args: &[Value<'a>], holds: fn(&str, &str) -> bool) -> Outcome<'a> {
     let (text, part) = (text(args, 0)?, text(args, 1)?);
-    meter.bytes(text.len())?;
+    meter.charge_bytes(text.len())?;
     Ok(Value::Bool(holds(text, part)))
 }
 
 fn transform<'a>(meter: &mut Meter, args: &[Value<'a>], change: fn(&str) -> String) -> Outcome<'a> {
     let text = text(args, 0)?;
-    meter.bytes(text.len())?;
+    meter.charge_bytes(text.len())?;
     Ok(change(text).into())
 }
 
@@ -147,7 +147,7 @@ fn out_of_range(position: i64) -> Error {
 }
 
 /// Returns the byte offset of the character at `position`; the end of the text for the position after the
-/// last.
+/// last character.
 fn byte_offset(text: &str, position: i64) -> Option<usize> {
     let position = usize::try_from(position).ok()?;
     let ends = std::iter::once(text.len());
@@ -156,7 +156,7 @@ fn byte_offset(text: &str, position: i64) -> Option<usize> {
 
 fn char_at<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     let (text, position) = (text(args, 0)?, number(args, 1)?);
-    meter.bytes(text.len())?;
+    meter.charge_bytes(text.len())?;
     let at = byte_offset(text, position).ok_or_else(|| out_of_range(position))?;
     let character = text[at..].chars().next();
     Ok(character.map(String::from).unwrap_or_default().into())
@@ -165,7 +165,7 @@ fn char_at<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
 fn index_of<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     let (text, part) = (text(args, 0)?, text(args, 1)?);
     meter.charge(1)?;
-    meter.bytes(text.len())?;
+    meter.charge_bytes(text.len())?;
     let from = if args.len() > 2 { number(args, 2)? } else { 0 };
     if part.is_empty() {
         return Ok(Value::Int(from));
@@ -180,7 +180,7 @@ fn index_of<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
 fn last_index_of<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     let (text, part) = (text(args, 0)?, text(args, 1)?);
     meter.charge(1)?;
-    meter.bytes(2 * text.len())?;
+    meter.charge_bytes(2 * text.len())?;
     let length = text.chars().count();
     if args.len() > 2 {
         let until = number(args, 2)?;
@@ -217,7 +217,7 @@ fn limit(args: &[Value<'_>], index: usize) -> Result<Option<usize>, Error> {
 
 fn replace<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     let (text, old, new) = (text(args, 0)?, text(args, 1)?, text(args, 2)?);
-    meter.bytes(2 * text.len())?;
+    meter.charge_bytes(2 * text.len())?;
     let most = limit(args, 3)?.unwrap_or(usize::MAX);
     let found = if old.is_empty() {
         text.chars().count() + 1
@@ -228,13 +228,13 @@ fn replace<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     let length = text
         .len()
         .saturating_add(found.min(most).saturating_mul(new.len()));
-    meter.bytes(length.saturating_sub(text.len()))?;
+    meter.charge_bytes(length.saturating_sub(text.len()))?;
     Ok(text.replacen(&**old, new, most).into())
 }
 
 fn split<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     let (text, separator) = (text(args, 0)?, text(args, 1)?);
-    meter.bytes(2 * text.len())?;
+    meter.charge_bytes(2 * text.len())?;
     let most = limit(args, 2)?.unwrap_or(usize::MAX);
     if most == 0 {
         return Ok(Vec::new().into());
@@ -244,7 +244,7 @@ fn split<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     } else {
         text.splitn(most, &**separator).collect()
     };
-    // An element of a list costs more than its text.
+    // Each element of the list is charged in addition to the text.
     meter.charge(parts.len())?;
     Ok(parts.into_iter().map(Value::from).collect::<Vec<_>>().into())
 }
@@ -262,7 +262,7 @@ fn characters(text: &str, most: usize) -> Vec<&str> {
 
 fn substring<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     let (text, start) = (text(args, 0)?, number(args, 1)?);
-    meter.bytes(text.len())?;
+    meter.charge_bytes(text.len())?;
     let from = byte_offset(text, start).ok_or_else(|| out_of_range(start))?;
     if args.len() == 2 {
         return Ok(text[from..].into());
@@ -288,7 +288,7 @@ fn join<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
             )));
         };
         meter.charge(1)?;
-        meter.bytes(2 * (part.len() + separator.len()))?;
+        meter.charge_bytes(2 * (part.len() + separator.len()))?;
         if index > 0 {
             joined.push_str(separator);
         }

@@ -8,51 +8,61 @@ use crate::error::Error;
 use crate::meter::Meter;
 use crate::value::{Moment, Value};
 
-const MOMENT: &[&str] = &["timestamp.() int", "timestamp.(string) int"];
-const BOTH: &[&str] = &["timestamp.() int", "timestamp.(string) int", "duration.() int"];
+/// Signatures of functions of timestamps, with an optional time zone.
+const TIMESTAMP: &[&str] = &["timestamp.() int", "timestamp.(string) int"];
+/// Signatures of functions of timestamps, with an optional time zone, and of durations.
+const TIMESTAMP_OR_DURATION: &[&str] = &["timestamp.() int", "timestamp.(string) int", "duration.() int"];
 
 pub(super) const FUNCTIONS: &[Function] = &[
-    function("getFullYear", MOMENT, |meter, args| {
+    function("getFullYear", TIMESTAMP, |meter, args| {
         field(meter, args, |at| at.year().into())
     }),
-    function("getMonth", MOMENT, |meter, args| {
+    function("getMonth", TIMESTAMP, |meter, args| {
         field(meter, args, |at| i64::from(at.month()) - 1)
     }),
-    function("getDayOfYear", MOMENT, |meter, args| {
+    function("getDayOfYear", TIMESTAMP, |meter, args| {
         field(meter, args, |at| i64::from(at.day_of_year()) - 1)
     }),
-    function("getDayOfMonth", MOMENT, |meter, args| {
+    function("getDayOfMonth", TIMESTAMP, |meter, args| {
         field(meter, args, |at| i64::from(at.day()) - 1)
     }),
-    function("getDate", MOMENT, |meter, args| {
+    function("getDate", TIMESTAMP, |meter, args| {
         field(meter, args, |at| at.day().into())
     }),
-    function("getDayOfWeek", MOMENT, |meter, args| {
+    function("getDayOfWeek", TIMESTAMP, |meter, args| {
         field(meter, args, |at| at.weekday().to_sunday_zero_offset().into())
     }),
-    function("getHours", BOTH, |meter, args| match &args[0] {
+    function("getHours", TIMESTAMP_OR_DURATION, |meter, args| match &args[0] {
         Value::Duration(length) => Ok(Value::Int(length / 3_600_000_000_000)),
         _ => field(meter, args, |at| at.hour().into()),
     }),
-    function("getMinutes", BOTH, |meter, args| match &args[0] {
-        Value::Duration(length) => Ok(Value::Int(length / 60_000_000_000)),
-        _ => field(meter, args, |at| at.minute().into()),
+    function("getMinutes", TIMESTAMP_OR_DURATION, |meter, args| {
+        match &args[0] {
+            Value::Duration(length) => Ok(Value::Int(length / 60_000_000_000)),
+            _ => field(meter, args, |at| at.minute().into()),
+        }
     }),
-    function("getSeconds", BOTH, |meter, args| match &args[0] {
-        Value::Duration(length) => Ok(Value::Int(length / 1_000_000_000)),
-        _ => field(meter, args, |at| at.second().into()),
+    function("getSeconds", TIMESTAMP_OR_DURATION, |meter, args| {
+        match &args[0] {
+            Value::Duration(length) => Ok(Value::Int(length / 1_000_000_000)),
+            _ => field(meter, args, |at| at.second().into()),
+        }
     }),
-    function("getMilliseconds", BOTH, |meter, args| match &args[0] {
-        Value::Duration(length) => Ok(Value::Int(length / 1_000_000)),
-        _ => field(meter, args, |at| at.millisecond().into()),
-    }),
+    function(
+        "getMilliseconds",
+        TIMESTAMP_OR_DURATION,
+        |meter, args| match &args[0] {
+            Value::Duration(length) => Ok(Value::Int(length / 1_000_000)),
+            _ => field(meter, args, |at| at.millisecond().into()),
+        },
+    ),
 ];
 
 /// Returns a field of a timestamp, in the time zone of the second argument if there is one.
 fn field<'a>(meter: &mut Meter, args: &[Value<'a>], read: fn(&DateTime) -> i64) -> Outcome<'a> {
     meter.charge(1)?;
     let (moment, zone): (&Moment, _) = match args {
-        [Value::Timestamp(moment)] => (moment, meter.utc().then_some(TimeZone::UTC)),
+        [Value::Timestamp(moment)] => (moment, meter.uses_utc().then_some(TimeZone::UTC)),
         [Value::Timestamp(moment), Value::String(zone)] => {
             // A named zone costs more than an offset, since its rules are loaded.
             meter.charge(if zone.contains(':') { 0 } else { 20 })?;
@@ -60,10 +70,10 @@ fn field<'a>(meter: &mut Meter, args: &[Value<'a>], read: fn(&DateTime) -> i64) 
         }
         _ => return Err(Error::no_such_overload()),
     };
-    Ok(Value::Int(read(&moment.within(zone))))
+    Ok(Value::Int(read(&moment.in_zone(zone))))
 }
 
-/// Returns a time zone by its name or its offset. The binary contains the rules of named zones.
+/// Returns the time zone with the name or offset `name`. The binary contains the rules of named zones.
 fn zone(name: &str) -> Result<TimeZone, Error> {
     if matches!(name, "" | "UTC" | "Local") {
         return Ok(TimeZone::UTC);
@@ -98,7 +108,7 @@ const UNITS: [(&str, i128); 8] = [
 ];
 
 /// Parses a duration as Go does (`1h30m`, `-1.5s`), and returns its nanoseconds.
-pub(super) fn read(text: &str) -> Option<i64> {
+pub(super) fn parse_duration(text: &str) -> Option<i64> {
     let negative = text.starts_with('-');
     let mut rest = text.strip_prefix(['-', '+']).unwrap_or(text);
     if rest == "0" {

@@ -13,7 +13,7 @@ use crate::value::{Key, Map, Text, Url, Value};
 pub(super) const FUNCTIONS: &[Function] = &[
     function("url", &["(string) URL"], |meter, args| {
         let text = strings::text(args, 0)?;
-        meter.bytes(text.len())?;
+        meter.charge_bytes(text.len())?;
         let url = Url::read(text);
         Ok(Value::Url(Arc::new(url.map_err(|problem| {
             Error::failed(format!(
@@ -23,8 +23,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
     }),
     function("isURL", &["(string) bool"], |meter, args| {
         let text = strings::text(args, 0)?;
-        meter.bytes(text.len())?;
-        Ok(Value::Bool(Url::request(text).is_ok()))
+        meter.charge_bytes(text.len())?;
+        Ok(Value::Bool(Url::read_request_uri(text).is_ok()))
     }),
     function("getScheme", PART, |meter, args| {
         part(meter, args, |url| url.scheme.clone())
@@ -50,7 +50,7 @@ fn part<'a>(meter: &mut Meter, args: &[Value<'a>], read: fn(&Url) -> String) -> 
     meter.charge(1)?;
     match args {
         [Value::Url(url)] => {
-            meter.bytes(url.path.len() + url.host.len())?;
+            meter.charge_bytes(url.path.len() + url.host.len())?;
             Ok(read(url).into())
         }
         _ => Err(Error::no_such_overload()),
@@ -61,7 +61,7 @@ fn query<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     let [Value::Url(url)] = args else {
         return Err(Error::no_such_overload());
     };
-    meter.bytes(4 * url.query.len())?;
+    meter.charge_bytes(4 * url.query.len())?;
     let mut all: BTreeMap<Key<'a>, Vec<Value<'a>>> = BTreeMap::new();
     let decoded =
         |text: &str| unescaped(text, true).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());

@@ -28,8 +28,8 @@ pub(super) fn has(at: usize, mut args: Vec<Expr>) -> Result<Expr, Issue> {
     }
 }
 
-/// Returns the macro `name` with this number of arguments: the comprehension, the number of its variables,
-/// and whether a condition precedes the body.
+/// Returns the macro `name` with this number of arguments: the comprehension, the number of variables, and
+/// whether a condition precedes the body. `None` when there is no such macro.
 fn fold(name: &str, arguments: usize, syntax: Syntax) -> Option<(Comprehension, usize, bool)> {
     let two = syntax.two_variables;
     Some(match (name, arguments) {
@@ -90,19 +90,10 @@ pub(super) fn member(
         );
     };
     let mut rest = args.split_off(variables);
-    let variable_at = args.last().map_or(at, |last| last.at);
-    let variables: Vec<String> = args.into_iter().map(variable).collect::<Result<_, _>>()?;
-    if let [first, second] = &variables[..]
-        && first == second
-    {
-        return Err(Issue::new(
-            variable_at,
-            format!("duplicate variable name: {first}"),
-        ));
-    }
+    let variables = variable_names(at, args)?;
     let body = rest
         .pop()
-        .ok_or_else(|| Issue::new(at, "a macro without a body"))?;
+        .ok_or_else(|| Issue::new(at, "the macro has no body"))?;
     let condition = if conditional { rest.pop() } else { None };
     Expr::new(
         at,
@@ -114,6 +105,21 @@ pub(super) fn member(
             body,
         })),
     )
+}
+
+/// Returns the names of the variables in `args`, which must be different.
+fn variable_names(at: usize, args: Vec<Expr>) -> Result<Vec<String>, Issue> {
+    let variable_at = args.last().map_or(at, |last| last.at);
+    let variables: Vec<String> = args.into_iter().map(variable).collect::<Result<_, _>>()?;
+    if let [first, second] = &variables[..]
+        && first == second
+    {
+        return Err(Issue::new(
+            variable_at,
+            format!("duplicate variable name: {first}"),
+        ));
+    }
+    Ok(variables)
 }
 
 fn variable(argument: Expr) -> Result<String, Issue> {

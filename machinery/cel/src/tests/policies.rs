@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::{
-    AdmissionVariable, Decision, Decisions, Environment, Error, Lazy, PER_CALL_LIMIT, Program, ReviewSubject,
-    Value, Variable,
+    AdmissionVariable, Decision, Decisions, Environment, Error, LazyVariables, PER_CALL_LIMIT, Program,
+    ReviewSubject, Value, Variable,
 };
 
 const PLACES: usize = 8;
@@ -28,9 +28,9 @@ fn with_decisions(
     let mut decisions = Decisions::new();
     loop {
         let asked = decisions.len();
-        let lazy = Lazy::new(&[], &values, Arc::new(decisions.clone()), PER_CALL_LIMIT);
+        let lazy = LazyVariables::new(&[], &values, Arc::new(decisions.clone()), PER_CALL_LIMIT);
         match program.evaluate_with(&values, PER_CALL_LIMIT, &lazy).value {
-            Err(Error::Unasked(review)) => {
+            Err(Error::PendingReview(review)) => {
                 drop(decisions.insert((*review).clone(), Arc::new(decide(&review))))
             }
             other => return (other.map(|value| value.to_json().unwrap().to_string()), asked),
@@ -102,7 +102,7 @@ fn the_documented_examples_of_authorizer_ask_for_what_they_say() {
         });
         assert_eq!((result.unwrap().as_str(), asked), ("true", 1), "{source}");
         let review = &seen.borrow()[0];
-        assert_eq!((&*review.verb, &review.on), (verb, &on), "{source}");
+        assert_eq!((&*review.verb, &review.subject), (verb, &on), "{source}");
         let of = review
             .account
             .as_ref()
@@ -196,7 +196,7 @@ fn variables_are_evaluated_when_they_are_asked_for_and_once() {
         ),
     ] {
         let (programs, program) = composed(&variables, source);
-        let lazy = Lazy::new(&programs, &values, Arc::default(), PER_CALL_LIMIT);
+        let lazy = LazyVariables::new(&programs, &values, Arc::default(), PER_CALL_LIMIT);
         let evaluation = program.evaluate_with(&values, PER_CALL_LIMIT, &lazy);
         let result = evaluation.value.map(|value| value.to_json().unwrap().to_string());
         assert_eq!(
@@ -230,7 +230,7 @@ fn a_long_chain_of_variables_is_an_error_and_not_a_full_stack() {
         .collect();
     let (programs, program) = composed(&shown, "variables.v199 == 200");
     let values = values();
-    let lazy = Lazy::new(&programs, &values, Arc::default(), PER_CALL_LIMIT);
+    let lazy = LazyVariables::new(&programs, &values, Arc::default(), PER_CALL_LIMIT);
     let result = program.evaluate_with(&values, PER_CALL_LIMIT, &lazy).value;
     assert!(
         result
@@ -264,14 +264,14 @@ fn mutations_make_objects_and_patches() {
             .unwrap_or_else(|error| panic!("{source}: {error}"));
         let value = program.evaluate(&values, PER_CALL_LIMIT).value.unwrap();
         assert_eq!(value.to_json().unwrap().to_string(), wanted, "{source}");
-        assert_eq!(value.misnamed(), None, "{source}");
+        assert_eq!(value.type_name_problem(), None, "{source}");
     }
     let wrong = environment
         .compile("Object{spec: Object.spec{a: Object.wrong{}}}")
         .unwrap();
     let value = wrong.evaluate(&values, PER_CALL_LIMIT).value.unwrap();
     assert_eq!(
-        value.misnamed().unwrap(),
+        value.type_name_problem().unwrap(),
         "unexpected type name \"Object.wrong\", expected \"Object.spec.a\", which matches field name path from root Object type"
     );
     for (source, problem) in [

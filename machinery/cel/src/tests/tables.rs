@@ -36,7 +36,7 @@ fn shown(value: &Value<'_>) -> String {
         Value::Bool(flag) => flag.to_string(),
         Value::Int(number) => format!("int {number}"),
         Value::Uint(number) => format!("uint {number}"),
-        Value::Double(number) => format!("double {}", crate::value::double(*number)),
+        Value::Double(number) => format!("double {}", crate::value::format_double(*number)),
         Value::String(text) => format!("string {}", serde_json::to_string(&**text).unwrap()),
         other => format!("type {}", other.type_name()),
     }

@@ -10,18 +10,18 @@ use crate::meter::Meter;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     /// The first value is less than, equal to, or greater than the other.
-    Is(Ordering),
+    Ordered(Ordering),
     /// The values are not ordered: one of them is NaN.
     Unordered,
 }
 
-/// Returns `number` as an integer, if it has no fraction and is small enough for an exact conversion.
+/// Returns `number` as an integer, if it has no fraction and fits.
 pub(super) fn whole(number: f64) -> Option<i128> {
-    // Below 10^30, the conversion is exact.
+    // Below 10^30, a double without a fraction fits in 128 bits.
     (number.fract() == 0.0 && number.abs() < 1e30).then_some(number as i128)
 }
 
-/// Value of a number.
+/// Numeric value of an int, a uint or a double.
 #[derive(Clone, Copy)]
 enum Number {
     Whole(i128),
@@ -44,11 +44,11 @@ fn compare_numbers(one: Number, other: Number) -> Order {
         (Number::Whole(one), Number::Double(other)) => (one as f64).partial_cmp(&other),
         (Number::Double(one), Number::Whole(other)) => one.partial_cmp(&(other as f64)),
     };
-    order.map_or(Order::Unordered, Order::Is)
+    order.map_or(Order::Unordered, Order::Ordered)
 }
 
 impl<'a> Value<'a> {
-    /// Returns the order of two values, if their type has one.
+    /// Returns the order of two values; `None` when their types have no order.
     pub(crate) fn order(&self, other: &Value<'_>) -> Option<Order> {
         if let (Some(one), Some(other)) = (number(self), number(other)) {
             return Some(compare_numbers(one, other));
@@ -61,7 +61,7 @@ impl<'a> Value<'a> {
             (Value::Timestamp(one), Value::Timestamp(other)) => one.nanoseconds().cmp(&other.nanoseconds()),
             _ => return None,
         };
-        Some(Order::Is(order))
+        Some(Order::Ordered(order))
     }
 
     /// Whether two values are equal. Values of different types are not equal, except numbers. Every compared
@@ -69,16 +69,16 @@ impl<'a> Value<'a> {
     pub(crate) fn equals(&self, other: &Value<'a>, meter: &mut Meter) -> Result<bool, Error> {
         meter.step()?;
         if let (Some(one), Some(other)) = (number(self), number(other)) {
-            return Ok(compare_numbers(one, other) == Order::Is(Ordering::Equal));
+            return Ok(compare_numbers(one, other) == Order::Ordered(Ordering::Equal));
         }
         Ok(match (self, other) {
             (Value::Null, Value::Null) | (Value::Optional(None), Value::Optional(None)) => true,
             (Value::String(one), Value::String(other)) => {
-                meter.bytes(one.len().min(other.len()))?;
+                meter.charge_bytes(one.len().min(other.len()))?;
                 one[..] == other[..]
             }
             (Value::Bytes(one), Value::Bytes(other)) => {
-                meter.bytes(one.len().min(other.len()))?;
+                meter.charge_bytes(one.len().min(other.len()))?;
                 one == other
             }
             (Value::List(one), Value::List(other)) => {
@@ -118,7 +118,7 @@ impl<'a> Value<'a> {
             (Value::Url(one), Value::Url(other)) => one == other,
             (Value::Quantity(one), Value::Quantity(other)) => one.compare(*other) == Ordering::Equal,
             (Value::Semver(one), Value::Semver(other)) => one.precedence(other) == Ordering::Equal,
-            (one, other) => one.order(other) == Some(Order::Is(Ordering::Equal)),
+            (one, other) => one.order(other) == Some(Order::Ordered(Ordering::Equal)),
         })
     }
 }

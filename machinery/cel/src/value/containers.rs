@@ -1,4 +1,4 @@
-//! Lists and maps.
+//! Values that are lists and maps.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub enum Map<'a> {
 }
 
 impl<'a> List<'a> {
-    /// Number of elements.
+    /// Returns the number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -41,7 +41,7 @@ impl<'a> List<'a> {
         self.len() == 0
     }
 
-    /// Returns the element at `index`.
+    /// Returns the element at `index`, if there is one.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<Value<'a>> {
         match self {
@@ -57,7 +57,7 @@ impl<'a> List<'a> {
 }
 
 impl<'a> Map<'a> {
-    /// Number of entries.
+    /// Returns the number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -72,7 +72,7 @@ impl<'a> Map<'a> {
         self.len() == 0
     }
 
-    /// Returns the value of the text key `name`.
+    /// Returns the value of the text key `name`, if there is one.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<Value<'a>> {
         match self {
@@ -81,7 +81,7 @@ impl<'a> Map<'a> {
         }
     }
 
-    /// Returns the value of `key`.
+    /// Returns the value of `key`, if there is one.
     pub(crate) fn get(&self, key: &Key<'_>) -> Option<Value<'a>> {
         match (self, key) {
             (Self::Json(_), Key::String(name)) => self.field(name),

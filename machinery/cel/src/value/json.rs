@@ -25,7 +25,7 @@ impl Value<'_> {
             },
             Self::String(text) => Json::String(text.to_string()),
             Self::Bytes(bytes) => Json::String(STANDARD.encode(bytes)),
-            Self::Duration(nanoseconds) => Json::String(super::duration(*nanoseconds)),
+            Self::Duration(nanoseconds) => Json::String(super::format_duration(*nanoseconds)),
             Self::Timestamp(moment) => Json::String(moment.to_string()),
             Self::List(list) => Json::Array(list.iter().map(|one| one.to_json()).collect::<Result<_, _>>()?),
             Self::Map(Map::Json(fields)) => Json::Object((*fields).clone()),
@@ -56,20 +56,24 @@ impl Value<'_> {
         })
     }
 
-    /// Returns a message about the first nested object whose type is not named after the path of fields to
-    /// it. The name must be `Object.spec` for the field `spec` of an `Object`. Lists and maps in between add
-    /// no name.
+    /// Returns a message about the first nested object with a wrong type name, if there is one. The name must
+    /// be the path of fields to the object: `Object.spec` for the field `spec` of an `Object`. Lists and maps
+    /// on the path add no name.
     #[must_use]
-    pub fn misnamed(&self) -> Option<String> {
-        self.misnamed_under(None)
+    pub fn type_name_problem(&self) -> Option<String> {
+        self.type_name_problem_under(None)
     }
 
-    /// Checks an object at `path`, which is its required type name; the outermost object may have any type.
-    fn misnamed_under(&self, path: Option<&str>) -> Option<String> {
+    /// Checks the objects in a value at `path`, which is their required type name. `None` accepts any name.
+    fn type_name_problem_under(&self, path: Option<&str>) -> Option<String> {
         match self {
-            Self::Message(message) => message.misnamed(path),
-            Self::List(super::List::Values(list)) => list.iter().find_map(|one| one.misnamed_under(path)),
-            Self::Map(Map::Values(entries)) => entries.values().find_map(|one| one.misnamed_under(path)),
+            Self::Message(message) => message.type_name_problem(path),
+            Self::List(super::List::Values(list)) => {
+                list.iter().find_map(|one| one.type_name_problem_under(path))
+            }
+            Self::Map(Map::Values(entries)) => {
+                entries.values().find_map(|one| one.type_name_problem_under(path))
+            }
             _ => None,
         }
     }
@@ -82,7 +86,7 @@ impl Message<'_> {
         Ok(Json::Object(fields.collect::<Result<Fields<_, _>, Error>>()?))
     }
 
-    fn misnamed(&self, path: Option<&str>) -> Option<String> {
+    fn type_name_problem(&self, path: Option<&str>) -> Option<String> {
         let path = path.unwrap_or(&self.name);
         if *self.name != *path {
             return Some(format!(
@@ -90,10 +94,10 @@ impl Message<'_> {
                 self.name
             ));
         }
-        // The value of a patch is named independently of the path to it.
+        // The value of a JSON patch is an object whose name does not depend on the path.
         let within = |name: &str| (path != "JSONPatch").then(|| format!("{path}.{name}"));
         self.fields
             .iter()
-            .find_map(|(name, value)| value.misnamed_under(within(name).as_deref()))
+            .find_map(|(name, value)| value.type_name_problem_under(within(name).as_deref()))
     }
 }

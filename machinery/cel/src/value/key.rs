@@ -18,6 +18,7 @@ pub enum Key<'a> {
 }
 
 impl Key<'_> {
+    /// Returns the sort key: the rank of the type, the number, and the text.
     fn rank(&self) -> (u8, i128, &str) {
         match self {
             Self::Bool(flag) => (0, i128::from(*flag), ""),
@@ -60,7 +61,7 @@ impl<'a> Key<'a> {
         })
     }
 
-    /// Converts `value` to a key for a lookup: doubles match equal integers.
+    /// Converts `value` to a key for a lookup, where a double finds the integer that is equal to it.
     pub(crate) fn lookup_key(value: &Value<'a>) -> Option<Self> {
         match value {
             Value::Double(number) => super::compare::whole(*number).and_then(|whole| {

@@ -43,20 +43,21 @@ impl Moment {
         i64::try_from(self.nanoseconds.div_euclid(SECOND)).unwrap_or_default()
     }
 
-    /// Returns the timestamp `by` nanoseconds later.
-    pub(crate) fn moved(&self, by: i128) -> Result<Self, Error> {
-        let moved = Self::new(self.nanoseconds + by).ok_or_else(|| Error::failed("timestamp overflow"))?;
+    /// Returns the timestamp `nanoseconds` later, or earlier if the number is negative.
+    pub(crate) fn plus(&self, nanoseconds: i128) -> Result<Self, Error> {
+        let later =
+            Self::new(self.nanoseconds + nanoseconds).ok_or_else(|| Error::failed("timestamp overflow"))?;
         Ok(Self {
             offset: self.offset,
-            ..moved
+            ..later
         })
     }
 
-    /// Returns date and time in a time zone, or with the original offset.
-    pub(crate) fn within(&self, zone: Option<TimeZone>) -> DateTime {
+    /// Returns date and time in `zone`, or with the original offset.
+    pub(crate) fn in_zone(&self, zone: Option<TimeZone>) -> DateTime {
         let offset = match zone {
-            // The last 26 hours of the year 9999 are beyond the range of `Timestamp`: the offset right before
-            // them is used.
+            // The last 26 hours of the year 9999 are beyond the range of `Timestamp`: the last offset in the
+            // range is used.
             Some(zone) => {
                 let seconds = self.seconds().min(Timestamp::MAX.as_second());
                 Timestamp::from_second(seconds).map_or(Offset::UTC, |at| zone.to_offset(at))
@@ -79,7 +80,7 @@ impl Moment {
         DateTime::from_parts(date, time.unwrap_or(Time::MIN))
     }
 
-    /// Parses RFC 3339.
+    /// Parses a timestamp of RFC 3339.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let mut digits = Digits { rest: text };
         let (year, month, day) = (
@@ -110,8 +111,8 @@ impl Moment {
     }
 }
 
-/// Returns the year of the day `days` after 1 January of the year 1, and the number of days
-/// since 1 January of that year.
+/// Returns the year of the day `days` days after 1 January of the year 1, and the number of days since
+/// 1 January of that year.
 fn year_and_day(days: i64) -> (i16, i64) {
     let (centuries, days) = (days.div_euclid(146_097), days.rem_euclid(146_097));
     let century = (days / 36_524).min(3);
@@ -122,6 +123,7 @@ fn year_and_day(days: i64) -> (i16, i64) {
     (i16::try_from(year).unwrap_or_default(), days - years * 365)
 }
 
+/// Parser of the parts of a timestamp.
 struct Digits<'s> {
     rest: &'s str,
 }
@@ -158,6 +160,7 @@ impl Digits<'_> {
         nine.parse().unwrap_or_default()
     }
 
+    /// Parses the offset from UTC: `Z`, or hours and minutes.
     fn offset(&mut self) -> Option<Offset> {
         if let Some(rest) = self.rest.strip_prefix('Z') {
             self.rest = rest;
@@ -178,9 +181,9 @@ impl Digits<'_> {
 }
 
 impl fmt::Display for Moment {
-    /// Formats RFC 3339 with as many digits of the second as necessary.
+    /// Formats the timestamp as in RFC 3339, without trailing zeros in the fraction of the second.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let civil = self.within(None);
+        let civil = self.in_zone(None);
         write!(
             formatter,
             "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}",

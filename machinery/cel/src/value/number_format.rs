@@ -1,8 +1,8 @@
-//! Formatting of numbers as in Go, and of durations.
+//! Formatting of doubles as in Go, and of durations.
 
-/// Formats a double in the fewest digits that identify it, and in scientific notation if the exponent is
-/// below -4 or above 5.
-pub(crate) fn double(value: f64) -> String {
+/// Formats `value` in the fewest digits that identify it, in scientific notation if the exponent is below -4
+/// or above 5.
+pub(crate) fn format_double(value: f64) -> String {
     if value.is_nan() {
         return "NaN".to_owned();
     }
@@ -19,8 +19,8 @@ pub(crate) fn double(value: f64) -> String {
     format!("{digits}e{sign}{:02}", exponent.abs())
 }
 
-/// Formats a duration in seconds.
-pub(crate) fn duration(nanoseconds: i64) -> String {
+/// Formats a duration in seconds, such as `1.5s`.
+pub(crate) fn format_duration(nanoseconds: i64) -> String {
     let sign = if nanoseconds < 0 { "-" } else { "" };
     let all = nanoseconds.unsigned_abs();
     let (seconds, rest) = (all / 1_000_000_000, all % 1_000_000_000);

@@ -1,4 +1,4 @@
-//! Kubernetes' quantities.
+//! Quantities, such as `500m` and `2Gi`, with Kubernetes' precision.
 
 use std::cmp::Ordering;
 
@@ -6,8 +6,9 @@ use std::cmp::Ordering;
 #[derive(Clone, Copy, Debug)]
 pub struct Quantity {
     pub(crate) nanos: i128,
-    /// Whether Kubernetes treats the quantity as an integer. Its text then has few enough digits, and is
-    /// whole with its suffix.
+    /// Whether Kubernetes represents the quantity as an integer, as `isInteger` and `asInteger` require. A
+    /// text is represented so if it has few digits, and no fraction before a binary suffix or after a decimal
+    /// suffix is applied.
     whole: bool,
 }
 
@@ -27,6 +28,7 @@ impl Quantity {
         self.nanos.cmp(&other.nanos)
     }
 
+    /// Returns the sum of both quantities, or with the `sign` -1 their difference.
     pub(crate) fn plus(self, other: Self, sign: i128) -> Self {
         Self {
             nanos: self.nanos.saturating_add(sign * other.nanos),
@@ -34,6 +36,7 @@ impl Quantity {
         }
     }
 
+    /// Returns the quantity as an integer, if Kubernetes represents it as one.
     pub(crate) fn integer(self) -> Option<i64> {
         i64::try_from(self.nanos / NANO).ok().filter(|_| self.whole)
     }
@@ -42,6 +45,7 @@ impl Quantity {
         (self.nanos / NANO) as f64 + (self.nanos % NANO) as f64 / NANO as f64
     }
 
+    /// Parses a quantity.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
         const FORMAT_ERROR: &str =
             "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
@@ -86,7 +90,7 @@ fn parse_suffix(suffix: &str) -> Option<(i128, i32)> {
     (-100..=100).contains(&exponent).then_some((10, exponent))
 }
 
-/// Converts a number to units of 10^-9, rounded up. `None` where it is too large.
+/// Converts a number to units of 10^-9, rounded up; `None` when the result is too large.
 fn scale(whole: &str, fraction: &str, base: i128, exponent: i32) -> Option<i128> {
     match base {
         2 => scale_binary(whole, fraction, exponent),
@@ -94,7 +98,8 @@ fn scale(whole: &str, fraction: &str, base: i128, exponent: i32) -> Option<i128>
     }
 }
 
-/// Converts a number times 2^`exponent`, digit by digit from the last one, so that nothing is cut off.
+/// Converts a number times 2^`exponent` to units of 10^-9, rounded up. The fraction is multiplied digit by
+/// digit, from the last one, so that no digit is lost before the rounding.
 fn scale_binary(whole: &str, fraction: &str, exponent: i32) -> Option<i128> {
     let factor = 1i128
         .checked_shl(exponent.unsigned_abs())?
@@ -109,7 +114,8 @@ fn scale_binary(whole: &str, fraction: &str, exponent: i32) -> Option<i128> {
     whole.checked_add(part + i128::from(has_rest))
 }
 
-/// Converts a number by moving its point by `shift` places to the right, or to the left if `shift` is negative.
+/// Moves the decimal point of a number `shift` places to the right, or to the left if `shift` is negative,
+/// and rounds up.
 fn scale_decimal(whole: &str, fraction: &str, shift: i32) -> Option<i128> {
     let digits = format!("{whole}{fraction}");
     let point = i64::try_from(whole.len()).ok()? + i64::from(shift);
@@ -122,7 +128,7 @@ fn scale_decimal(whole: &str, fraction: &str, shift: i32) -> Option<i128> {
     parse_digits(&format!("{integer}{zeros}"))?.checked_add(i128::from(has_rest))
 }
 
-/// The number in `digits`, which may be empty. `None` where it is too large.
+/// Returns the number in `digits`, which is 0 without digits; `None` when the number is too large.
 fn parse_digits(digits: &str) -> Option<i128> {
     match digits.trim_start_matches('0') {
         "" => Some(0),

@@ -9,7 +9,7 @@ pub struct Semver {
     prerelease: Vec<Identifier>,
 }
 
-/// A part of a prerelease: numbers precede text.
+/// Part of a prerelease. Numbers precede text.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Identifier {
     Number(u64),
@@ -17,7 +17,7 @@ enum Identifier {
 }
 
 impl Semver {
-    /// Compares two versions.
+    /// Compares the precedence of two versions.
     pub(crate) fn precedence(&self, other: &Self) -> Ordering {
         let release = self.prerelease.is_empty().cmp(&other.prerelease.is_empty());
         self.numbers
@@ -26,6 +26,7 @@ impl Semver {
             .then_with(|| self.prerelease.cmp(&other.prerelease))
     }
 
+    /// Parses a semantic version.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let (text, build) = match text.split_once('+') {
             Some((text, build)) => (text, Some(build)),

@@ -1,4 +1,4 @@
-//! URLs, parsed as in Go.
+//! URLs, parsed as by Go's `net/url`.
 
 /// A URL.
 #[derive(Debug, PartialEq, Eq)]
@@ -15,20 +15,20 @@ pub struct Url {
 impl Url {
     /// Parses a URL with its fragment.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
-        Self::request(text)?;
+        Self::read_request_uri(text)?;
         match text.split_once('#') {
             Some((url, fragment)) => {
-                let mut url = Self::request(url)?;
+                let mut url = Self::read_request_uri(url)?;
                 url.rest.push('#');
                 url.rest.push_str(fragment);
                 Ok(url)
             }
-            None => Self::request(text),
+            None => Self::read_request_uri(text),
         }
     }
 
-    /// Parses the URI of a request.
-    pub(crate) fn request(text: &str) -> Result<Self, String> {
+    /// Parses the URI of a request: an absolute URL, or an absolute path.
+    pub(crate) fn read_request_uri(text: &str) -> Result<Self, String> {
         let parse_error = |why: &str| format!("parse {text:?}: {why}");
         if text.bytes().any(|byte| byte < b' ' || byte == 0x7f) {
             return Err(parse_error("net/url: invalid control character in URL"));
@@ -36,7 +36,7 @@ impl Url {
         if text.is_empty() {
             return Err(parse_error("empty url"));
         }
-        let (scheme, rest) = scheme(text).map_err(parse_error)?;
+        let (scheme, rest) = split_scheme(text).map_err(parse_error)?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let mut url = Self {
             scheme: scheme.to_ascii_lowercase(),
@@ -87,8 +87,8 @@ impl Url {
         (inside.unwrap_or(host).to_owned(), port.to_owned())
     }
 
-    /// Returns the path as it was written, if all its characters are allowed; otherwise the decoded path, escaped
-    /// anew, with `!'()*[]` escaped as well.
+    /// Returns the path as it was written if all characters are allowed. Otherwise returns the decoded path,
+    /// escaped again; then `!'()*[]` are escaped, too.
     pub(crate) fn escaped_path(&self) -> String {
         let is_allowed = |byte: u8| is_path(byte) || b"!'()*[]%".contains(&byte);
         if self.path.bytes().all(is_allowed) {
@@ -107,16 +107,18 @@ impl Url {
     }
 }
 
+/// Whether `byte` needs no escape in a path.
 fn is_path(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-_.~$&+,/:;=@".contains(&byte)
 }
 
+/// Whether `byte` is allowed in the user info.
 fn is_user(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._:~!$&'()*+,;=%@".contains(&byte)
 }
 
 /// Splits the scheme, if there is one, from the rest.
-fn scheme(text: &str) -> Result<(&str, &str), &'static str> {
+fn split_scheme(text: &str) -> Result<(&str, &str), &'static str> {
     for (at, letter) in text.char_indices() {
         match letter {
             'a'..='z' | 'A'..='Z' => {}
@@ -153,7 +155,7 @@ fn parse_host(host: &str) -> Result<String, String> {
     String::from_utf8(decoded).map_err(|_| "invalid URL escape".to_owned())
 }
 
-/// Decodes percent escapes such as `%41` in `text`.
+/// Decodes percent escapes such as `%41` in `text`; `None` when an escape is invalid.
 pub(crate) fn unescaped(text: &str, plus_is_space: bool) -> Option<Vec<u8>> {
     let mut output = Vec::with_capacity(text.len());
     let mut bytes = text.bytes();

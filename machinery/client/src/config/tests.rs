@@ -15,7 +15,7 @@ async fn of(text: &str, context: Option<&str>) -> (String, Result<(Config, Optio
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("config");
     fs::write(&path, text).unwrap();
-    let read = resolved(Some(&path), context).await;
+    let read = config_with_context(Some(&path), context).await;
     let read = read.map_err(|problem| format!("{problem:#}"));
     (path.display().to_string(), read)
 }

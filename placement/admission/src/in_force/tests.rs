@@ -28,7 +28,7 @@ impl World {
             Arc::new(berth_apiserver::SystemClock),
         );
         let modes = Modes::new(&engine, None, BTreeSet::new());
-        engine.mandated(Arc::new(modes)).unwrap();
+        engine.set_mandate(Arc::new(modes)).unwrap();
         let rules = Rules::new(&kcp, &engine);
         Self { store, rules }
     }
@@ -110,7 +110,7 @@ fn what_is_guarded_follows_the_configuration() {
 #[test]
 fn an_invalid_configuration_trusts_no_other_users_than_the_last_valid_one() {
     let world = World::new();
-    let trusts = |user: &str| world.rules.now().users.includes(user);
+    let trusts = |user: &str| world.rules.configuration().users.includes(user);
     world.store(Verb::Create, json!({"systemUsers": ["ann"]}));
     assert!(trusts("ann") && !trusts("bob"));
     for wrong in [

@@ -17,7 +17,7 @@ impl Committer for Broken {
         panic!("broken")
     }
 
-    fn can_extend(&self) -> bool {
+    fn can_store_with_demand(&self) -> bool {
         panic!("broken")
     }
 }

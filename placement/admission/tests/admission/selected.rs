@@ -122,7 +122,7 @@ impl Webhooks {
         );
         engine.spawn();
         let modes = Modes::new(&engine, None, BTreeSet::new());
-        engine.mandated(Arc::new(modes)).unwrap();
+        engine.set_mandate(Arc::new(modes)).unwrap();
         let rbac = Rbac::new(Arc::clone(&source));
         let parts = Parts {
             engine: Arc::clone(&engine),
@@ -199,7 +199,7 @@ impl Webhooks {
         let chain = &self.chain;
         chain.ready(&request).await.unwrap();
         let mutated = chain.mutate(&request, &mut new.clone(), &mut Vec::new());
-        let entitled = chain.entitled(&request, Some(new)).await;
+        let entitled = chain.check_rights(&request, Some(new)).await;
         mutated.is_ok() && entitled.is_ok() && chain.validate(&request, Some(new), &mut Vec::new()).is_ok()
     }
 }

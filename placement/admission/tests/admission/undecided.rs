@@ -37,7 +37,7 @@ async fn asked(world: &World, request: &Request<'_>, object: Option<&Value>) -> 
     if let Some(object) = object {
         chain.mutate(request, &mut object.clone(), &mut Vec::new())?;
     }
-    chain.entitled(request, object).await?;
+    chain.check_rights(request, object).await?;
     let mut warnings = Vec::new();
     chain.validate(request, object, &mut warnings)?;
     assert!(warnings.is_empty(), "who observes warns of nothing: {warnings:?}");
@@ -65,7 +65,7 @@ fn request<'a>(operation: Operation, user: &'a UserInfo, old: Option<&'a Value>)
 async fn webhooks_let_every_write_pass_of_what_is_not_decided_here() {
     let world = World::new().await;
     let switch = Arc::new(Switch(AtomicBool::new(true)));
-    world.engine.mandated(Arc::clone(&switch) as Arc<_>).unwrap();
+    world.engine.set_mandate(Arc::clone(&switch) as Arc<_>).unwrap();
     world.seed("small", 1).await;
     let (alice, placed, moved) = (user("alice"), shoot("s", Some("small")), shoot("s", Some("gone")));
     let create = request(Operation::Create, &alice, None);
@@ -108,7 +108,7 @@ async fn webhooks_do_not_judge_the_systems_own_programs_but_keep_them_from_decis
 async fn who_observes_what_is_stored_here_neither_binds_nor_guards_it_and_keeps_its_rules() {
     let world = World::new().await;
     let modes = Modes::new(&world.engine, Some(Mode::Observe), BTreeSet::new());
-    world.engine.mandated(Arc::new(modes)).unwrap();
+    world.engine.set_mandate(Arc::new(modes)).unwrap();
     let seed = world.seed("small", 1).await;
     let made = world.create(&shoot("s", None)).await.unwrap();
     assert_eq!(

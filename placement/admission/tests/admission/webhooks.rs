@@ -40,7 +40,7 @@ async fn no_webhook_gives_or_refuses_a_place_to_creates_that_name_none_however_m
             let chain = &world.webhooks;
             chain.ready(&request).await?;
             chain.mutate(&request, &mut object, &mut warnings)?;
-            chain.entitled(&request, Some(&object)).await?;
+            chain.check_rights(&request, Some(&object)).await?;
             chain.validate(&request, Some(&object), &mut warnings)?;
             assert!(warnings.is_empty(), "there is room: {warnings:?}");
             Ok::<_, Status>(object["spec"]["seedName"].clone())
@@ -80,7 +80,10 @@ async fn a_seed_that_a_create_names_takes_the_right_to_bind_where_nothing_reserv
     let object = shoot("s", Some("small"));
     let (alice, root) = (user("alice", "dev"), user("root", "system:masters"));
     world.webhooks.ready(&create("s", &alice)).await.unwrap();
-    let refused = world.webhooks.entitled(&create("s", &alice), Some(&object)).await;
+    let refused = world
+        .webhooks
+        .check_rights(&create("s", &alice), Some(&object))
+        .await;
     let refused = refused.unwrap_err();
     assert!(
         refused.code == 403 && refused.message.contains("cannot be reserved for a create"),

@@ -1,5 +1,4 @@
-//! The difference of two objects as a JSON patch (RFC 6902) for people, and the kubectl command that applies
-//! it.
+//! The difference of two objects as a JSON patch (RFC 6902), and the kubectl command that applies the patch.
 //!
 //! A patch names an element of a list by its index, which may have changed by the time the patch is applied.
 //! So before a value in a list is replaced or removed, the patch tests that it is still the old value.
@@ -7,19 +6,18 @@
 use berth_apimachinery::GroupResource;
 use serde_json::{Value, json};
 
-/// Form of a change of one object.
+/// The patch of one object, in one of three forms.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Form {
     /// A JSON patch: a list of operations.
     Json(Vec<Value>),
-    /// A creation, with the whole object.
+    /// The whole object, which is to be created.
     Create(Value),
-    /// Only the changed paths, as JSON pointers, of an object that the caller may not read.
+    /// The changed paths of an object that the caller may not read, as JSON pointers.
     Hidden(Vec<String>),
 }
 
-/// The operations that change `old` to `new`, without the status and without the fields of metadata
-/// that servers set.
+/// Returns the operations that change `old` to `new`, except the status and the metadata that servers set.
 #[must_use]
 pub fn between(old: &Value, new: &Value) -> Vec<Value> {
     let mut operations = Vec::new();
@@ -35,6 +33,8 @@ const SERVER_FIELDS: [&str; 4] = [
     "/metadata/managedFields",
 ];
 
+/// Adds the operations that change the value at `path` from `old` to `new`. In a list (`in_list`), the path
+/// has an index, so a value is tested before it is replaced or removed.
 fn differ(old: &Value, new: &Value, path: &mut String, in_list: bool, out: &mut Vec<Value>) {
     if old == new || SERVER_FIELDS.contains(&path.as_str()) {
         return;
@@ -63,7 +63,7 @@ fn differ(old: &Value, new: &Value, path: &mut String, in_list: bool, out: &mut 
                 path.truncate(length);
             }
         }
-        (Value::Array(before), Value::Array(after)) => lists(before, after, path, in_list, out),
+        (Value::Array(before), Value::Array(after)) => differ_lists(before, after, path, in_list, out),
         _ => {
             test(in_list, old, path, out);
             out.push(json!({"op": "replace", "path": path, "value": new}));
@@ -71,7 +71,7 @@ fn differ(old: &Value, new: &Value, path: &mut String, in_list: bool, out: &mut 
     }
 }
 
-fn lists(before: &[Value], after: &[Value], path: &mut String, in_list: bool, out: &mut Vec<Value>) {
+fn differ_lists(before: &[Value], after: &[Value], path: &mut String, in_list: bool, out: &mut Vec<Value>) {
     if let Some(more) = after.strip_prefix(before) {
         let added = more
             .iter()
@@ -105,7 +105,7 @@ fn lists(before: &[Value], after: &[Value], path: &mut String, in_list: bool, ou
     }
 }
 
-/// The indices in `before` of elements that `after` lacks, if that is the only difference.
+/// Returns the indices in `before` of the elements that `after` lacks, if that is the only difference.
 fn removed_indices(before: &[Value], after: &[Value]) -> Option<Vec<usize>> {
     let mut rest = after.iter().peekable();
     let mut indices = Vec::new();
@@ -119,13 +119,15 @@ fn removed_indices(before: &[Value], after: &[Value]) -> Option<Vec<usize>> {
     rest.next().is_none().then_some(indices)
 }
 
+/// Adds an operation that tests that the value at `path` is `old`, if the test is `wanted`.
 fn test(wanted: bool, old: &Value, path: &str, out: &mut Vec<Value>) {
     if wanted {
         out.push(json!({"op": "test", "path": path, "value": old}));
     }
 }
 
-/// Tests the element at `path`, which gets a new field, unless an operation on one of its fields tests it already.
+/// Adds a test of the list element at `path`, which gets a new field. An earlier operation within the element
+/// already has a test, so that none is added.
 fn test_element(path: &str, old: &Value, out: &mut Vec<Value>) {
     let is_within = |operation: &Value| {
         let field = operation["path"].as_str().and_then(|of| of.strip_prefix(path));
@@ -136,9 +138,9 @@ fn test_element(path: &str, old: &Value, out: &mut Vec<Value>) {
     }
 }
 
-/// `object` in the form that people write: without fields that servers set.
+/// Returns `object` without the fields that servers set, as people write it.
 #[must_use]
-pub fn made(mut object: Value) -> Value {
+pub fn without_server_fields(mut object: Value) -> Value {
     for path in SERVER_FIELDS
         .iter()
         .chain(&["/metadata/uid", "/metadata/creationTimestamp"])
@@ -151,8 +153,8 @@ pub fn made(mut object: Value) -> Value {
     object
 }
 
-/// The command that changes the object `name` of `resource` in `namespace`, which is empty for a
-/// cluster-scoped resource. The command is empty for [`Form::Hidden`].
+/// Returns the shell command that changes the object `name` of `resource` in `namespace`, which is empty for
+/// a cluster-scoped resource. The command is empty for [`Form::Hidden`].
 #[must_use]
 pub fn command(resource: GroupResource, namespace: &str, name: &str, form: &Form) -> String {
     match form {
@@ -171,18 +173,18 @@ pub fn command(resource: GroupResource, namespace: &str, name: &str, form: &Form
                 quoted(name)
             )
         }
-        Form::Create(object) => created(object),
+        Form::Create(object) => create_command(object),
         Form::Hidden(_) => String::new(),
     }
 }
 
-/// The command that creates `object`.
+/// Returns the shell command that creates `object`.
 #[must_use]
-pub fn created(object: &Value) -> String {
+pub fn create_command(object: &Value) -> String {
     format!("echo {} | kubectl create -f -", quoted(&object.to_string()))
 }
 
-/// `text` as one word of a shell.
+/// Returns `text` as one word of a shell command, quoted if necessary.
 fn quoted(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:".contains(&byte);
     if !text.is_empty() && text.bytes().all(plain) {
@@ -291,7 +293,7 @@ mod tests {
         let object = json!({"kind": "Foo", "metadata": {"name": "f", "resourceVersion": "0", "generation": 1, "uid": "u"},
             "spec": {}, "status": {}});
         assert_eq!(
-            made(object),
+            without_server_fields(object),
             json!({"kind": "Foo", "metadata": {"name": "f"}, "spec": {}})
         );
     }

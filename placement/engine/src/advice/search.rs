@@ -1,16 +1,16 @@
-//! The search for one target: it tries sets of edits in the order of their size, and decides again on a fork
-//! of the world at each step.
+//! The search for advice on one target. It tries sets of edits, the smallest first, and decides again on a
+//! fork of the world after each edit.
 //!
-//! Every refusal has to be lifted. So a step tries the remedies of the first remaining refusal, and
-//! each set is tried in one order only. The smallest sets come first. Where each of them
-//! contains changes of other owners, the search continues for a set with only changes of the request.
+//! Every refusal of the target has to be lifted, so each step of the search tries the remedies of the first
+//! remaining refusal. Thus each set is tried in one order only. If all of the smallest sets contain changes
+//! of other objects than the request, the search continues for a set with only changes of the request.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use berth_apimachinery::budget::{Budget, BudgetExceeded};
 use berth_apimachinery::{GroupResource, Key};
-use berth_dialect_contract::{Decision, Edit, Inventory, Remedy, Whose, config, names};
+use berth_dialect_contract::{ChangeOwner, Decision, Edit, Inventory, Remedy, config, names};
 use berth_scheduling::Ix;
 use serde_json::json;
 
@@ -18,22 +18,24 @@ use super::patch::{self, Form};
 use super::{Change, Patch, Set, Terms, decide, trial};
 use crate::what_if::{Catalog, World};
 
-/// Highest number of sets of one target.
-const SETS: usize = 4;
+/// Highest number of sets in the advice on one target.
+const MAX_SETS: usize = 4;
 /// Highest number of edits of a set; more would not be a small change.
-const EDITS: usize = 8;
-/// Highest number of unfinished sets of one size that the search extends.
-const WIDTH: usize = 32;
-/// Steps of a trial in addition to the steps of the decision: objects are read, validated and folded.
-const TRIAL: usize = 1_000;
-/// Steps for each target of a forked world, whose data for decisions are derived again.
-const DERIVED: usize = 5;
+const MAX_EDITS: usize = 8;
+/// Highest number of nodes with sets of one size that the search extends.
+const MAX_NODES: usize = 32;
+/// Cost of a trial in addition to the decision, since objects are read, validated and folded. The unit is the
+/// cost of judging one target.
+const TRIAL_STEPS: usize = 1_000;
+/// Cost for each target of a forked world, since data for decisions are derived again. The unit is the cost
+/// of judging one target.
+const DERIVATION_STEPS: usize = 5;
 /// Cost of judging a target with expressions, relative to a target without expressions.
-const EXPRESSIONS: usize = 64;
+const EXPRESSION_FACTOR: usize = 64;
 
 /// Reason why a search ends early.
 pub(super) enum Stop {
-    /// The search took too long.
+    /// The search exceeded the budget.
     Spent(BudgetExceeded),
     /// The caller no longer waits for the advice.
     Ended(BudgetExceeded),
@@ -42,40 +44,47 @@ pub(super) enum Stop {
 impl From<BudgetExceeded> for Stop {
     fn from(exceeded: BudgetExceeded) -> Self {
         match exceeded {
-            BudgetExceeded::Ended => Self::Ended(exceeded),
+            BudgetExceeded::Abandoned => Self::Ended(exceeded),
             BudgetExceeded::Steps { .. } | BudgetExceeded::Bytes { .. } => Self::Spent(exceeded),
         }
     }
 }
 
-/// The search about one target.
+/// The search for advice on one target.
 pub(super) struct Search<'a> {
     world: &'a World,
     catalog: &'a Catalog,
     demand: &'a Key,
     terms: &'a Terms,
     cluster: Arc<str>,
-    /// Number of demands. After each change, all of them are checked for whether the change makes them
-    /// due.
+    /// Number of demands in the world. Each change is folded, which checks for all demands whether they
+    /// become due.
     demands: usize,
     budget: &'a mut Budget,
+    /// The found sets, each with the number of edits.
     found: Vec<(usize, Set)>,
-    cut: bool,
+    /// Whether some sets were not tried.
+    incomplete: bool,
 }
 
-/// A world during the search, with the changes that lead to it.
+/// A node of the search: a forked world, with the changes that lead to it.
 struct Node {
     world: World,
     decision: Arc<Decision>,
     changes: Vec<Change>,
-    touched: BTreeMap<Key, Whose>,
+    /// The changed objects, with the owners of the changes.
+    touched: BTreeMap<Key, ChangeOwner>,
+    /// Number of edits in the changes.
     size: usize,
 }
 
 impl Node {
-    fn of_others(&self) -> usize {
+    /// Number of changes of other objects than the request.
+    fn foreign_change_count(&self) -> usize {
         let others = self.changes.iter();
-        others.filter(|change| change.whose != Whose::Request).count()
+        others
+            .filter(|change| change.whose != ChangeOwner::Request)
+            .count()
     }
 }
 
@@ -98,31 +107,34 @@ impl<'a> Search<'a> {
             demands,
             budget,
             found: Vec::new(),
-            cut: false,
+            incomplete: false,
         }
     }
 
     /// Whether some sets were not tried.
-    pub(super) fn is_cut(&self) -> bool {
-        self.cut
+    pub(super) fn is_incomplete(&self) -> bool {
+        self.incomplete
     }
 
-    /// Takes the sets that were found so far, in the order of the advice, at most [`SETS`].
+    /// Takes the sets that were found so far, in the order of the advice and at most [`MAX_SETS`].
     pub(super) fn found(&mut self) -> Vec<Set> {
         let mut found = std::mem::take(&mut self.found);
-        found.sort_by_key(|(size, set)| (*size, set.of_others()));
+        found.sort_by_key(|(size, set)| (*size, set.foreign_change_count()));
         found.dedup_by(|(_, later), (_, first)| later.patches == first.patches);
-        // A set that the caller can make alone is always reported.
+        // A set with only changes of the request is always reported.
         if let Some(own) = found.iter().position(|(_, set)| set.is_own())
-            && own >= SETS
+            && own >= MAX_SETS
         {
-            found.swap(own, SETS - 1);
+            found.swap(own, MAX_SETS - 1);
         }
-        found.truncate(SETS);
+        found.truncate(MAX_SETS);
         found.into_iter().map(|(_, set)| set).collect()
     }
 
-    /// The sets of changes after which the target fits. `decision` is the decision without changes.
+    /// Searches for sets of changes after which the target fits. `decision` is the decision without changes.
+    ///
+    /// # Errors
+    /// When the search ends early; [`Search::found`] then has the sets that were found.
     pub(super) fn sets(&mut self, decision: &Decision) -> Result<Vec<Set>, Stop> {
         let inventory = &self.world.snapshot().inventory;
         let Some(candidate) = inventory.candidate(&self.cluster) else {
@@ -136,6 +148,7 @@ impl<'a> Search<'a> {
         Ok(self.found())
     }
 
+    /// Searches for sets of changes after which a refused target is feasible.
     fn until_feasible(&mut self, decision: &Decision, candidate: Ix) -> Result<(), Stop> {
         let mut frontier: BTreeMap<usize, Vec<Node>> = BTreeMap::new();
         let inventory = Arc::clone(&self.world.snapshot().inventory);
@@ -146,10 +159,10 @@ impl<'a> Search<'a> {
             if smallest.is_some_and(|smallest| own && size >= smallest) {
                 return Ok(());
             }
-            nodes.sort_by_key(Node::of_others);
-            self.cut |= nodes.len() > WIDTH;
-            for node in nodes.into_iter().take(WIDTH) {
-                if smallest.is_some_and(|smallest| size >= smallest && node.of_others() > 0) {
+            nodes.sort_by_key(Node::foreign_change_count);
+            self.incomplete |= nodes.len() > MAX_NODES;
+            for node in nodes.into_iter().take(MAX_NODES) {
+                if smallest.is_some_and(|smallest| size >= smallest && node.foreign_change_count() > 0) {
                     continue;
                 }
                 let inventory = Arc::clone(&node.world.snapshot().inventory);
@@ -163,8 +176,8 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Tries the remedies of the first refusal that remains after `node`; `None` is the unchanged
-    /// world.
+    /// Tries the remedies of the first refusal that remains after `node` (`None`: in the unchanged world).
+    /// Worlds in which the target is still refused, for other reasons, are added to `frontier`.
     fn expand(
         &mut self,
         node: Option<&Node>,
@@ -181,8 +194,8 @@ impl<'a> Search<'a> {
             if remedy.edits.is_empty() {
                 continue;
             }
-            if size > EDITS {
-                self.cut = true;
+            if size > MAX_EDITS {
+                self.incomplete = true;
                 continue;
             }
             let Some(next) = self.try_remedy(node, &remedy, size)? else {
@@ -197,7 +210,7 @@ impl<'a> Search<'a> {
                 .iter()
                 .any(|other| other.plugin == refusal.plugin && other.reason == refusal.reason);
             if next.decision.solved.row_of(candidate).is_some() {
-                self.keep(&next, None)?;
+                self.record_if_fits(&next, None)?;
             } else if lifted && !refusals.is_empty() {
                 frontier.entry(size).or_default().push(next);
             }
@@ -205,16 +218,16 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// The world after `remedy`; `None` where a server would refuse the edits, or there is no decision.
+    /// Returns the node after `remedy`; `None` if a server would refuse the edits, or there is no decision.
     fn try_remedy(
         &mut self,
         node: Option<&Node>,
         remedy: &Remedy,
         size: usize,
     ) -> Result<Option<Node>, Stop> {
-        self.pay()?;
+        self.spend_decision()?;
         let mut world = node.map_or(self.world, |node| &node.world).clone();
-        if trial::make(&mut world, self.catalog, &remedy.edits, self.terms.now).is_err() {
+        if trial::apply_edits(&mut world, self.catalog, &remedy.edits, self.terms.now).is_err() {
             return Ok(None);
         }
         // A decision that breaks the dialect's contract ends only this trial.
@@ -224,13 +237,13 @@ impl<'a> Search<'a> {
         let mut changes = node.map_or(Vec::new(), |node| node.changes.clone());
         changes.push(Change {
             message: remedy.text.clone(),
-            whose: remedy.whose,
+            whose: remedy.owner,
             keys: remedy.edits.iter().map(|edit| edit.key().clone()).collect(),
         });
         let mut touched = node.map_or_else(BTreeMap::new, |node| node.touched.clone());
         for key in remedy.edits.iter().map(Edit::key) {
-            let whose = touched.entry(key.clone()).or_insert(remedy.whose);
-            *whose = remedy.whose.max(*whose);
+            let whose = touched.entry(key.clone()).or_insert(remedy.owner);
+            *whose = remedy.owner.max(*whose);
         }
         Ok(Some(Node {
             world,
@@ -241,21 +254,23 @@ impl<'a> Search<'a> {
         }))
     }
 
-    /// Spends the cost of one more decision.
-    fn pay(&mut self) -> Result<(), Stop> {
-        berth_apimachinery::budget::wanted()?;
+    /// Takes the cost of one trial and its decision from the budget.
+    fn spend_decision(&mut self) -> Result<(), Stop> {
+        berth_apimachinery::budget::check_needed()?;
         let inventory = &self.world.snapshot().inventory;
         let (effort, count) = (inventory.effort(self.demand) as usize, inventory.count() as usize);
-        let work = effort.min(count.saturating_mul(EXPRESSIONS));
-        let forked = count.saturating_mul(DERIVED).saturating_add(self.demands);
-        Ok(self.budget.spend(work.saturating_add(TRIAL + forked))?)
+        let work = effort.min(count.saturating_mul(EXPRESSION_FACTOR));
+        let forked = count
+            .saturating_mul(DERIVATION_STEPS)
+            .saturating_add(self.demands);
+        Ok(self.budget.spend(work.saturating_add(TRIAL_STEPS + forked))?)
     }
 
-    /// Records the changes that lead to `node`, if the target also fits after the patches are applied to
-    /// the unchanged world, with the outcome `wanted` if there is one.
-    fn keep(&mut self, node: &Node, wanted: Option<&'static str>) -> Result<(), Stop> {
+    /// Records the set of changes that lead to `node` if the target also fits when the changes are applied to
+    /// the unchanged world as patches. The outcome must be `wanted`, if that is given.
+    fn record_if_fits(&mut self, node: &Node, wanted: Option<&'static str>) -> Result<(), Stop> {
         let patches = self.patches(node);
-        self.pay()?;
+        self.spend_decision()?;
         if let Some(then) = self.outcome_of(&patches)
             && wanted.is_none_or(|wanted| wanted == then)
         {
@@ -270,7 +285,7 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Outcome of the target when `patches` are applied to the stored objects; `None` where the
+    /// Returns the outcome of the target when `patches` are applied to the unchanged world; `None` if the
     /// target does not fit.
     fn outcome_of(&self, patches: &[Patch]) -> Option<&'static str> {
         let mut world = self.world.clone();
@@ -303,14 +318,14 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The changes that lead to `node`, as one patch for each object.
+    /// Returns the changes that lead to `node`, as one patch for each object.
     fn patches(&self, node: &Node) -> Vec<Patch> {
-        let patch = |(key, whose): (&Key, &Whose)| {
+        let patch = |(key, whose): (&Key, &ChangeOwner)| {
             let (api_version, kind, resource) = self.served_kind(key.resource)?;
             let after = node.world.get(key)?.parse_unmanaged();
             let form = match self.world.get(key) {
                 Some(before) => Form::Json(patch::between(&before.parse_unmanaged(), &after)),
-                None => Form::Create(patch::made(after)),
+                None => Form::Create(patch::without_server_fields(after)),
             };
             Some(Patch {
                 command: patch::command(resource, &key.namespace, &key.name, &form),
@@ -327,7 +342,8 @@ impl<'a> Search<'a> {
         node.touched.iter().filter_map(patch).collect()
     }
 
-    /// The apiVersion, the kind and the resource that users know for the stored `resource`.
+    /// Returns the apiVersion, the kind and the resource under which objects of the stored `resource` are
+    /// served.
     fn served_kind(&self, resource: GroupResource) -> Option<(String, &'static str, GroupResource)> {
         if resource == config::RESOURCE {
             let api_version = format!("{}/{}", config::GROUP, config::VERSION);
@@ -337,8 +353,8 @@ impl<'a> Search<'a> {
         Some((info.api_version(info.storage_version), info.kind, info.resource()))
     }
 
-    /// Tries the changes by which a feasible target is picked: the dialect's proposals, and a binding
-    /// that names the target.
+    /// Searches for sets of changes after which a feasible target is picked: the proposals of the dialect,
+    /// and a Binding that names the target.
     fn until_picked(&mut self, decision: &Decision, candidate: Ix) -> Result<(), Stop> {
         if decision.solved.picked.contains(&candidate) {
             return Ok(());
@@ -350,15 +366,15 @@ impl<'a> Search<'a> {
                 continue;
             }
             if let Some(node) = self.try_remedy(None, &remedy, size)? {
-                self.keep(&node, Some("Picked"))?;
+                self.record_if_fits(&node, Some("Picked"))?;
             }
         }
-        self.by_choice(decision, candidate)
+        self.try_binding(decision, candidate)
     }
 
-    /// Tries a binding that names the target in addition to the picked targets, in place of the last of
-    /// them, or in place of all of them.
-    fn by_choice(&mut self, decision: &Decision, candidate: Ix) -> Result<(), Stop> {
+    /// Tries a Binding that names the target in addition to the picked targets, then in place of the last
+    /// picked target, then in place of all picked targets.
+    fn try_binding(&mut self, decision: &Decision, candidate: Ix) -> Result<(), Stop> {
         let world = self.world;
         let snapshot = world.snapshot();
         let inventory = &snapshot.inventory;
@@ -374,7 +390,7 @@ impl<'a> Search<'a> {
                 .iter()
                 .map(|&one| inventory.cluster_name(one).to_string())
                 .collect();
-            self.pay()?;
+            self.spend_decision()?;
             let Ok(Some(after)) = decide(snapshot, self.demand, Some(&clusters), self.terms) else {
                 continue;
             };
@@ -390,6 +406,7 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
+    /// Returns the set with the creation of a Binding to `targets`.
     fn binding(&self, targets: Vec<String>) -> Set {
         let (namespace, name) = names::place(&*self.world.snapshot().dialect, self.demand);
         let (kind, plural) = match namespace.as_str() {
@@ -408,7 +425,7 @@ impl<'a> Search<'a> {
         }
         let message = format!("bind it to {} by name", targets.join(", "));
         let key = Key::new(GroupResource::new(names::GROUP, plural), &namespace, &name);
-        let whose = Whose::Request;
+        let whose = ChangeOwner::Request;
         Set {
             then: "Picked",
             allowed: None,
@@ -425,7 +442,7 @@ impl<'a> Search<'a> {
                 name,
                 whose,
                 allowed: None,
-                command: patch::created(&object),
+                command: patch::create_command(&object),
                 form: Form::Create(object),
             }],
         }

@@ -1,5 +1,5 @@
-//! Application of edits to a world, as an API server would write them for a user: with the defaults and
-//! rules of the kind, immutable fields, an unchanged status, and a higher generation.
+//! Application of edits to a world as an API server would write them for a user: with the defaults and rules
+//! of the kind, with immutable fields, without a change of the status, and with a higher generation.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use berth_apimachinery::{Key, Object, Timestamp, Via, Write, field};
 use berth_dialect_contract::{Edit, config};
 use serde_json::Value;
 
-use crate::plan::substance;
+use crate::plan::content_fields;
 use crate::what_if::{Catalog, World};
 
 /// Applies `edits` to `world`, in order.
 ///
 /// # Errors
-/// The reason why a server would refuse an edit; the world must not be used then.
-pub(super) fn make(
+/// The reason why a server would refuse an edit. The world must not be used after an error.
+pub(super) fn apply_edits(
     world: &mut World,
     catalog: &Catalog,
     edits: &[Edit],
@@ -81,7 +81,9 @@ pub(super) fn store(
     let mut errors = schema.validate(&value);
     errors.extend(kind.validate(&write, &value));
     errors.extend(kind.own_rules(&write, &value));
-    let changed = old.as_ref().is_none_or(|old| substance(old) != substance(&value));
+    let changed = old
+        .as_ref()
+        .is_none_or(|old| content_fields(old) != content_fields(&value));
     if changed && world.snapshot().dialect.guarded().judges.contains(&key.resource) {
         let inventory = &world.snapshot().inventory;
         errors.extend(inventory.guarding().judge(key.resource, old.as_ref(), &value));
@@ -96,6 +98,7 @@ pub(super) fn store(
     put(world, key, &value, &errors)
 }
 
+/// Puts `value` at `key` into the world, unless there are `errors`.
 fn put(
     world: &mut World,
     key: &Key,

@@ -1,4 +1,4 @@
-//! Advice in the form of a SchedulingAdvice, and of a Scheduling.
+//! Advice in the wire format, as parts of SchedulingAdvice and Scheduling.
 
 use berth_scheduling_api::advice::{
     AdviceSet, AdviceStatus, AdvisedChange, AdvisedPatch, AdvisedTarget, ShortAdvice,
@@ -10,7 +10,7 @@ use super::{Advice, Change, Patch, Set, TargetAdvice};
 use crate::snapshot::Snapshot;
 
 impl Advice {
-    /// The `status` of a SchedulingAdvice, for advice that was computed on `snapshot`.
+    /// Returns the `status` of a SchedulingAdvice, for advice that was computed on `snapshot`.
     #[must_use]
     pub fn status(&self, snapshot: &Snapshot) -> AdviceStatus {
         let ShortAdvice {
@@ -30,7 +30,7 @@ impl Advice {
         }
     }
 
-    /// `status.advice` of a Scheduling, in addition to its report.
+    /// Returns `status.advice` of a Scheduling.
     #[must_use]
     pub fn short(&self) -> ShortAdvice {
         ShortAdvice {

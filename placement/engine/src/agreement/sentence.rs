@@ -1,17 +1,17 @@
-//! A comparison in one sentence, for conditions, records and tables.
+//! The sentence about a comparison, for conditions, records and tables.
 
 use berth_scheduling_api::decision::ContestedCluster;
 
-use super::{Agreement, Comparison, Unknown};
+use super::{Agreement, Comparison, UnknownReason};
 
-/// Highest number of clusters of a side that the sentence names.
-const NAMED: usize = 3;
+/// Highest number of losses, gains and resizes each that the sentence names.
+const MAX_NAMED: usize = 3;
 /// Highest number of bytes of the sentence.
-const MOST: usize = 1_000;
+const MAX_BYTES: usize = 1_000;
 
 impl Comparison {
-    /// The sentence: `Berth would leave cluster17 (TaintToleration/Untolerated: …) and take cluster4 (rank 1,
-    /// score 200)`.
+    /// Returns a sentence such as `Berth would leave cluster17 (TaintToleration/Untolerated: …) and take
+    /// cluster4 (rank 1, score 200)`.
     #[must_use]
     pub fn sentence(&self) -> String {
         let mut text = match self.agreement {
@@ -22,8 +22,10 @@ impl Comparison {
             Agreement::Different(_) => self.difference(),
             Agreement::Unknown(why) => {
                 let reason = match why {
-                    Unknown::GracePeriod => self.difference(),
-                    Unknown::Invalid | Unknown::Ignored | Unknown::Deleting => self.message.clone(),
+                    UnknownReason::GracePeriod => self.difference(),
+                    UnknownReason::Invalid | UnknownReason::Ignored | UnknownReason::Deleting => {
+                        self.message.clone()
+                    }
                 };
                 format!("{}: {reason}", why.cause())
             }
@@ -31,10 +33,10 @@ impl Comparison {
         if let Some(known) = self.known_difference {
             text.push_str(&format!("; a known difference: {known}"));
         }
-        cut(text)
+        truncated(text)
     }
 
-    /// Changes that Berth would make.
+    /// Returns the changes that Berth would make, as a clause.
     fn difference(&self) -> String {
         let part = |verb: &str, sides: &[ContestedCluster], count: usize| {
             (count > 0).then(|| format!("{verb} {}", first_names(sides, count)))
@@ -48,9 +50,14 @@ impl Comparison {
         format!("Berth would {}", parts.join(" and "))
     }
 
-    /// `resize eu-1 (6 to 4), eu-2 (2 to 4)`.
+    /// Returns the resizes, such as `resize eu-1 (6 to 4), eu-2 (2 to 4)`.
     fn resized(&self) -> String {
-        let names: Vec<String> = self.resizes.iter().take(NAMED).map(ToString::to_string).collect();
+        let names: Vec<String> = self
+            .resizes
+            .iter()
+            .take(MAX_NAMED)
+            .map(ToString::to_string)
+            .collect();
         let more = match self.resize_count.saturating_sub(names.len()) {
             0 => String::new(),
             more => format!(" and {more} more"),
@@ -59,9 +66,10 @@ impl Comparison {
     }
 }
 
-/// The first names, and the number of the others. The first name has its reason.
+/// Returns the first names, and the number of the others. The first name is followed by the reasons in
+/// brackets.
 fn first_names(sides: &[ContestedCluster], count: usize) -> String {
-    let mut shown = sides.iter().take(NAMED);
+    let mut shown = sides.iter().take(MAX_NAMED);
     let first = shown.next().map(|side| {
         let score = side.score.map(|score| format!("score {score}"));
         let words: Vec<String> = side.reasons.iter().cloned().chain(score).collect();
@@ -75,10 +83,10 @@ fn first_names(sides: &[ContestedCluster], count: usize) -> String {
     }
 }
 
-/// At most [`MOST`] bytes of `text`.
-fn cut(mut text: String) -> String {
-    if text.len() > MOST {
-        text.truncate(text.floor_char_boundary(MOST - '…'.len_utf8()));
+/// Returns `text`, shortened to at most [`MAX_BYTES`] bytes.
+fn truncated(mut text: String) -> String {
+    if text.len() > MAX_BYTES {
+        text.truncate(text.floor_char_boundary(MAX_BYTES - '…'.len_utf8()));
         text.push('…');
     }
     text

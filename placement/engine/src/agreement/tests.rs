@@ -56,7 +56,7 @@ fn a_difference_is_none_yet_while_the_other_scheduler_has_time() {
     assert!(early.differs(), "what would change is told already");
     assert_eq!(
         early.sentence(),
-        "the other scheduler may not have processed it yet: Berth would take a (rank 1)"
+        "the other scheduler may not have processed the request yet: Berth would take a (rank 1)"
     );
     assert_eq!(
         difference().within(None, grace, now()).sentence(),

@@ -1,5 +1,5 @@
-//! Distinction of two sorts of writes: writes that revert another program's change to Berth's last write, and
-//! writes that follow from a change of the world.
+//! Detection of writes that revert another program's change to Berth's last write, as opposed to writes that
+//! follow from a change of the world.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,34 +9,35 @@ use berth_apimachinery::{Key, Object};
 use berth_storage::Source;
 use serde_json::Value;
 
-/// Time stamps of conditions, which differ between two equal writes.
+/// Time stamps of conditions, which may differ between otherwise equal writes.
 const TIMES: [&str; 3] = ["lastTransitionTime", "lastUpdateTime", "lastHeartbeatTime"];
-/// Parts of an object's metadata that hold decisions: Kubernetes writes the rest.
+/// Fields of metadata that may hold decisions. The API server writes the other fields.
 const METADATA: [&str; 3] = ["labels", "annotations", "finalizers"];
 
-/// Part of Berth's last write that another program undid.
-pub(super) struct Undone {
+/// A part of Berth's last write that another program undid.
+pub(super) struct UndoneWrite {
     /// The changed object.
     pub(super) key: Key,
-    /// The field manager of the other program's write, where the object names it.
+    /// The field manager of the other program, if the object names it.
     pub(super) manager: Option<String>,
 }
 
-/// Input for the check of a write.
+/// The check whether a write reverts another program's change.
 pub(super) struct WriteCheck<'a> {
     /// The present objects.
     pub(super) source: &'a dyn Source,
-    /// The objects of Berth's last write.
+    /// The objects of Berth's last write; `None` for deleted objects.
     pub(super) last_written: &'a BTreeMap<Key, Option<Arc<Object>>>,
-    /// Whether the same clusters are picked as in Berth's last write.
+    /// Whether the picked clusters are those of Berth's last write.
     pub(super) same_picks: bool,
     /// The field manager of Berth's writes.
     pub(super) manager: &'a str,
 }
 
 impl WriteCheck<'_> {
-    /// The undone part that `write` restores; `None` where no other writer undid a part of it.
-    pub(super) fn undone(&self, write: &Write) -> Option<Undone> {
+    /// Returns the undone part that `write` restores; `None` if `write` restores nothing that another program
+    /// undid.
+    pub(super) fn undone(&self, write: &Write) -> Option<UndoneWrite> {
         let all = self.source.cached(write.key.resource);
         let now = all.get(&write.key.namespace, &write.key.name);
         let last = self.last_written.get(&write.key);
@@ -50,7 +51,7 @@ impl WriteCheck<'_> {
             (Verb::Delete, None, Some(now)) => self.same_picks && !is_managed(now, self.manager),
             _ => false,
         };
-        is_undone.then(|| Undone {
+        is_undone.then(|| UndoneWrite {
             key: write.key.clone(),
             manager: now.and_then(|now| other_manager(now, self.manager)),
         })
@@ -76,7 +77,8 @@ pub(super) fn differs(last: &Value, now: &Value) -> bool {
     restores(last, last, now) || restores(now, now, last)
 }
 
-/// Whether `planned` restores a part of one field. A list is compared as a whole.
+/// Whether the value `planned` of a field restores a part that `last` had and `now` no longer has. A list is
+/// compared as a whole.
 fn brings_back(planned: &Value, last: &Value, now: &Value) -> bool {
     if is_same(planned, now) {
         return false;
@@ -93,7 +95,7 @@ fn brings_back(planned: &Value, last: &Value, now: &Value) -> bool {
     }
 }
 
-/// Whether the two values are equal apart from times.
+/// Whether the two values are equal except for time stamps ([`TIMES`]).
 fn is_same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Object(one), Value::Object(other)) => {
@@ -116,7 +118,7 @@ fn is_managed(object: &Object, manager: &str) -> bool {
     managers(object).iter().any(|(name, _)| name == manager)
 }
 
-/// The last field manager of `object`, other than `own`.
+/// Returns the field manager other than `own` that changed `object` last.
 fn other_manager(object: &Object, own: &str) -> Option<String> {
     let other_managers = managers(object).into_iter().filter(|(name, _)| name != own);
     other_managers
@@ -124,7 +126,7 @@ fn other_manager(object: &Object, own: &str) -> Option<String> {
         .map(|(name, _)| name)
 }
 
-/// The field managers of `object`, each with the time of its last write.
+/// Returns the field managers of `object`, each with the time of the last write.
 fn managers(object: &Object) -> Vec<(String, String)> {
     let entries: Value = serde_json::from_slice(&object.managed_fields()).unwrap_or_default();
     let entries = entries.as_array().into_iter().flatten();

@@ -1,4 +1,4 @@
-//! Participation in leader election. All work that only one replica may do depends on a [`Leadership`].
+//! Participation in leader election. Work that only one replica may do depends on a [`Leadership`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,21 +12,22 @@ use super::observer::Observer;
 
 /// The longest sleep before the clock is read again.
 const LONGEST_SLEEP: Duration = Duration::from_secs(30);
-/// Time limit for an elector's answer. A leader waits no longer than its leadership lasts, and then loses
-/// it.
-const ANSWER: Duration = Duration::from_secs(5);
-/// Delay from an attempt that failed or was not answered to the next attempt.
-const RETRY: Duration = Duration::from_secs(1);
+/// Highest time limit for an answer of the elector. A leader waits no longer than the leadership lasts, and
+/// then loses the leadership.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+/// Delay after an attempt that failed or was not answered in time.
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// Whether this replica does the work that only one replica may do.
+/// Participation of this replica in leader election: whether the replica is the leader.
 pub struct Leadership {
     leading: watch::Receiver<bool>,
+    /// Counts the calls of [`Leadership::look`].
     looks: watch::Sender<u64>,
     task: JoinHandle<()>,
 }
 
 impl Leadership {
-    /// Starts leader election with `elector`, by `clock`, and keeps trying.
+    /// Starts a task that tries to become and stay the leader with `elector`, by `clock`.
     #[must_use]
     pub fn spawn(
         elector: Arc<dyn LeaderElector>,
@@ -45,18 +46,19 @@ impl Leadership {
         Self { leading, looks, task }
     }
 
-    /// Returns a receiver of whether this replica is the leader.
+    /// Returns a receiver with the value true while this replica is the leader.
     #[must_use]
     pub fn leading(&self) -> watch::Receiver<bool> {
         self.leading.clone()
     }
 
-    /// Reads the clock again, after a test moved it.
+    /// Makes the task read the clock, which a test has moved.
     pub fn look(&self) {
         self.looks.send_modify(|count| *count += 1);
     }
 
-    /// Releases leadership, if this replica has it. Work that needs it must have ended.
+    /// Stops the task, and releases the leadership if this replica has it. Work that needs the leadership
+    /// must have ended.
     pub async fn stop(self) {
         drop(self.looks);
         if let Err(error) = self.task.await {
@@ -65,12 +67,12 @@ impl Leadership {
     }
 }
 
-/// Time from `now` to `then`.
+/// Returns the time from `now` to `then`, or zero if `then` is past.
 fn time_left(now: Timestamp, then: Timestamp) -> Duration {
     Duration::try_from(then.duration_since(now)).unwrap_or_default()
 }
 
-/// The task that updates a [`Leadership`] by the elector's answers.
+/// The task that updates a [`Leadership`] by the answers of the elector.
 struct Leader {
     elector: Arc<dyn LeaderElector>,
     clock: Arc<dyn Clock>,
@@ -79,12 +81,14 @@ struct Leader {
 }
 
 impl Leader {
-    /// Runs until the sender of `looks` is dropped, and then releases leadership.
+    /// Runs until the sender of `looks` is dropped, and then releases the leadership.
     async fn run(self, mut looks: watch::Receiver<u64>) {
         let mut until: Option<Timestamp> = None;
         loop {
             let start = self.clock.now();
-            let limit = until.map_or(ANSWER, |until| time_left(start, until).min(ANSWER));
+            let limit = until.map_or(ANSWER_TIMEOUT, |until| {
+                time_left(start, until).min(ANSWER_TIMEOUT)
+            });
             let again = match tokio::time::timeout(limit, self.elector.hold(start)).await {
                 Ok(Ok(hold)) => {
                     until = hold.until;
@@ -96,7 +100,7 @@ impl Leader {
                         _ => format!("no answer within {limit:?}"),
                     };
                     tracing::warn!(error, "cannot read or update the leader election lock; retrying");
-                    start.checked_add(RETRY).unwrap_or(Timestamp::MAX)
+                    start.checked_add(RETRY_DELAY).unwrap_or(Timestamp::MAX)
                 }
             };
             loop {

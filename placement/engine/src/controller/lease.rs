@@ -1,9 +1,9 @@
 //! Leader election among several replicas over one store, by a lock record that its holder renews and that
 //! expires.
 //!
-//! The record has the form of a Kubernetes Lease (coordination.k8s.io/v1), which people know. Each
-//! replica measures expiry by its own clock, from the last renewal that *this* replica saw, so that
-//! differing clocks do no harm.
+//! The record has the form of a Kubernetes Lease (coordination.k8s.io/v1), as in client-go. Each replica
+//! measures expiry by its own clock, from the time when it saw the last renewal, so the clocks of replicas
+//! may differ.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
@@ -16,33 +16,33 @@ use berth_storage::{At, Expect, Source, Step, StoreError, Writer};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-/// Resource of lock records.
+/// The resource of lock records.
 pub const LEASES: GroupResource = GroupResource::new("coordination.k8s.io", "leases");
 
-/// The answer of an elector.
+/// The result of an attempt to become or stay the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hold {
-    /// Time until which this replica may work without another check; `None` where it may not work.
+pub struct ElectionResult {
+    /// Time until which this replica is the leader without another attempt; `None` if it is not the leader.
     pub until: Option<Timestamp>,
     /// Time of the next attempt.
     pub again: Timestamp,
 }
 
-/// Elects the replica that works.
+/// Elects the replica that is the leader.
 #[async_trait]
 pub trait LeaderElector: Send + Sync + 'static {
     /// Tries to acquire or renew leadership at `now`.
     ///
     /// # Errors
-    /// When the record cannot be read or written. A leader then stays the leader until the time in the
-    /// previous answer.
-    async fn hold(&self, now: Timestamp) -> Result<Hold, StoreError>;
+    /// When the lock record cannot be read or written. A leader then stays the leader until the time in the
+    /// previous result.
+    async fn hold(&self, now: Timestamp) -> Result<ElectionResult, StoreError>;
 
     /// Releases leadership, if this replica has it, so that another replica does not have to wait for the end
     /// of the lease.
     ///
     /// # Errors
-    /// When the record cannot be read or written.
+    /// When the lock record cannot be read or written.
     async fn release(&self, now: Timestamp) -> Result<(), StoreError>;
 }
 
@@ -52,8 +52,8 @@ pub struct SingleReplica;
 
 #[async_trait]
 impl LeaderElector for SingleReplica {
-    async fn hold(&self, _: Timestamp) -> Result<Hold, StoreError> {
-        Ok(Hold {
+    async fn hold(&self, _: Timestamp) -> Result<ElectionResult, StoreError> {
+        Ok(ElectionResult {
             until: Some(Timestamp::MAX),
             again: Timestamp::MAX,
         })
@@ -64,11 +64,11 @@ impl LeaderElector for SingleReplica {
     }
 }
 
-/// The times of a lease, as in client-go's leader election.
+/// Lease duration, renew deadline and retry period, as in client-go's leader election.
 ///
-/// The default duration is a third of the default of Kubernetes' own controllers: another replica takes over
-/// the work of a dead replica within ten seconds. With shorter times, a leader would lose leadership whenever
-/// the store is slow to answer.
+/// The default lease duration is a third of the default of Kubernetes' own controllers: another replica takes
+/// over the work of a dead replica within ten seconds. With shorter durations, a leader would lose the
+/// leadership whenever the store is slow to answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaseDurations {
     duration: Duration,
@@ -76,18 +76,19 @@ pub struct LeaseDurations {
     retry: Duration,
 }
 
-/// Reason why the times of a lease contradict each other.
+/// Reason why durations of a lease are invalid, or contradict each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadDurations {
-    /// The duration of a Lease is in whole seconds, at least one.
+    /// The lease duration is not in whole seconds, or below one second.
     #[error(
-        "the lease duration is {0:?}: whole seconds, at least one, are expected, since the Lease says it in seconds"
+        "the lease duration is {0:?}, but must be at least 1s and in whole seconds, since a Lease \
+         states it in seconds"
     )]
     Duration(Duration),
-    /// Another replica could begin before the holder stops.
+    /// The renew deadline is too long: another replica could become the leader before the holder stops.
     #[error(
-        "the renew deadline ({renew:?}) must be shorter than the lease duration ({duration:?}): its holder has to stop \
-         before another may begin"
+        "the renew deadline ({renew:?}) must be shorter than the lease duration ({duration:?}): the leader \
+         has to stop before another replica may become the leader"
     )]
     Renew {
         /// The renew deadline.
@@ -95,7 +96,7 @@ pub enum BadDurations {
         /// The lease duration.
         duration: Duration,
     },
-    /// The holder could renew too late, or without a pause.
+    /// The retry period is zero, or so long that the holder could renew too late.
     #[error(
         "the retry period ({retry:?}) must be above zero and, with a fifth added, shorter than the renew deadline ({renew:?})"
     )]
@@ -118,12 +119,12 @@ impl Default for LeaseDurations {
 }
 
 impl LeaseDurations {
-    /// The times of a lease that lasts for `duration` without renewal. Its holder stops work when the
-    /// last successful renewal is `renew` ago. Every candidate tries at intervals of `retry`, or up to
-    /// a fifth longer.
+    /// Creates the durations of a lease that lasts for `duration` without renewal. The holder stops work when
+    /// the last successful renewal is `renew` ago. Every replica tries at intervals of `retry`, or up to a
+    /// fifth longer.
     ///
     /// # Errors
-    /// When the times contradict each other.
+    /// When the durations are invalid, or contradict each other.
     pub fn new(duration: Duration, renew: Duration, retry: Duration) -> Result<Self, BadDurations> {
         if duration.as_secs() == 0 || duration.subsec_nanos() != 0 {
             return Err(BadDurations::Duration(duration));
@@ -131,7 +132,7 @@ impl LeaseDurations {
         if renew >= duration {
             return Err(BadDurations::Renew { renew, duration });
         }
-        if retry.is_zero() || late(retry) >= renew {
+        if retry.is_zero() || latest_retry(retry) >= renew {
             return Err(BadDurations::Retry { retry, renew });
         }
         Ok(Self {
@@ -141,41 +142,41 @@ impl LeaseDurations {
         })
     }
 
-    /// Shortest interval between two regular checks. The longest interval is a fifth longer.
+    /// Returns the shortest interval between two attempts. The longest interval is a fifth longer.
     #[must_use]
     pub const fn retry(&self) -> Duration {
         self.retry
     }
 
-    /// Delay before the next check by `identity`, after reading a record of `version`. The delays of
-    /// replicas differ, so that they check at different times.
+    /// Returns the delay before the next attempt of the replica `identity`, after it has read a record of
+    /// `version`. The delays of replicas differ, so that they try at different times.
     fn pause(&self, identity: &str, version: &str) -> Duration {
         let mut hasher = DefaultHasher::new();
         (identity, version).hash(&mut hasher);
         let share = u32::try_from(hasher.finish() % u64::from(PARTS)).unwrap_or_default();
-        self.retry + (late(self.retry) - self.retry) / PARTS * share
+        self.retry + (latest_retry(self.retry) - self.retry) / PARTS * share
     }
 }
 
-/// Number of different times between a retry period and the latest retry.
+/// Number of different delays between the shortest and the longest.
 const PARTS: u32 = 1000;
 
-/// The latest retry.
-fn late(retry: Duration) -> Duration {
+/// Returns the longest delay for the retry period `retry`.
+fn latest_retry(retry: Duration) -> Duration {
     retry + retry / 5
 }
 
-/// A read lock record.
+/// A lock record as it was read or written.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Record {
-    /// Version, which changes with every write of the record.
+pub struct LockRecord {
+    /// The version, which changes with every write of the record.
     pub version: String,
-    /// The record.
+    /// The record in the form of a Lease.
     pub value: Value,
 }
 
-impl Record {
-    /// The leader by this record; empty without one.
+impl LockRecord {
+    /// Returns the identity of the holder; empty if the record has no holder.
     #[must_use]
     pub fn holder(&self) -> &str {
         self.value["spec"]["holderIdentity"].as_str().unwrap_or_default()
@@ -185,43 +186,48 @@ impl Record {
 /// Storage of one lock record.
 #[async_trait]
 pub trait ResourceLock: Send + Sync + 'static {
-    /// The record's namespace and name.
+    /// Returns namespace and name of the record.
     fn place(&self) -> (&str, &str);
 
-    /// The record, with every acknowledged write; `None` when it does not exist.
+    /// Reads the record, with every acknowledged write; `None` if there is no record.
     ///
     /// # Errors
     /// When the record cannot be read.
-    async fn read(&self) -> Result<Option<Record>, StoreError>;
+    async fn read(&self) -> Result<Option<LockRecord>, StoreError>;
 
-    /// Replaces the read record by `value`; `over` is `None` where there was no record. Returns the record as
-    /// written; `None` when another replica has written the record in between.
+    /// Replaces the record `over` by `value`, or creates the record if `over` is `None`. Returns the written
+    /// record; `None` if another replica has written the record in between.
     ///
     /// # Errors
     /// When the record cannot be written.
-    async fn write(&self, over: Option<&Record>, value: &Value) -> Result<Option<Record>, StoreError>;
+    async fn write(&self, over: Option<&LockRecord>, value: &Value)
+    -> Result<Option<LockRecord>, StoreError>;
 }
 
-/// Keeps a record in a store.
-struct InStore {
+/// A lock record as an object of a store.
+struct StoreLock {
     source: Arc<dyn Source>,
     writer: Arc<dyn Writer>,
     key: Key,
 }
 
 #[async_trait]
-impl ResourceLock for InStore {
+impl ResourceLock for StoreLock {
     fn place(&self) -> (&str, &str) {
         (&self.key.namespace, &self.key.name)
     }
 
-    async fn read(&self) -> Result<Option<Record>, StoreError> {
+    async fn read(&self) -> Result<Option<LockRecord>, StoreError> {
         let list = self.source.list(self.key.resource, At::Latest).await?;
         let found = list.get(&self.key.namespace, &self.key.name);
         Ok(found.map(|object| record(object)))
     }
 
-    async fn write(&self, over: Option<&Record>, value: &Value) -> Result<Option<Record>, StoreError> {
+    async fn write(
+        &self,
+        over: Option<&LockRecord>,
+        value: &Value,
+    ) -> Result<Option<LockRecord>, StoreError> {
         let draft = Draft::new(value).map_err(|error| StoreError::Unavailable(error.to_string()))?;
         let (verb, expect) = match over {
             Some(record) => (Verb::Update, Expect::At(revision(record)?)),
@@ -245,64 +251,65 @@ impl ResourceLock for InStore {
     }
 }
 
-fn record(object: &Object) -> Record {
-    Record {
+fn record(object: &Object) -> LockRecord {
+    LockRecord {
         version: object.revision().to_string(),
         value: object.parse(),
     }
 }
 
-fn revision(record: &Record) -> Result<Revision, StoreError> {
+fn revision(record: &LockRecord) -> Result<Revision, StoreError> {
     let number = record.version.parse().map(Revision);
     number.map_err(|error| StoreError::Unavailable(format!("{}: {error}", record.version)))
 }
 
-/// Leader election by a lock record.
+/// The elector that uses a lock record.
 pub struct Lease {
     lock: Arc<dyn ResourceLock>,
     identity: String,
-    terms: LeaseDurations,
-    /// The last seen version of the record, and the time at which it was first seen.
+    durations: LeaseDurations,
+    /// The last seen version of the record, and the time at which this replica saw it first.
     last_change: Mutex<Option<(String, Timestamp)>>,
-    /// The record as this replica wrote it last, while no other replica is known to have written it.
-    own_record: Mutex<Option<Record>>,
+    /// The record as this replica wrote it last; `None` if another replica has written the record since.
+    own_record: Mutex<Option<LockRecord>>,
 }
 
 impl Lease {
-    /// The lease at `key` of a store, for a holder named `identity`, which must be unique among
-    /// replicas.
+    /// Creates an elector with the lock record at `key` of a store. The name of this replica, `identity`,
+    /// must be unique among the replicas.
     #[must_use]
     pub fn new(
         source: Arc<dyn Source>,
         writer: Arc<dyn Writer>,
         key: Key,
         identity: String,
-        terms: LeaseDurations,
+        durations: LeaseDurations,
     ) -> Self {
-        Self::with_lock(Arc::new(InStore { source, writer, key }), identity, terms)
+        Self::with_lock(Arc::new(StoreLock { source, writer, key }), identity, durations)
     }
 
-    /// The lease with the record of `lock`, for a holder named `identity`, which must be unique among
-    /// replicas.
+    /// Creates an elector with the lock record of `lock`. The name of this replica, `identity`, must be
+    /// unique among the replicas.
     #[must_use]
-    pub fn with_lock(lock: Arc<dyn ResourceLock>, identity: String, terms: LeaseDurations) -> Self {
+    pub fn with_lock(lock: Arc<dyn ResourceLock>, identity: String, durations: LeaseDurations) -> Self {
         Self {
             lock,
             identity,
-            terms,
+            durations,
             last_change: Mutex::default(),
             own_record: Mutex::default(),
         }
     }
 
-    /// Whether this replica is the leader by `record`.
+    /// Whether this replica is the holder in `record`.
     #[must_use]
-    pub fn is_mine(&self, record: &Record) -> bool {
+    pub fn is_mine(&self, record: &LockRecord) -> bool {
         record.holder() == self.identity
     }
 
-    /// Time since which this replica has seen no change of the record.
-    fn since(&self, version: &str, now: Timestamp) -> Timestamp {
+    /// Returns the time at which this replica saw `version` of the record first, which is `now` for a new
+    /// version.
+    fn unchanged_since(&self, version: &str, now: Timestamp) -> Timestamp {
         let mut last_change = self.last_change.lock();
         match &*last_change {
             Some((known, since)) if known == version => *since,
@@ -313,8 +320,9 @@ impl Lease {
         }
     }
 
-    /// Writes the record with this replica as the holder over `record`. Returns whether it was written.
-    async fn take(&self, record: Option<&Record>, now: Timestamp) -> Result<bool, StoreError> {
+    /// Replaces `record` by a record with this replica as the holder. Returns whether it was written: false
+    /// if another replica has written the record in between.
+    async fn write_as_holder(&self, record: Option<&LockRecord>, now: Timestamp) -> Result<bool, StoreError> {
         let value = self.held_record(record, now);
         let written = self.lock.write(record, &value).await?;
         let is_written = written.is_some();
@@ -322,16 +330,16 @@ impl Lease {
         Ok(is_written)
     }
 
-    /// Answer after an attempt to write the record over that of `version`.
-    fn answer(&self, version: &str, is_written: bool, now: Timestamp) -> Hold {
-        Hold {
-            until: is_written.then(|| after(now, self.terms.renew)),
-            again: after(now, self.terms.pause(&self.identity, version)),
+    /// Returns the result of an attempt to replace the record of `version`.
+    fn answer(&self, version: &str, is_written: bool, now: Timestamp) -> ElectionResult {
+        ElectionResult {
+            until: is_written.then(|| after(now, self.durations.renew)),
+            again: after(now, self.durations.pause(&self.identity, version)),
         }
     }
 
-    /// The record with this replica as the holder from `now` on.
-    fn held_record(&self, record: Option<&Record>, now: Timestamp) -> Value {
+    /// Returns `record`, or a new record, with this replica as the holder, renewed at `now`.
+    fn held_record(&self, record: Option<&LockRecord>, now: Timestamp) -> Value {
         let mut value = record.map_or_else(
             || {
                 let (namespace, name) = self.lock.place();
@@ -351,7 +359,7 @@ impl Lease {
         let is_holder = record.is_some_and(|record| record.holder() == self.identity);
         let spec = &mut value["spec"];
         spec["holderIdentity"] = self.identity.as_str().into();
-        spec["leaseDurationSeconds"] = self.terms.duration.as_secs().into();
+        spec["leaseDurationSeconds"] = self.durations.duration.as_secs().into();
         spec["renewTime"] = time::rfc3339_micro(now).into();
         if !is_holder {
             spec["acquireTime"] = time::rfc3339_micro(now).into();
@@ -374,12 +382,12 @@ fn after(now: Timestamp, delay: Duration) -> Timestamp {
 
 #[async_trait]
 impl LeaderElector for Lease {
-    async fn hold(&self, now: Timestamp) -> Result<Hold, StoreError> {
-        // A leader renews without a read, as client-go's does. The version in the write refuses it when
-        // another replica has written the record.
+    async fn hold(&self, now: Timestamp) -> Result<ElectionResult, StoreError> {
+        // A leader renews without a read, as in client-go. The write fails if the version has changed, since
+        // another replica has then written the record.
         let own = self.own_record.lock().clone();
         if let Some(record) = own
-            && self.take(Some(&record), now).await?
+            && self.write_as_holder(Some(&record), now).await?
         {
             return Ok(self.answer(&record.version, true, now));
         }
@@ -387,18 +395,21 @@ impl LeaderElector for Lease {
         let version = record.as_ref().map_or("", |record| &record.version);
         if let Some(record) = &record {
             let holder = record.holder();
-            let end = after(self.since(&record.version, now), self.terms.duration);
+            let end = after(
+                self.unchanged_since(&record.version, now),
+                self.durations.duration,
+            );
             let is_held = !holder.is_empty() && holder != self.identity;
             if is_held && now < end {
-                // This replica waits for a dead leader no longer than that leader's lease lasts.
-                let hold = self.answer(version, false, now);
-                return Ok(Hold {
-                    again: hold.again.min(end),
-                    ..hold
+                // This replica tries again when the lease of the other replica expires, at the latest.
+                let result = self.answer(version, false, now);
+                return Ok(ElectionResult {
+                    again: result.again.min(end),
+                    ..result
                 });
             }
         }
-        let is_written = self.take(record.as_ref(), now).await?;
+        let is_written = self.write_as_holder(record.as_ref(), now).await?;
         Ok(self.answer(version, is_written, now))
     }
 
@@ -413,8 +424,7 @@ impl LeaderElector for Lease {
         value["spec"]["holderIdentity"] = "".into();
         value["spec"]["leaseDurationSeconds"] = 1.into();
         *self.own_record.lock() = None;
-        // Where another replica has written the record, this replica does not have the leadership any
-        // more.
+        // If another replica has written the record in between, this replica has no leadership to release.
         self.lock.write(Some(&record), &value).await.map(drop)
     }
 }

@@ -1,4 +1,4 @@
-//! Observers of controllers' work: for metrics, and for tests that count.
+//! Observers of the work of controllers, for metrics and tests.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use berth_dialect_contract::Outcome;
 
 use crate::bound::BindError;
 
-/// One finished attempt to decide a demand and to write the decision.
+/// A finished attempt to decide a demand and to write the decision.
 #[derive(Clone, Copy, Debug)]
 pub struct Attempt<'a> {
-    /// The dialect.
+    /// The name of the dialect.
     pub dialect: &'static str,
-    /// The demand.
+    /// Key of the demand.
     pub demand: &'a Key,
-    /// Outcome of the decision, or the reason why there is none or it is not written.
+    /// Outcome of the decision; or the reason why there is no decision, or the decision was not written.
     pub result: Result<Outcome, &'a BindError>,
     /// Duration of the decision and the write.
     pub took: Duration,
@@ -25,16 +25,16 @@ pub struct Attempt<'a> {
 pub enum StepResult {
     /// The step is written.
     Written,
-    /// Nothing had to be written.
+    /// The step had nothing to write.
     Unchanged,
-    /// Another client changed an object in between; the step is tried again.
+    /// Another client changed an object in between. The step is tried again.
     Conflict,
-    /// A write was refused, or the world was unavailable; the step is tried again.
+    /// A write was refused, or the engine could not decide yet. The step is tried again.
     Failed,
 }
 
 impl StepResult {
-    /// The token.
+    /// Returns the text of the result in metrics.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -46,14 +46,14 @@ impl StepResult {
     }
 }
 
-/// One finished step of a reconciler.
+/// A finished step of a reconciler.
 #[derive(Clone, Copy, Debug)]
 pub struct FinishedStep<'a> {
-    /// The reconciler's dialect.
+    /// The name of the reconciler's dialect.
     pub dialect: &'static str,
-    /// The reconciler's name.
+    /// The name of the reconciler.
     pub controller: &'static str,
-    /// Key of the object.
+    /// Key of the object of the step.
     pub key: &'a Key,
     /// Outcome of the step.
     pub result: StepResult,
@@ -61,37 +61,37 @@ pub struct FinishedStep<'a> {
     pub took: Duration,
 }
 
-/// Observer of the controllers. The queue of a controller has the name of its dialect, and the queue of a
-/// reconciler has the name of the reconciler. Methods are called on the tasks of the controllers, and must
-/// not block.
+/// Observer of the controllers. The queue of a dialect's controller has the name of the dialect, and the
+/// queue of a reconciler has the name of the reconciler. Methods are called on the tasks of the controllers,
+/// and must not block.
 pub trait Observer: Send + Sync + 'static {
-    /// A key was put in the queue named `dialect`, or the queue was cleared; it now has `depth` keys.
-    fn queued(&self, dialect: &'static str, depth: usize);
+    /// Called when a key was added to `queue`, or the queue was cleared; `depth` keys are now in the queue.
+    fn queued(&self, queue: &'static str, depth: usize);
 
-    /// A key was taken from the queue after `waited`; `depth` keys remain.
-    fn taken(&self, dialect: &'static str, depth: usize, waited: Duration);
+    /// Called when a key was taken from `queue` after the time `waited`; `depth` keys remain.
+    fn taken(&self, queue: &'static str, depth: usize, waited: Duration);
 
-    /// A decision was made, or failed.
+    /// Called after each attempt to decide a demand and to write the decision.
     fn attempted(&self, attempt: &Attempt<'_>);
 
-    /// A demand of `dialect` was left to the other scheduler, which decides it.
-    fn left(&self, _dialect: &'static str, _demand: &Key) {}
+    /// Called when a demand of `dialect` was skipped, since another scheduler decides it.
+    fn skipped(&self, _dialect: &'static str, _demand: &Key) {}
 
-    /// A key will be tried again after a failure, or because a demand found no place.
-    fn retried(&self, dialect: &'static str);
+    /// Called when a key of `queue` will be tried again, after a failure or since a demand found no place.
+    fn retried(&self, queue: &'static str);
 
-    /// A step of a reconciler succeeded or failed.
+    /// Called after each step of a reconciler.
     fn stepped(&self, _stepped: &FinishedStep<'_>) {}
 
-    /// This replica became the leader, or is the leader no longer.
+    /// Called when this replica became the leader, or is no longer the leader.
     fn leading(&self, is_leading: bool);
 }
 
 /// Observer that ignores everything.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Silent;
+pub struct NoopObserver;
 
-impl Observer for Silent {
+impl Observer for NoopObserver {
     fn queued(&self, _: &'static str, _: usize) {}
     fn taken(&self, _: &'static str, _: usize, _: Duration) {}
     fn attempted(&self, _: &Attempt<'_>) {}

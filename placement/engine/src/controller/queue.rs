@@ -1,66 +1,71 @@
-//! The queue of one controller: due demands, demands in work, and demands that wait for their time. The keys
-//! of a reconciler are queued in the same way.
+//! The queue of one controller: demands that are due, demands in work, and demands that become due at a known
+//! time. The keys of a reconciler are queued in the same way.
 //!
-//! A demand is in the queue at most once, however often it becomes due, and only one task works on it
-//! at a time. A key that becomes due during its work is due again afterwards.
+//! A demand is in the queue at most once, however often it becomes due, and only one task works on it at a
+//! time. A demand that becomes due while a task works on it is due again afterwards.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use berth_apimachinery::{Key, Timestamp};
 
-/// Next treatment of a demand after work on it.
+/// Treatment of a demand after the work on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NextTreatment {
-    /// The next decision comes at this time, if any, or after a change.
+    /// The demand is due again after a change, or at this time, if any.
     Rest(Option<Timestamp>),
-    /// The demand is tried again at this time.
+    /// The demand is tried again after a change, or at this time.
     Retry(Timestamp),
-    /// The demand is tried again at this time and no sooner, even after a change: Berth's own writes,
-    /// which others changed, would make it due again at once.
-    Hold(Timestamp),
+    /// The demand is tried again at this time and not sooner, even after a change. Otherwise Berth's own
+    /// writes, whose content admission changed, would make the demand due again at once.
+    Delay(Timestamp),
     /// The demand was deleted.
     Forget,
 }
 
+/// The state of one key.
 #[derive(Debug, Default)]
 struct Entry {
-    /// Time of entry into the queue.
+    /// Time at which the key was queued; `None` if it is not in the queue.
     queued: Option<Instant>,
-    /// Whether the demand is being worked on.
+    /// Whether a task works on the key.
     running: bool,
-    /// Whether the demand became due during the work on it.
+    /// Whether the key became due during the work on it.
     again: bool,
-    /// Time at which the demand becomes due.
+    /// Time at which the key becomes due without a change, if any.
     at: Option<Timestamp>,
     /// Number of failed attempts since the last change.
     failures: u32,
-    /// Whether the demand waits for its time even after changes.
-    is_held: bool,
+    /// Whether the key does not become due before `at`, even after a change.
+    is_delayed: bool,
 }
 
-/// The queue.
+/// The queue of one controller.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
+    /// The keys that are due, the oldest first.
     ready: VecDeque<Key>,
     entries: HashMap<Key, Entry>,
+    /// The keys that become due at a time.
     alarms: BTreeSet<(Timestamp, Key)>,
 }
 
 impl Queue {
-    /// Adds `key`, which a change made due: earlier failures do not count for the new state, unless the key
-    /// is held. A held key that waits for its time is not added. Returns whether the key is new in the queue.
+    /// Adds `key`, which a change made due, and resets the count of failures. A delayed key is not added
+    /// before its time, and its failures still count. Returns whether the key is new in the queue.
     pub(super) fn add(&mut self, key: Key) -> bool {
         let entry = self.entries.entry(key.clone()).or_default();
-        if entry.is_held && entry.at.is_some() {
+        if entry.is_delayed && entry.at.is_some() {
             return false;
         }
-        if !entry.is_held {
+        if !entry.is_delayed {
             entry.failures = 0;
         }
         self.enqueue(key)
     }
 
+    /// Puts `key` into the queue, or notes that it is due again after the running work. Returns whether the
+    /// key is new in the queue.
     fn enqueue(&mut self, key: Key) -> bool {
         let entry = self.entries.entry(key.clone()).or_default();
         if let Some(at) = entry.at.take() {
@@ -78,8 +83,8 @@ impl Queue {
         true
     }
 
-    /// Queues the keys whose time has come at `now`; returns the number of newly queued keys.
-    pub(super) fn ring(&mut self, now: Timestamp) -> usize {
+    /// Queues the keys that are due at `now`. Returns the number of newly queued keys.
+    pub(super) fn queue_due(&mut self, now: Timestamp) -> usize {
         let mut count = 0;
         while let Some((at, _)) = self.alarms.first()
             && *at <= now
@@ -90,7 +95,7 @@ impl Queue {
         count
     }
 
-    /// Pops the oldest key, with its time in the queue.
+    /// Takes the oldest key from the queue, with the time that it has waited.
     pub(super) fn take(&mut self) -> Option<(Key, Duration)> {
         let key = self.ready.pop_front()?;
         let entry = self.entries.entry(key.clone()).or_default();
@@ -103,20 +108,20 @@ impl Queue {
         Some((key, waited))
     }
 
-    /// Number of failed attempts at `key`, including the present attempt.
+    /// Returns the number of failed attempts at `key`, if the present attempt fails, too.
     pub(super) fn failures(&self, key: &Key) -> u32 {
         let before = self.entries.get(key).map_or(0, |entry| entry.failures);
         before.saturating_add(1)
     }
 
-    /// Records the end of work on `key`. Returns whether the key is in the queue again.
+    /// Records the end of the work on `key`. Returns whether the key is in the queue again.
     pub(super) fn done(&mut self, key: Key, next: NextTreatment) -> bool {
         let Some(entry) = self.entries.get_mut(&key) else {
             return false;
         };
         entry.running = false;
-        entry.is_held = matches!(next, NextTreatment::Hold(_));
-        if std::mem::take(&mut entry.again) && !entry.is_held {
+        entry.is_delayed = matches!(next, NextTreatment::Delay(_));
+        if std::mem::take(&mut entry.again) && !entry.is_delayed {
             entry.failures = 0;
             return self.enqueue(key);
         }
@@ -125,7 +130,7 @@ impl Queue {
                 entry.failures = 0;
                 at
             }
-            NextTreatment::Retry(at) | NextTreatment::Hold(at) => {
+            NextTreatment::Retry(at) | NextTreatment::Delay(at) => {
                 entry.failures = entry.failures.saturating_add(1);
                 Some(at)
             }
@@ -144,7 +149,7 @@ impl Queue {
         false
     }
 
-    /// Forgets all keys that are not in work.
+    /// Removes all keys except those in work.
     pub(super) fn clear(&mut self) {
         self.ready.clear();
         self.alarms.clear();
@@ -156,12 +161,12 @@ impl Queue {
         });
     }
 
-    /// Number of demands in the queue.
+    /// Returns the number of keys in the queue.
     pub(super) fn depth(&self) -> usize {
         self.ready.len()
     }
 
-    /// Time at which the next demand becomes due.
+    /// Returns the next time at which a key becomes due without a change.
     pub(super) fn next_alarm(&self) -> Option<Timestamp> {
         self.alarms.first().map(|(at, _)| *at)
     }
@@ -214,14 +219,14 @@ mod tests {
             let taken = take(&mut queue).unwrap();
             queue.done(taken, NextTreatment::Rest(Some(at(10))));
         }
-        assert_eq!((queue.ring(at(9)), queue.next_alarm()), (0, Some(at(10))));
+        assert_eq!((queue.queue_due(at(9)), queue.next_alarm()), (0, Some(at(10))));
         assert!(queue.add(key("b")));
-        assert_eq!(queue.ring(at(10)), 1);
+        assert_eq!(queue.queue_due(at(10)), 1);
         assert_eq!(
             (take(&mut queue), take(&mut queue)),
             (Some(key("b")), Some(key("a")))
         );
-        assert_eq!((queue.ring(at(99)), queue.next_alarm()), (0, None));
+        assert_eq!((queue.queue_due(at(99)), queue.next_alarm()), (0, None));
     }
 
     #[test]
@@ -232,7 +237,7 @@ mod tests {
             let taken = take(&mut queue).unwrap();
             assert_eq!(queue.failures(&taken), expected);
             queue.done(taken, NextTreatment::Retry(at(1)));
-            queue.ring(at(1));
+            queue.queue_due(at(1));
         }
         queue.add(key("a"));
         assert_eq!(queue.failures(&key("a")), 1);
@@ -247,10 +252,10 @@ mod tests {
             assert_eq!(queue.failures(&taken), round);
             // The change by the own write arrives during the work, and again after it.
             assert!(!queue.add(key("a")));
-            assert!(!queue.done(taken, NextTreatment::Hold(at(10 * i64::from(round)))));
+            assert!(!queue.done(taken, NextTreatment::Delay(at(10 * i64::from(round)))));
             assert!(!queue.add(key("a")));
             assert_eq!(take(&mut queue), None);
-            assert_eq!(queue.ring(at(10 * i64::from(round))), 1);
+            assert_eq!(queue.queue_due(at(10 * i64::from(round))), 1);
         }
         let taken = take(&mut queue).unwrap();
         queue.done(taken, NextTreatment::Rest(None));

@@ -1,9 +1,9 @@
-//! The loop of one reconciler ([`berth_dialect_contract::Reconciler`]): it takes changes in, keeps due keys
-//! with back-off and alarms, and makes one guarded step per key.
+//! The loop of one reconciler ([`berth_dialect_contract::Reconciler`]): it processes changes, queues the due
+//! keys with back-off, and writes one guarded step for each key.
 //!
-//! A reconciler watches the source itself, since it reads resources of other dialects, too, and the
-//! resources may depend on the configuration. Whenever it may have missed changes (when it begins to work,
-//! the watch is lost or the configuration changes), it checks all objects once.
+//! The runner watches the source itself, since a reconciler may read resources of other dialects, and its
+//! resources may depend on the configuration. Whenever the runner may have missed changes (at the start of
+//! work, after a lost watch or a change of the configuration), it checks all objects once.
 
 mod objects;
 
@@ -21,52 +21,52 @@ use self::objects::Lists;
 use super::Settings;
 use super::observer::{FinishedStep, StepResult};
 use super::queue::NextTreatment;
-use super::runner::{AGAIN, NAP, OVERRULED, Signals};
+use super::runner::{LONGEST_SLEEP, MIN_DELAY, OVERRULED_BACKOFF, Signals};
 use super::workers::Workers;
-use crate::behind::Behind;
 use crate::bind::manager;
 use crate::bound::Commit;
 use crate::dirty::Subscription;
 use crate::engine::Engine;
+use crate::readiness::ReadinessError;
 use crate::snapshot::Snapshot;
 
 /// Highest number of changes that are processed at once.
 const BATCH: usize = 512;
-/// Highest number of keys that are worked on at once.
-const PARALLEL: usize = 16;
-/// Delay before a source that does not answer is asked again.
+/// Highest number of keys in work at once.
+const MAX_PARALLEL: usize = 16;
+/// Delay before another attempt after an error of the source.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// One reconciler at work.
+/// The loop of one reconciler.
 pub(super) struct ReconcilerRunner {
     engine: Arc<Engine>,
     settings: Settings,
     dialect: Arc<dyn Dialect>,
     signals: Signals,
-    /// Wakes the loop for changes in the engine, such as a dialect that becomes complete.
+    /// Wakes the loop after changes in the engine, such as the end of the sync of a dialect.
     subscription: Arc<Subscription>,
     reconciler: Arc<dyn Reconciler>,
+    /// The resources that the reconciler watches.
     watched: Arc<[GroupResource]>,
-    workers: Workers<Done>,
-    /// Whether the reconciler works: its replica is the leader, and its dialect is complete and decided
-    /// here.
+    workers: Workers<WorkResult>,
+    /// Whether the reconciler works: this replica is the leader, and the dialect is synced and decided here.
     active: bool,
     /// Whether all objects have to be checked.
     must_check_all: bool,
 }
 
-/// Outcome of one piece of work.
-enum Done {
-    /// Nothing is left to do until this time.
+/// Outcome of the work on one key.
+enum WorkResult {
+    /// The key is due again after a change, or at this time, if any.
     Rest(Option<Timestamp>),
     /// The work has to be tried again.
     Failed,
-    /// Other clients changed the written objects.
+    /// Admission changed the content of a written object.
     Overruled,
 }
 
 impl ReconcilerRunner {
-    /// The runner of `reconciler`, a reconciler of `dialect`.
+    /// Creates the runner of `reconciler`, a reconciler of `dialect`.
     pub(super) fn new(
         engine: &Arc<Engine>,
         settings: &Settings,
@@ -89,7 +89,7 @@ impl ReconcilerRunner {
         }
     }
 
-    /// Works until it is stopped, and then completes its running work.
+    /// Runs until the stop signal, and then completes the running work.
     pub(super) async fn run(mut self) {
         let stop = self.signals.stop.clone();
         loop {
@@ -113,7 +113,10 @@ impl ReconcilerRunner {
         }
     }
 
-    /// Processes changes until the configuration changes, or the watch is lost.
+    /// Processes changes until the configuration changes.
+    ///
+    /// # Errors
+    /// When the watch is lost.
     async fn follow(&mut self) -> Result<(), StoreError> {
         self.configure();
         let mut resources = self.watched.to_vec();
@@ -124,8 +127,8 @@ impl ReconcilerRunner {
         loop {
             self.update_active();
             self.signals.looks.mark_unchanged();
-            self.workers.ring();
-            self.take_all().await;
+            self.workers.queue_due();
+            self.queue_all().await;
             self.begin();
             let pause = self.workers.pause(self.longest_pause());
             tokio::select! {
@@ -136,7 +139,7 @@ impl ReconcilerRunner {
                     if events.iter().any(|event| event.change.key == configuration) {
                         return Ok(());
                     }
-                    self.take_in(&events).await;
+                    self.process_events(&events).await;
                 }
                 _ = self.subscription.next() => {}
                 Ok(()) = self.signals.leading.changed() => {}
@@ -146,7 +149,7 @@ impl ReconcilerRunner {
         }
     }
 
-    /// Replaces the reconciler by the reconciler of the configuration in force.
+    /// Sets the reconciler to that of the configuration in force.
     fn configure(&mut self) {
         self.must_check_all = true;
         let in_force = self.engine.configuration(self.dialect.name());
@@ -179,10 +182,10 @@ impl ReconcilerRunner {
         }
     }
 
-    /// The world for the evaluation of changes; `None` while it is not synced.
-    async fn world(&self) -> Option<World> {
-        match World::read(&self.engine, &*self.dialect, &self.watched).await {
-            Ok(world) => Some(world),
+    /// Returns the input for the evaluation of changes; `None` while the dialect is not synced.
+    async fn input(&self) -> Option<ReconcilerInput> {
+        match ReconcilerInput::read(&self.engine, &*self.dialect, &self.watched).await {
+            Ok(input) => Some(input),
             Err(problem) => {
                 let controller = self.reconciler.name();
                 tracing::warn!(controller, %problem, "not synced yet; reconciling everything once it is");
@@ -191,15 +194,16 @@ impl ReconcilerRunner {
         }
     }
 
-    async fn take_in(&mut self, events: &[Arc<Event>]) {
+    /// Queues the keys that `events` make due.
+    async fn process_events(&mut self, events: &[Arc<Event>]) {
         if !self.active || self.must_check_all || events.is_empty() {
             return;
         }
-        let Some(world) = self.world().await else {
+        let Some(input) = self.input().await else {
             self.must_check_all = true;
             return;
         };
-        let context = world.context();
+        let context = input.context();
         let changes = events.iter().map(|event| &event.change);
         let due: Vec<Key> = changes
             .flat_map(|change| self.reconciler.due(change, &context))
@@ -207,25 +211,26 @@ impl ReconcilerRunner {
         self.workers.add(due);
     }
 
-    async fn take_all(&mut self) {
+    /// Queues all keys, if all objects have to be checked.
+    async fn queue_all(&mut self) {
         if !self.active || !self.must_check_all {
             return;
         }
-        if let Some(world) = self.world().await {
+        if let Some(input) = self.input().await {
             self.must_check_all = false;
-            let due = self.reconciler.all(&world.context());
+            let due = self.reconciler.all(&input.context());
             self.workers.add(due);
         }
     }
 
-    /// Begins work on as many keys as allowed at once.
+    /// Begins work on queued keys, up to [`MAX_PARALLEL`] at once.
     fn begin(&mut self) {
         if !self.active {
             return;
         }
         let (engine, settings, dialect) = (&self.engine, &self.settings, &self.dialect);
         let (reconciler, watched) = (&self.reconciler, &self.watched);
-        self.workers.begin(PARALLEL, |key| {
+        self.workers.begin(MAX_PARALLEL, |key| {
             let work = Work {
                 engine: Arc::clone(engine),
                 settings: settings.clone(),
@@ -233,56 +238,66 @@ impl ReconcilerRunner {
                 reconciler: Arc::clone(reconciler),
                 watched: Arc::clone(watched),
             };
-            work.on(key)
+            work.run(key)
         });
     }
 
-    fn finish(&mut self, key: Key, done: Result<Done, JoinError>) {
+    /// Processes the result of the work on `key`.
+    fn finish(&mut self, key: Key, done: Result<WorkResult, JoinError>) {
         let done = done.unwrap_or_else(|error| {
             tracing::error!(controller = self.reconciler.name(), %error, "reconcile panicked; retrying");
-            Done::Failed
+            WorkResult::Failed
         });
         let workers = &mut self.workers;
         let next = match done {
             _ if !self.active => NextTreatment::Forget,
-            Done::Rest(at) => NextTreatment::Rest(at.map(|at| at.max(workers.later(AGAIN)))),
-            Done::Failed => {
+            WorkResult::Rest(at) => NextTreatment::Rest(at.map(|at| at.max(workers.later(MIN_DELAY)))),
+            WorkResult::Failed => {
                 NextTreatment::Retry(workers.later(Pace::default().failed.delay(workers.failures(&key))))
             }
-            Done::Overruled => NextTreatment::Hold(workers.later(OVERRULED.delay(workers.failures(&key)))),
+            WorkResult::Overruled => {
+                NextTreatment::Delay(workers.later(OVERRULED_BACKOFF.delay(workers.failures(&key))))
+            }
         };
         workers.done(key, next);
     }
 
-    /// Longest wait when nothing happens.
+    /// Returns the longest sleep of the loop without an event.
     fn longest_pause(&self) -> Duration {
         if self.active && self.must_check_all {
             RETRY
         } else {
-            NAP
+            LONGEST_SLEEP
         }
     }
 }
 
-/// Resources that `reconciler` watches.
+/// Returns the resources that `reconciler` watches.
 fn watched_by(reconciler: &dyn Reconciler) -> Arc<[GroupResource]> {
-    let all = reconciler.watches().into_iter().chain(reconciler.former());
+    let all = reconciler
+        .watches()
+        .into_iter()
+        .chain(reconciler.former_resources());
     all.collect()
 }
 
-/// The objects that a reconciler watches, and an inventory that is at least as new.
-struct World {
+/// The input of a reconciler: the objects that it watches, and an inventory that is at least as new.
+struct ReconcilerInput {
     lists: Lists,
     snapshot: Snapshot,
     now: Timestamp,
 }
 
-impl World {
-    async fn read(engine: &Engine, dialect: &dyn Dialect, watched: &[GroupResource]) -> Result<Self, Behind> {
+impl ReconcilerInput {
+    async fn read(
+        engine: &Engine,
+        dialect: &dyn Dialect,
+        watched: &[GroupResource],
+    ) -> Result<Self, ReadinessError> {
         let lists = Lists::of(&**engine.source(), watched);
-        let unknown = || Behind::Held {
+        let unknown = || ReadinessError::NotSynced {
             dialect: dialect.name(),
-            why: "the engine does not know it".to_owned(),
+            why: "the engine does not have this system".to_owned(),
         };
         Ok(Self {
             lists,
@@ -300,7 +315,7 @@ impl World {
     }
 }
 
-/// One step to be taken.
+/// The work on one key.
 struct Work {
     engine: Arc<Engine>,
     settings: Settings,
@@ -310,7 +325,7 @@ struct Work {
 }
 
 impl Work {
-    async fn on(self, key: Key) -> Done {
+    async fn run(self, key: Key) -> WorkResult {
         let start = Instant::now();
         let span = tracing::info_span!(
             "step",
@@ -330,17 +345,18 @@ impl Work {
         done
     }
 
-    async fn step(&self, key: &Key) -> (StepResult, Done) {
-        let world = match World::read(&self.engine, &*self.dialect, &self.watched).await {
-            Ok(world) => world,
+    /// Computes the step for `key`, and commits its writes.
+    async fn step(&self, key: &Key) -> (StepResult, WorkResult) {
+        let input = match ReconcilerInput::read(&self.engine, &*self.dialect, &self.watched).await {
+            Ok(input) => input,
             Err(problem) => {
                 tracing::warn!(%problem, "cannot reconcile yet; retrying");
-                return (StepResult::Failed, Done::Failed);
+                return (StepResult::Failed, WorkResult::Failed);
             }
         };
-        let step = self.reconciler.step(key, &world.context());
+        let step = self.reconciler.step(key, &input.context());
         if step.writes.is_empty() {
-            return (StepResult::Unchanged, Done::Rest(step.due_at));
+            return (StepResult::Unchanged, WorkResult::Rest(step.due_at));
         }
         let commit = Commit {
             actor: self.reconciler.actor(),
@@ -351,19 +367,19 @@ impl Work {
             dry_run: false,
         };
         match self.settings.committer.commit(commit).await {
-            Ok(_) => (StepResult::Written, Done::Rest(step.due_at)),
+            Ok(_) => (StepResult::Written, WorkResult::Rest(step.due_at)),
             // Another client changed an object in between, which is not an error.
-            Err(error) if error.why.is_moved() => {
+            Err(error) if error.reason.is_outdated() => {
                 tracing::debug!(problem = %error, "conflict in a reconcile; retrying");
-                (StepResult::Conflict, Done::Failed)
+                (StepResult::Conflict, WorkResult::Failed)
             }
-            Err(error) if error.why == WriteRefusal::Overruled => {
+            Err(error) if error.reason == WriteRefusal::Overruled => {
                 tracing::warn!(problem = %error, "a write of the reconcile was changed as it was stored; retrying later");
-                (StepResult::Failed, Done::Overruled)
+                (StepResult::Failed, WorkResult::Overruled)
             }
             Err(error) => {
                 tracing::warn!(problem = %error, "a write of the reconcile was rejected; retrying");
-                (StepResult::Failed, Done::Failed)
+                (StepResult::Failed, WorkResult::Failed)
             }
         }
     }

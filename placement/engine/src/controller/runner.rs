@@ -1,4 +1,4 @@
-//! The loop of one dialect's controller.
+//! The loop of the controller of one dialect.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,13 +18,13 @@ use crate::bound::BindError;
 use crate::dirty::{Batch, MarkedSet, Subscription};
 use crate::engine::Engine;
 
-/// The longest sleep before the clock is read again, since clocks can be set.
-pub(super) const NAP: Duration = Duration::from_secs(30);
+/// The longest sleep before the clock is read again, since the clock may be adjusted.
+pub(super) const LONGEST_SLEEP: Duration = Duration::from_secs(30);
 /// Shortest delay before the next decision on a demand that is already due again.
-pub(super) const AGAIN: Duration = Duration::from_secs(1);
+pub(super) const MIN_DELAY: Duration = Duration::from_secs(1);
 /// Back-off for writes whose decided content admission changed (a mutating webhook, for example): a user has
 /// to change the configuration of admission first.
-pub(super) const OVERRULED: Backoff = Backoff {
+pub(super) const OVERRULED_BACKOFF: Backoff = Backoff {
     first: Duration::from_secs(10),
     most: Duration::from_secs(1000),
 };
@@ -32,17 +32,17 @@ pub(super) const OVERRULED: Backoff = Backoff {
 /// Delay before the next decision on a demand that another writer contests.
 const CONTESTED_DELAY: Duration = Duration::from_mins(5);
 
-/// Signals for a runner from outside.
+/// Signals to a runner.
 pub(super) struct Signals {
     /// Ends the runner.
     pub(super) stop: CancellationToken,
-    /// Makes the runner read the clock.
+    /// Makes the runner read the clock, which a test has moved.
     pub(super) looks: watch::Receiver<u64>,
     /// Whether this replica is the leader.
     pub(super) leading: watch::Receiver<bool>,
 }
 
-/// One dialect's controller.
+/// The controller of one dialect.
 pub(super) struct Runner {
     engine: Arc<Engine>,
     settings: Settings,
@@ -52,22 +52,23 @@ pub(super) struct Runner {
     workers: Workers<WorkResult>,
     /// Revision up to which all changes are processed.
     through: Revision,
-    /// For each demand that changes made due: the revision of the last change in its batch.
+    /// The due demands, each with the revision of the last change in the batch that made it due.
     since: HashMap<Key, Revision>,
     pace: Pace,
-    /// Whether the controller works: its replica is the leader, its dialect is decided here and its objects
-    /// are known, and its gate is open.
+    /// Whether the controller works: this replica is the leader, the dialect is decided here and synced, and
+    /// [`Settings::gate`] returns true.
     active: bool,
 }
 
-/// Outcome of one piece of work.
+/// Outcome of the work on one demand.
 enum WorkResult {
-    /// The decision is made and written; its outcome, and the time of the next decision, if any.
+    /// The decision is made and written. The values are the outcome, and the time of the next decision, if
+    /// any.
     Decided(Outcome, Option<Timestamp>),
     /// The demand does not exist, or another scheduler decides it.
     Gone,
-    /// Another writer keeps changing the decision, so that Berth leaves it alone.
-    LeftAlone,
+    /// Another writer keeps changing the decision, so Berth does not write it any more.
+    Contested,
     /// The decision could not be made or written.
     Failed,
     /// Admission changed the decided content of a written object.
@@ -97,7 +98,7 @@ impl Runner {
         }
     }
 
-    /// Works until it is stopped, and then completes its running work.
+    /// Runs until the stop signal, and then completes the running work.
     pub(super) async fn run(mut self) {
         let stop = self.signals.stop.clone();
         // No demand can be decided before the first load.
@@ -108,9 +109,9 @@ impl Runner {
         self.take_in(first);
         loop {
             self.signals.looks.mark_unchanged();
-            self.workers.ring();
+            self.workers.queue_due();
             self.begin();
-            let pause = self.workers.pause(NAP);
+            let pause = self.workers.pause(LONGEST_SLEEP);
             tokio::select! {
                 biased;
                 () = stop.cancelled() => break,
@@ -147,8 +148,8 @@ impl Runner {
         }
     }
 
-    /// Updates the pace, and starts or stops the work. At a start all demands are due, since missed changes
-    /// are unknown.
+    /// Updates the pace, and starts or stops the work. At the start of work all demands are due, since
+    /// changes may have been missed.
     fn update_active(&mut self) {
         let Some(snapshot) = self.engine.snapshot(self.dialect) else {
             return;
@@ -171,15 +172,16 @@ impl Runner {
         }
     }
 
+    /// Queues all demands.
     fn add_all(&mut self) {
-        // Missed changes are unknown, so that earlier answers are void.
+        // Changes may have been missed, so earlier answers are not used.
         self.since.clear();
         let snapshot = self.engine.snapshot(self.dialect);
         let demands = snapshot.map(|snapshot| snapshot.inventory.demands());
         self.workers.add(demands.into_iter().flatten());
     }
 
-    /// Begins work on due keys, up to the number that is allowed at once.
+    /// Begins work on queued demands, as many at once as the pace allows.
     fn begin(&mut self) {
         if !self.active {
             return;
@@ -192,6 +194,7 @@ impl Runner {
         });
     }
 
+    /// Processes the result of the work on `key`.
     fn finish(&mut self, key: Key, result: Result<WorkResult, JoinError>) {
         let result = result.unwrap_or_else(|error| {
             tracing::error!(dialect = self.dialect, %error, "decision panicked; retrying");
@@ -204,20 +207,20 @@ impl Runner {
         self.workers.done(key, next);
     }
 
-    /// The next treatment of a demand.
+    /// Returns the treatment of the demand `key` after `result`.
     fn next(&self, key: &Key, result: &WorkResult) -> NextTreatment {
         let workers = &self.workers;
         let failures = workers.failures(key);
         match *result {
             WorkResult::Gone => NextTreatment::Forget,
-            WorkResult::LeftAlone => NextTreatment::Rest(Some(workers.later(CONTESTED_DELAY))),
+            WorkResult::Contested => NextTreatment::Rest(Some(workers.later(CONTESTED_DELAY))),
             WorkResult::Failed => NextTreatment::Retry(workers.later(self.pace.failed.delay(failures))),
-            WorkResult::Overruled => NextTreatment::Hold(workers.later(OVERRULED.delay(failures))),
+            WorkResult::Overruled => NextTreatment::Delay(workers.later(OVERRULED_BACKOFF.delay(failures))),
             WorkResult::Decided(outcome, due_at) => {
-                let due_at = due_at.map(|due| due.max(workers.later(AGAIN)));
+                let due_at = due_at.map(|due| due.max(workers.later(MIN_DELAY)));
                 match self.pace.unplaced {
                     Some(backoff) if is_unplaced(outcome) => {
-                        let retry = workers.later(backoff.delay(failures).max(AGAIN));
+                        let retry = workers.later(backoff.delay(failures).max(MIN_DELAY));
                         NextTreatment::Retry(due_at.map_or(retry, |due| due.min(retry)))
                     }
                     _ => NextTreatment::Rest(due_at),
@@ -234,8 +237,8 @@ fn is_unplaced(outcome: Outcome) -> bool {
     )
 }
 
-/// Decides one demand, on a world with every change up to `through`, and writes the decision. If the demand
-/// was already decided after the change at `since` that made it due, that answer is used.
+/// Decides the demand `key` on a world with every change up to `through`, and writes the decision. If the
+/// demand was already decided on a world with the change at `since`, which made it due, that answer is used.
 async fn work(
     engine: Arc<Engine>,
     settings: Settings,
@@ -247,7 +250,7 @@ async fn work(
     let start = Instant::now();
     let snapshot = engine.snapshot(dialect);
     if snapshot.is_some_and(|snapshot| !engine.is_entrusted(&snapshot, &key)) {
-        settings.observer.left(dialect, &key);
+        settings.observer.skipped(dialect, &key);
         return WorkResult::Gone;
     }
     if let Some(answer) = since.and_then(|since| engine.recent_answer(dialect, &key, since)) {
@@ -274,10 +277,10 @@ async fn work(
             if contest.is_new {
                 tracing::warn!(dialect, %key, "{contest}");
             }
-            WorkResult::LeftAlone
+            WorkResult::Contested
         }
         // Another client changed an object in between, which is not an error.
-        Err(error @ BindError::Moved(_)) => {
+        Err(error @ BindError::Conflict(_)) => {
             tracing::debug!(dialect, %key, %error, "cannot write a decision; retrying");
             WorkResult::Failed
         }

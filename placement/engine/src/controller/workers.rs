@@ -1,4 +1,4 @@
-//! The queue of one controller and its running work: the part that all controllers share.
+//! The queue of one controller, and the tasks that work on its keys. Each controller has its own [`Workers`].
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use tokio::task::{Id, JoinError, JoinSet};
 use super::observer::Observer;
 use super::queue::{NextTreatment, Queue};
 
-/// Workers whose work results in a `D`.
+/// A queue of keys, and the tasks that work on them. Each task returns a `D`.
 pub(super) struct Workers<D> {
     /// Name of the queue for the observer.
     name: &'static str,
@@ -18,7 +18,7 @@ pub(super) struct Workers<D> {
     observer: Arc<dyn Observer>,
     queue: Queue,
     work: JoinSet<D>,
-    /// The keys in `work`.
+    /// The key on which each task in `work` works.
     running: HashMap<Id, Key>,
 }
 
@@ -43,20 +43,20 @@ impl<D: Send + 'static> Workers<D> {
         }
     }
 
-    /// Forgets all keys that are not in work.
+    /// Forgets the queued keys. Running work goes on.
     pub(super) fn clear(&mut self) {
         self.queue.clear();
         self.observer.queued(self.name, 0);
     }
 
-    /// Queues the keys that are due by the clock.
-    pub(super) fn ring(&mut self) {
-        for _ in 0..self.queue.ring(self.clock.now()) {
+    /// Queues the keys whose time has come.
+    pub(super) fn queue_due(&mut self) {
+        for _ in 0..self.queue.queue_due(self.clock.now()) {
             self.observer.queued(self.name, self.queue.depth());
         }
     }
 
-    /// Begins `work` on the oldest keys, as long as fewer than `parallel` are worked on.
+    /// Begins `work` on the oldest keys, as long as fewer than `parallel` tasks run.
     pub(super) fn begin<W>(&mut self, parallel: usize, mut work: impl FnMut(Key) -> W)
     where
         W: Future<Output = D> + Send + 'static,
@@ -70,7 +70,8 @@ impl<D: Send + 'static> Workers<D> {
         }
     }
 
-    /// Waits for the next finished key and its outcome; `None` when no key is in work. Cancel safe.
+    /// Waits until work on a key ends, and returns the key and the outcome; `None` when no task runs. Cancel
+    /// safe.
     pub(super) async fn next(&mut self) -> Option<(Key, Result<D, JoinError>)> {
         loop {
             let (id, done) = match self.work.join_next_with_id().await? {
@@ -83,9 +84,9 @@ impl<D: Send + 'static> Workers<D> {
         }
     }
 
-    /// Records the end of work on `key`.
+    /// Records the end of work on `key`; `next` determines when the key is due again, if at all.
     pub(super) fn done(&mut self, key: Key, next: NextTreatment) {
-        if matches!(next, NextTreatment::Retry(_) | NextTreatment::Hold(_)) {
+        if matches!(next, NextTreatment::Retry(_) | NextTreatment::Delay(_)) {
             self.observer.retried(self.name);
         }
         if self.queue.done(key, next) {
@@ -93,7 +94,7 @@ impl<D: Send + 'static> Workers<D> {
         }
     }
 
-    /// Number of failed attempts at `key`, including this one.
+    /// Number of failed attempts at `key`, including the present attempt.
     pub(super) fn failures(&self, key: &Key) -> u32 {
         self.queue.failures(key)
     }

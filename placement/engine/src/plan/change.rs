@@ -10,24 +10,25 @@ use crate::what_if::Catalog;
 /// Highest number of changes in a review that a server plans.
 pub const MAX_CHANGES: usize = 5_000;
 
-/// One change, and its place in the input.
+/// One change of a plan, with its position in the input.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// Position of the change, for problems: a file and a document in words; empty for a flag and in a review that
-    /// a server plans.
+    /// Position of the change, for problems: a file and a document, in words. Empty for a flag, and in a
+    /// review that a server plans.
     pub at: String,
-    /// The field path of the change in a review, or the flag; empty for a document that is the change.
+    /// Field path of the change in a review, or the flag. Empty where a whole document of a file is the
+    /// change.
     pub path: String,
     /// The change.
-    pub what: ChangeKind,
+    pub change: ChangeKind,
 }
 
-/// Kinds of changes.
+/// A change by its kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ChangeKind {
-    /// The whole object, created or replaced. Without a status, the present one stays.
+    /// A whole object to create or replace. If it has no status, the present status is kept.
     Object(Value),
-    /// A JSON merge patch, with apiVersion, kind and the name of the patched object.
+    /// A JSON merge patch that contains apiVersion, kind, namespace and name of the patched object.
     Patch(Value),
     /// apiVersion, kind, namespace and name of an object to delete.
     Delete(Value),
@@ -81,14 +82,14 @@ impl Step {
         Ok(Self {
             at: at.to_owned(),
             path: format!("{path}.{field}"),
-            what: change,
+            change,
         })
     }
 
     /// Reads all entries of `spec.changes`.
     ///
     /// # Errors
-    /// Everything wrong with any entry, or the number of entries if there are too many.
+    /// All errors of all entries, or a single error if there are more than [`MAX_CHANGES`].
     pub fn read_all(changes: &[Value], at: &str, path: &str) -> Result<Vec<Self>, Vec<FieldError>> {
         let (mut steps, mut errors) = (Vec::new(), Vec::new());
         if changes.len() > MAX_CHANGES {
@@ -103,7 +104,7 @@ impl Step {
         if errors.is_empty() { Ok(steps) } else { Err(errors) }
     }
 
-    /// The path of the change as a whole; in a file, the path of the object's name.
+    /// The path of the whole change. Where a document is the change, the path of the object's name.
     pub(crate) fn whole(&self) -> &str {
         match self.path.as_str() {
             "" => "metadata.name",
@@ -119,12 +120,12 @@ impl Step {
         }
     }
 
-    /// The changed object, where the change names one (a drain names a Target).
+    /// The key of the changed object; `None` for a drain, which names a Target.
     ///
     /// # Errors
-    /// The missing or unknown part.
+    /// When the name is missing, or the kind is missing or unknown.
     pub fn key(&self, catalog: &Catalog) -> Result<Option<Key>, Vec<FieldError>> {
-        let (value, metadata) = match &self.what {
+        let (value, metadata) = match &self.change {
             ChangeKind::Drain(_) => return Ok(None),
             ChangeKind::Object(value) | ChangeKind::Patch(value) => (value, "metadata."),
             ChangeKind::Delete(value) => (value, ""),
@@ -138,7 +139,10 @@ impl Step {
         let name = text(&names["name"]);
         if name.is_empty() {
             let path = self.field(&format!("{metadata}name"));
-            return Err(vec![FieldError::required(path, "a change names its object")]);
+            return Err(vec![FieldError::required(
+                path,
+                "the name of the changed object is required",
+            )]);
         }
         if value["apiVersion"] == format!("{}/{}", config::GROUP, config::VERSION) {
             return Ok(Some(config::key(&name)));

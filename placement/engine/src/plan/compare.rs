@@ -1,4 +1,4 @@
-//! Report on one decision: its places before and after, and the reason.
+//! Entries of a plan: the clusters of one demand before and after the change, with the reasons.
 
 use berth_apimachinery::{Key, Timestamp};
 use berth_dialect_contract::amounts::{self, AmountChange, AmountsByCluster};
@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use crate::snapshot::Snapshot;
 
-/// Highest number of clusters in each list of an entry. The counts are of all clusters.
-pub const SHOWN: usize = 50;
+/// Highest number of clusters in each list of an entry. Counts are of all clusters.
+pub const MAX_CLUSTERS: usize = 50;
 
 /// Verdict on the change of a demand's clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -38,7 +38,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The verdict as a token.
+    /// The verdict in its JSON form.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -126,7 +126,7 @@ impl Counts {
     }
 }
 
-/// Text of a decision.
+/// Outcome, reason and message of a decision.
 #[derive(Clone, Debug)]
 pub(super) struct DecisionText {
     outcome: &'static str,
@@ -149,7 +149,7 @@ impl DecisionText {
 pub struct Side {
     /// Outcome of the decision.
     pub outcome: &'static str,
-    /// Reason of the decision, as a token.
+    /// Reason of the decision, in CamelCase.
     pub reason: String,
     /// One-line summary of the decision.
     pub message: String,
@@ -165,7 +165,8 @@ pub struct Side {
 }
 
 impl Side {
-    /// Sets the text of the decision that made the place. (A later decision only finds the demand placed.)
+    /// Sets the text of the decision that chose the clusters, since a later decision only says that the
+    /// demand is placed already.
     pub(super) fn set_text(&mut self, text: &DecisionText) {
         self.outcome = text.outcome;
         self.reason.clone_from(&text.reason);
@@ -221,10 +222,11 @@ impl<'a> DemandState<'a> {
 #[must_use]
 pub fn clusters(snapshot: &Snapshot, demand: &Key, now: Timestamp) -> Option<AmountsByCluster> {
     let view = snapshot.inventory.demand(demand, now)?;
-    Some(amounts::held(&view))
+    Some(amounts::by_cluster(&view))
 }
 
-/// Verdict on a demand that has `before` and gets `after`.
+/// Verdict on a demand with the clusters `before` and `after` a change; `None` where the demand does not
+/// exist.
 #[must_use]
 pub fn verdict(before: Option<&AmountsByCluster>, after: Option<&AmountsByCluster>) -> Verdict {
     match (before, after) {
@@ -235,7 +237,10 @@ pub fn verdict(before: Option<&AmountsByCluster>, after: Option<&AmountsByCluste
         (Some(before), Some(_)) if before.is_empty() => Verdict::Fits,
         (Some(_), Some(after)) if after.is_empty() => Verdict::Lost,
         (Some(before), Some(after)) => {
-            let (left, joined) = (amounts::only(before, after), amounts::only(after, before));
+            let (left, joined) = (
+                amounts::names_only_in(before, after),
+                amounts::names_only_in(after, before),
+            );
             match (left.is_empty(), joined.is_empty()) {
                 (true, true) => Verdict::Resized,
                 (false, true) => Verdict::Shrunk,
@@ -250,11 +255,11 @@ pub fn verdict(before: Option<&AmountsByCluster>, after: Option<&AmountsByCluste
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Entry {
-    /// The system.
+    /// Name of the system.
     pub dialect: &'static str,
     /// The kind of the object.
     pub kind: &'static str,
-    /// The object.
+    /// Key of the object.
     #[serde(skip)]
     pub demand: Key,
     /// The namespace of the Decision, empty for a ClusterDecision.
@@ -262,19 +267,19 @@ pub struct Entry {
     pub namespace: String,
     /// The name of the Decision.
     pub name: String,
-    /// Verdict.
+    /// Verdict on the change.
     pub verdict: Verdict,
-    /// State before; absent where the demand is new.
+    /// State before the change; absent where the demand is new.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<Side>,
-    /// State after; absent where the demand is removed.
+    /// State after the change; absent where the demand is removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<Side>,
-    /// The clusters that the demand leaves, by name; at most [`SHOWN`].
+    /// The clusters that the demand leaves, by name; at most [`MAX_CLUSTERS`].
     pub left: Vec<String>,
-    /// The clusters that the demand gets, by name; at most [`SHOWN`].
+    /// The clusters that the demand gets, by name; at most [`MAX_CLUSTERS`].
     pub joined: Vec<String>,
-    /// The clusters that the demand keeps with another amount, by name; at most [`SHOWN`].
+    /// The clusters that the demand keeps with another amount, by name; at most [`MAX_CLUSTERS`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resized: Vec<AmountChange>,
     /// Number of clusters that the demand leaves.
@@ -284,7 +289,7 @@ pub struct Entry {
     /// Number of clusters that the demand keeps with another amount.
     #[serde(skip_serializing_if = "is_zero")]
     pub resized_count: usize,
-    /// Differences about the listed clusters: verdicts, scores and reasons.
+    /// Differences in the judgements of the listed clusters: verdicts, scores and reasons.
     pub candidates: Vec<CandidateDifference>,
 }
 
@@ -298,32 +303,38 @@ impl Entry {
         let none = AmountsByCluster::new();
         let clusters_of = |side: Option<&DemandState<'_>>| side.map_or(&none, |side| &side.clusters).clone();
         let (old, new) = (clusters_of(before.as_ref()), clusters_of(after.as_ref()));
-        let (left, joined) = (amounts::only(&old, &new), amounts::only(&new, &old));
-        let resized = amounts::resized(&old, &new);
+        let (left, joined) = (
+            amounts::names_only_in(&old, &new),
+            amounts::names_only_in(&new, &old),
+        );
+        let resized = amounts::changes(&old, &new);
         let resized_names = resized.iter().map(|entry| entry.cluster_name.as_str());
         let first = |names: &[&'_ str]| -> Vec<String> {
-            let names = names.iter().take(SHOWN);
+            let names = names.iter().take(MAX_CLUSTERS);
             names.map(|&name| name.to_owned()).collect()
         };
         let concerned: Vec<&str> = left
             .iter()
-            .take(SHOWN)
-            .chain(joined.iter().take(SHOWN))
+            .take(MAX_CLUSTERS)
+            .chain(joined.iter().take(MAX_CLUSTERS))
             .copied()
             .collect();
-        let concerned: Vec<&str> = concerned.into_iter().chain(resized_names.take(SHOWN)).collect();
+        let concerned: Vec<&str> = concerned
+            .into_iter()
+            .chain(resized_names.take(MAX_CLUSTERS))
+            .collect();
         let report = |side: Option<&DemandState<'_>>| {
             side.map_or(Vec::new(), |side| {
                 candidates(side.snapshot, side.decision, &concerned)
             })
         };
-        let candidates = difference::of_candidates(&report(before.as_ref()), &report(after.as_ref()));
+        let candidates = difference::candidate_differences(&report(before.as_ref()), &report(after.as_ref()));
         let snapshot = after.as_ref().or(before.as_ref()).map(|side| side.snapshot);
         Self {
             verdict,
             left: first(&left),
             joined: first(&joined),
-            resized: resized.iter().take(SHOWN).cloned().collect(),
+            resized: resized.iter().take(MAX_CLUSTERS).cloned().collect(),
             left_count: left.len(),
             joined_count: joined.len(),
             resized_count: resized.len(),
@@ -337,6 +348,7 @@ impl Entry {
         }
     }
 
+    /// An entry without differences.
     fn about(snapshot: Option<&Snapshot>, demand: &Key, before: Option<Side>, after: Option<Side>) -> Self {
         let dialect = snapshot.map(|snapshot| &*snapshot.dialect);
         let (namespace, name) = dialect
@@ -372,8 +384,8 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// The candidates named in `names` from the report on `decision`; none if the decision considered no
-/// candidates.
+/// The candidates with the cluster names `names` from the report on `decision`; none if the decision
+/// considered no candidates.
 #[must_use]
 pub fn candidates(snapshot: &Snapshot, decision: &Decision, names: &[&str]) -> Vec<Candidate> {
     if names.is_empty() {

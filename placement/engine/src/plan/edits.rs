@@ -1,5 +1,5 @@
-//! Changes of worlds, as a server would write them: with the defaults and rules of the kind, the
-//! present status where a change leaves it out, higher generations, and honoured finalizers.
+//! Application of a plan's changes to worlds, as a server would store them: with the defaults and rules of
+//! the kind, the present status where a change has none, raised generations, and respected finalizers.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use super::change::{ChangeKind, Step};
 use crate::fault::Problem;
 use crate::snapshot::Snapshot;
 use crate::spelling;
-use crate::what_if::{Catalog, Unreadable, World};
+use crate::what_if::{Catalog, UnreadableObject, World};
 
-/// Applies `steps` to `worlds`, in order, and then the steps of the systems' own controllers, before
-/// any decision. Only one step may change an object, so that the order never matters.
+/// Applies `steps` to `worlds`, and then the writes of the systems' own controllers that come before any
+/// decision. Only one step may change an object, so that the order of the steps does not matter.
 ///
 /// # Errors
-/// Everything wrong with any step; the worlds must not be used then.
+/// All problems of all steps. The worlds are incomplete then, and must not be used.
 pub fn apply(
     worlds: &mut [World],
     catalog: &Catalog,
@@ -60,7 +60,8 @@ pub fn apply(
     }
 }
 
-/// The objects that `step` changes in `worlds`; none for a drain of an unknown or ambiguous cluster.
+/// The keys of the objects that `step` changes in `worlds`; none for a drain of an unknown or ambiguous
+/// cluster.
 ///
 /// # Errors
 /// When the change has no name of an object, or an unknown kind.
@@ -70,7 +71,7 @@ pub fn changed(
     step: &Step,
     now: Timestamp,
 ) -> Result<Vec<Key>, Vec<FieldError>> {
-    let ChangeKind::Drain(target) = &step.what else {
+    let ChangeKind::Drain(target) = &step.change else {
         return Ok(step.key(catalog)?.into_iter().collect());
     };
     let [(world, cluster)] = &find(worlds, target)[..] else {
@@ -81,6 +82,7 @@ pub fn changed(
     Ok(edits.iter().map(|edit| edit.key().clone()).collect())
 }
 
+/// Applies steps one by one, and checks that they do not overlap.
 struct Editor<'a> {
     worlds: &'a mut [World],
     catalog: &'a Catalog,
@@ -89,7 +91,7 @@ struct Editor<'a> {
     changed_by: BTreeMap<Key, usize>,
     /// Index of the step that is applied.
     current: usize,
-    /// Whether a name was already suggested. A suggestion is expensive, since it compares every target.
+    /// Whether a similar name was already suggested. This is done once only, since it compares every target.
     suggested: bool,
 }
 
@@ -97,14 +99,14 @@ type Errors = Vec<FieldError>;
 
 impl Editor<'_> {
     fn step(&mut self, step: &Step, all: &[Step]) -> Result<(), Errors> {
-        if let ChangeKind::Drain(target) = &step.what {
+        if let ChangeKind::Drain(target) = &step.change {
             return self.drain(step, target, all);
         }
         let Some(key) = step.key(self.catalog)? else {
             return Ok(());
         };
         self.claim(&key, step, all)?;
-        match &step.what {
+        match &step.change {
             ChangeKind::Object(value) => {
                 let mut value = value.clone();
                 if let Some(stored) = self.stored(&key) {
@@ -121,13 +123,13 @@ impl Editor<'_> {
         }
     }
 
-    /// Checks that only one step changes the object `key`.
+    /// Records that `step` changes the object at `key`, and checks that no other step does.
     fn claim(&mut self, key: &Key, step: &Step, all: &[Step]) -> Result<(), Errors> {
         let first = *self.changed_by.entry(key.clone()).or_insert(self.current);
         if first == self.current {
             return Ok(());
         }
-        let field = match step.what {
+        let field = match step.change {
             ChangeKind::Object(_) | ChangeKind::Patch(_) => step.field("metadata.name"),
             ChangeKind::Delete(_) => step.field("name"),
             ChangeKind::Drain(_) => step.field(""),
@@ -138,8 +140,9 @@ impl Editor<'_> {
             .into_iter()
             .find(|text| !text.is_empty())
             .unwrap_or("another change");
-        error.detail =
-            format!("{key} is changed by {other} already, and a plan may have only one change of an object");
+        error.detail = format!(
+            "{key} is already changed by {other}: combine the two, since a plan changes an object only once"
+        );
         Err(vec![error])
     }
 
@@ -148,16 +151,17 @@ impl Editor<'_> {
         worlds.find_map(|world| world.get(key)).map(Arc::clone)
     }
 
-    /// The stored object, which has to exist where a dialect reads its kind.
+    /// The stored object at `key`. An object that does not exist is an error where a dialect reads its kind.
     fn present(&self, key: &Key, step: &Step) -> Result<Option<Arc<Object>>, Errors> {
         let stored = self.stored(key);
         let read = self.worlds.iter().any(|world| world.reads(key.resource));
         if stored.is_none() && read {
-            return Err(vec![FieldError::not_found(step.whole(), key_text(key))]);
+            return Err(vec![FieldError::not_found(step.whole(), key.to_string())]);
         }
         Ok(stored)
     }
 
+    /// Applies the JSON merge patch `patch` to the object at `key`.
     fn merge(&mut self, key: &Key, step: &Step, patch: &Value) -> Result<(), Errors> {
         let Some(stored) = self.present(key, step)? else {
             return Ok(());
@@ -167,8 +171,8 @@ impl Editor<'_> {
         self.put(key, step, value)
     }
 
-    /// Checks that the object is not in use: a server would refuse its deletion, and a plan of the
-    /// deletion would be wrong.
+    /// Checks that the object at `key` is not in use: a server would refuse the deletion, so that a plan with
+    /// it would be wrong.
     fn check_unused(&self, key: &Key, step: &Step) -> Result<(), Errors> {
         for world in &*self.worlds {
             let snapshot = world.snapshot();
@@ -200,7 +204,7 @@ impl Editor<'_> {
             world.delete(key, self.now).map_err(|malformed| {
                 vec![FieldError::invalid(
                     step.whole(),
-                    key_text(key),
+                    key.to_string(),
                     malformed.to_string(),
                 )]
             })?;
@@ -222,14 +226,14 @@ impl Editor<'_> {
         let (_, mut object) = self.catalog.read(value, &step.path, self.now)?;
         if let Some(stored) = &stored
             && let Some(generation) = stored["metadata"]["generation"].as_i64()
-            && substance(stored) != substance(object.value())
+            && content_fields(stored) != content_fields(object.value())
         {
             let mut raised = object.parse();
             raised["metadata"]["generation"] = (generation + 1).into();
             object = Arc::new(Object::new(&raised, object.revision()).map_err(|malformed| {
                 vec![FieldError::invalid(
                     step.whole(),
-                    key_text(key),
+                    key.to_string(),
                     malformed.to_string(),
                 )]
             })?);
@@ -237,8 +241,8 @@ impl Editor<'_> {
         for world in self.worlds.iter_mut().filter(|world| world.reads(key.resource)) {
             world
                 .put(key, Arc::clone(&object))
-                .map_err(|Unreadable(problem)| {
-                    vec![FieldError::invalid(step.whole(), key_text(key), problem)]
+                .map_err(|UnreadableObject(problem)| {
+                    vec![FieldError::invalid(step.whole(), key.to_string(), problem)]
                 })?;
         }
         Ok(())
@@ -262,10 +266,10 @@ impl Editor<'_> {
         let world = &mut self.worlds[index];
         world.configure(&value["spec"][&*key.name], &path)?;
         world
-            .go_by(RulesChoice::of(value))
-            .map_err(|Unreadable(problem)| {
+            .choose_rules(RulesChoice::of(value))
+            .map_err(|UnreadableObject(problem)| {
                 let field = step.field(&format!("spec.{}", RulesChoice::FIELD));
-                vec![FieldError::invalid(field, key_text(key), problem)]
+                vec![FieldError::invalid(field, key.to_string(), problem)]
             })
     }
 
@@ -290,7 +294,10 @@ impl Editor<'_> {
                     FieldError::invalid(
                         step.whole(),
                         target,
-                        format!("is one of {}: say which", names.join(", ")),
+                        format!(
+                            "several systems have a cluster of this name: use one of {}",
+                            names.join(", ")
+                        ),
                     )
                 }
             };
@@ -313,8 +320,8 @@ impl Editor<'_> {
     }
 }
 
-/// The clusters that `target` names, each with the number of its world: `<name>.<system>`, or only the name
-/// of the Target or of the cluster.
+/// The clusters with the name `target`, each with the index of its world. `target` is the full name of a
+/// Target (`<name>.<system>`), the same without the system, or the name of a cluster.
 fn find(worlds: &[World], target: &str) -> Vec<(usize, Arc<str>)> {
     let mut list = Vec::new();
     for (index, world) in worlds.iter().enumerate() {
@@ -330,10 +337,11 @@ fn find(worlds: &[World], target: &str) -> Vec<(usize, Arc<str>)> {
     list
 }
 
-/// Highest number of targets that a sentence names.
+/// Highest number of targets that a suggestion names.
 const MAX_NAMES: usize = 5;
 
-/// Hint about `target`, which does not exist: a target with a similar name, or else some of all targets.
+/// Hint about `target`, which does not exist: a target with a similar name, or else a few of the targets that
+/// exist.
 fn suggestion(worlds: &[World], target: &str) -> String {
     let mut listed = Vec::new();
     let mut count = 0;
@@ -359,14 +367,14 @@ fn suggestion(worlds: &[World], target: &str) -> String {
     }
 }
 
-/// The demands of the world `before` on a cluster that one of `steps` drains. A user who drains a
-/// cluster needs the reason for each demand that stays.
+/// The demands of `before` on a cluster that one of `steps` drains. A plan reports all of these, since a user
+/// who drains a cluster needs the reason for each demand that stays.
 #[must_use]
 pub fn on_drained(before: &Snapshot, steps: &[Step], now: Timestamp) -> BTreeSet<Key> {
     let inventory = &before.inventory;
     let drained: HashSet<Arc<str>> = steps
         .iter()
-        .filter_map(|step| match &step.what {
+        .filter_map(|step| match &step.change {
             ChangeKind::Drain(target) => find_candidate(before, target),
             _ => None,
         })
@@ -383,7 +391,7 @@ pub fn on_drained(before: &Snapshot, steps: &[Step], now: Timestamp) -> BTreeSet
     inventory.demands().into_iter().filter(is_there).collect()
 }
 
-/// The candidate of `snapshot` that `target` names, and whether that is the full name of the Target.
+/// The candidate of `snapshot` with the name `target`, and whether `target` is the full name of a Target.
 fn find_candidate(snapshot: &Snapshot, target: &str) -> Option<(Ix, bool)> {
     let (inventory, dialect) = (&snapshot.inventory, snapshot.dialect.name());
     let bare = target
@@ -396,12 +404,8 @@ fn find_candidate(snapshot: &Snapshot, target: &str) -> Option<(Ix, bool)> {
     Some((candidate.or_else(|| inventory.candidate(target))?, false))
 }
 
-/// A key in the form that people write.
-fn key_text(key: &Key) -> String {
-    key.to_string()
-}
-
-/// Keeps stored fields that a manifest does not have, and that a server would not remove.
+/// Copies stored fields into `value` that a manifest usually lacks, and that a server would not remove: the
+/// status, and a few fields of metadata.
 fn keep_absent(value: &mut Value, stored: &Value) {
     if let Some(status) = stored.get("status")
         && value.get("status").is_none()
@@ -426,9 +430,9 @@ fn keep(value: &mut Value, stored: &Value, field: &str) {
     };
 }
 
-/// All fields but apiVersion, kind, metadata and status: a change of these fields raises
+/// All fields of `value` except apiVersion, kind, metadata and status. A change of these fields raises
 /// `metadata.generation`.
-pub(crate) fn substance(value: &Value) -> Vec<(&String, &Value)> {
+pub(crate) fn content_fields(value: &Value) -> Vec<(&String, &Value)> {
     let fields = value.as_object().into_iter().flatten();
     fields
         .filter(|(name, _)| !matches!(name.as_str(), "metadata" | "status" | "apiVersion" | "kind"))

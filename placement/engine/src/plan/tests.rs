@@ -244,15 +244,15 @@ fn two_worlds_at_rest_are_compared_by_all_their_demands() {
 
 #[test]
 fn a_plan_nobody_waits_for_ends_at_the_next_decision() {
-    let ended = berth_apimachinery::budget::AbandonedFlag::default();
-    ended.end();
+    let abandoned = berth_apimachinery::budget::AbandonedFlag::default();
+    abandoned.set();
     let mut world = world(&[shelf("a", 1), toy("t1")]);
     let before = world.begin();
     let terms = Terms {
         now: now(),
         seed: None,
     };
-    let plan = ended.during(|| Plan::of(&before, &mut world, &terms, |_| true));
+    let plan = abandoned.scope(|| Plan::of(&before, &mut world, &terms, |_| true));
     let problem = plan.err().map(|fault| fault.problem).unwrap_or_default();
     assert!(problem.contains("Timeout"), "{problem}");
 }

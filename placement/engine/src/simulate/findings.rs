@@ -10,34 +10,35 @@ use crate::fault::Problem;
 pub struct Findings {
     /// Reasons why objects were set aside, and problems of other objects.
     pub problems: Vec<Problem>,
-    /// Unknown and duplicate fields, by kind, and by problem and path.
-    pub surplus: BTreeMap<(String, String), Surplus>,
+    /// Unknown and duplicate fields. The key is the kind, and a text of the problem and the path without
+    /// indices.
+    pub surplus: BTreeMap<(String, String), SurplusField>,
     /// The objects that no dialect reads, by kind.
-    pub unread: BTreeMap<String, Unread>,
-    /// Configurations that have no effect because of others, in words.
+    pub unread: BTreeMap<String, UnreadKind>,
+    /// Sentences about configurations that have no effect because of other configurations.
     pub unused: Vec<String>,
-    /// Warnings about valid settings in configurations that are surely not intended, and about kinds that are
-    /// read with a group of other releases.
-    pub doubtful: Vec<String>,
+    /// Warnings about valid settings of configurations that are surely not intended, and about kinds whose
+    /// API group is from another release of their system.
+    pub warnings: Vec<String>,
 }
 
 /// An unknown or duplicate field of a kind, in any number of objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Surplus {
-    /// Place of the first object with the field.
+pub struct SurplusField {
+    /// Position of the first object with the field.
     pub at: String,
-    /// Place of the last object with the field so far.
+    /// Position of the last object with the field so far.
     pub(super) last: String,
     /// Sentence about the field in the first object: the kind, the path, and whether the field is
     /// unknown or a duplicate.
-    pub what: String,
+    pub sentence: String,
     /// Number of objects with the field.
     pub count: usize,
 }
 
-impl fmt::Display for Surplus {
+impl fmt::Display for SurplusField {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.at, self.what)?;
+        write!(f, "{}: {}", self.at, self.sentence)?;
         match self.count - 1 {
             0 => Ok(()),
             1 => write!(f, ", and in another object"),
@@ -48,44 +49,46 @@ impl fmt::Display for Surplus {
 
 /// The objects of a kind that no dialect reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Unread {
+pub struct UnreadKind {
     /// Number of objects.
     pub count: usize,
-    /// Whether the catalog has kinds of the group.
-    pub near: bool,
-    /// Hint at a similar kind or other versions.
+    /// Whether the catalog has other kinds of the same group.
+    pub in_known_group: bool,
+    /// Hint at a similar kind, or at other versions of the kind.
     pub hint: Option<String>,
-    /// Clause that names the kind that decisions read instead, where a kind of a system has no effect.
+    /// Clause about the kind that decisions read instead, if this kind of a system has no effect.
     pub counterpart: Option<&'static str>,
 }
 
 impl Findings {
-    /// Whether there is a finding for which `--strict` fails: a problem, a surplus field, or an unread kind
-    /// of a known group or with a hint.
+    /// Whether `--strict` fails because of a finding: a problem, a surplus field, or an unread kind of a
+    /// known group or with a hint.
     #[must_use]
-    pub fn any(&self) -> bool {
+    pub fn fail_strict(&self) -> bool {
         !self.problems.is_empty()
             || !self.surplus.is_empty()
             || self
                 .unread
                 .values()
-                .any(|unread| unread.near || unread.hint.is_some())
+                .any(|unread| unread.in_known_group || unread.hint.is_some())
     }
 
-    pub(super) fn unread(&mut self, kind: String) -> &mut Unread {
+    /// Counts an object of the unread kind `kind`, and returns the entry of the kind.
+    pub(super) fn count_unread(&mut self, kind: String) -> &mut UnreadKind {
         let unread = self.unread.entry(kind).or_default();
         unread.count += 1;
         unread
     }
 
-    /// Records a surplus field of a `kind`. Of many objects with the field, the first one is reported.
-    pub(super) fn surplus(&mut self, kind: &str, path: &str, at: &str, word: &str) {
+    /// Records that an object of `kind` at the position `at` has a surplus field at `path`; `word` is
+    /// `unknown` or `duplicate`. Of many objects with the field, the first one is reported.
+    pub(super) fn add_surplus_field(&mut self, kind: &str, path: &str, at: &str, word: &str) {
         let key = (kind.to_owned(), format!("{word} {}", without_indices(path)));
-        let what = || format!("{kind}: {word} field \"{path}\"");
-        let surplus = self.surplus.entry(key).or_insert_with(|| Surplus {
+        let sentence = || format!("{kind}: {word} field \"{path}\"");
+        let surplus = self.surplus.entry(key).or_insert_with(|| SurplusField {
             at: at.to_owned(),
             last: String::new(),
-            what: what(),
+            sentence: sentence(),
             count: 0,
         });
         // Several items of one object may have the field.

@@ -1,4 +1,5 @@
-//! Loads inputs into worlds. A single bad object never ends the run: it is set aside and reported.
+//! Loading of inputs into worlds. An invalid object does not end the simulation: it is set aside and
+//! reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,9 +10,9 @@ use berth_dialect_contract::{DemandKind, Dialect, config};
 use serde_json::Value;
 
 use super::findings::Findings;
-use super::{Aside, DefaultConfiguration, Input, Simulation};
+use super::{DefaultConfiguration, Input, InvalidDemand, Simulation};
 use crate::fault::Problem;
-use crate::what_if::{Catalog, Unreadable, World, WriteVerdict};
+use crate::what_if::{Catalog, UnreadableObject, World, WriteVerdict};
 
 /// Reads `inputs` into one world for each of `dialects`.
 pub(super) fn load(
@@ -29,7 +30,7 @@ pub(super) fn load(
         simulation: Simulation {
             worlds: worlds.collect(),
             objects: Vec::new(),
-            aside: Vec::new(),
+            invalid_demands: Vec::new(),
             findings: Findings::default(),
         },
         places: BTreeMap::new(),
@@ -50,12 +51,12 @@ pub(super) fn load(
     let mut simulation = loader.simulation;
     let order: BTreeMap<&str, usize> = dialects.iter().map(|dialect| dialect.name()).zip(0..).collect();
     simulation
-        .aside
-        .sort_by_cached_key(|aside| (order[aside.dialect.name()], aside.place()));
+        .invalid_demands
+        .sort_by_cached_key(|invalid| (order[invalid.dialect.name()], invalid.place()));
     simulation
 }
 
-/// Names of an object in the input.
+/// Names, labels and apiVersion of an object in the input.
 struct ObjectNames {
     namespace: String,
     name: String,
@@ -69,17 +70,18 @@ struct Loader<'a> {
     catalog: &'a Catalog,
     now: Timestamp,
     simulation: Simulation,
-    /// Place of each object in the input.
+    /// Position of each object in the input.
     places: BTreeMap<Key, String>,
-    /// The objects to place that no server has stored yet.
+    /// The demands that no server has stored yet.
     new: BTreeSet<Key>,
     /// Errors in the completion of new objects.
     incomplete: BTreeMap<Key, Vec<FieldError>>,
-    /// Kinds that were read with a group of other releases.
+    /// The apiVersions and kinds about whose API group there is a warning already.
     other_groups: BTreeSet<(String, String)>,
 }
 
 impl Loader<'_> {
+    /// Adds an object of the input to the worlds that read it, or to the findings.
     fn take(&mut self, input: Input) {
         let Input {
             at,
@@ -89,7 +91,9 @@ impl Loader<'_> {
         let text = |field: &str| value[field].as_str().unwrap_or_default().to_owned();
         let (api_version, kind) = (text("apiVersion"), text("kind"));
         for path in &duplicates {
-            self.simulation.findings.surplus(&kind, path, &at, "duplicate");
+            self.simulation
+                .findings
+                .add_surplus_field(&kind, path, &at, "duplicate");
         }
         if api_version == format!("{}/{}", config::GROUP, config::VERSION) {
             return self.take_configuration(at, value);
@@ -97,7 +101,7 @@ impl Loader<'_> {
         if !kind.is_empty() && !api_version.is_empty() && self.catalog.find(&api_version, &kind).is_none() {
             return self.count_unknown_kind(&api_version, &kind);
         }
-        self.note_other_group(&api_version, &kind, &at);
+        self.warn_about_group(&api_version, &kind, &at);
         let name = |field: &str| value["metadata"][field].as_str().unwrap_or_default().to_owned();
         let names = ObjectNames {
             namespace: name("namespace"),
@@ -108,7 +112,7 @@ impl Loader<'_> {
         let verdict = self.catalog.judge(value, "", self.now);
         if self.is_unread(&api_version, &kind) {
             // Problems of such an object are not reported, and an invalid one is left out.
-            self.simulation.findings.unread(kind);
+            self.simulation.findings.count_unread(kind);
             if let Ok(WriteVerdict {
                 key, object, errors, ..
             }) = verdict
@@ -131,14 +135,15 @@ impl Loader<'_> {
         match verdict {
             Err(errors) => {
                 self.set_aside(&at, &kind, errors.clone());
-                self.note_aside(at, &names, &kind, errors);
+                self.add_invalid_demand(at, &names, &kind, errors);
             }
             Ok(verdict) => self.put(at, verdict, kind, &names),
         }
     }
 
-    /// Reports once that a kind is read with a group of other releases.
-    fn note_other_group(&mut self, api_version: &str, kind: &str, at: &str) {
+    /// Warns once about each kind whose API group in the input is from another release, and that is read in
+    /// the served group.
+    fn warn_about_group(&mut self, api_version: &str, kind: &str, at: &str) {
         let Some((found, version)) = self.catalog.find(api_version, kind) else {
             return;
         };
@@ -148,14 +153,14 @@ impl Loader<'_> {
                 .other_groups
                 .insert((api_version.to_owned(), kind.to_owned()))
         {
-            self.simulation.findings.doubtful.push(format!(
-                "{at}: {kind} of {api_version} is read as {served}, which is what Berth serves and writes"
+            self.simulation.findings.warnings.push(format!(
+                "{at}: {kind} of {api_version} is read as {served}, the API version that Berth serves and writes"
             ));
         }
     }
 
-    /// Records that an object is not placed, if its kind is one that is placed.
-    fn note_aside(&mut self, at: String, names: &ObjectNames, kind: &str, errors: Vec<FieldError>) {
+    /// Adds an object to the invalid demands, if a dialect places objects of its kind.
+    fn add_invalid_demand(&mut self, at: String, names: &ObjectNames, kind: &str, errors: Vec<FieldError>) {
         let Some((known, _)) = self.catalog.find(&names.api_version, kind) else {
             return;
         };
@@ -169,7 +174,7 @@ impl Loader<'_> {
             (true, namespace) => namespace,
         };
         let demand_kind = demand.kind;
-        self.simulation.aside.push(Aside {
+        self.simulation.invalid_demands.push(InvalidDemand {
             dialect: Arc::clone(dialect),
             demand: Key::new(resource, namespace, &names.name),
             labels: names.labels.clone(),
@@ -180,7 +185,7 @@ impl Loader<'_> {
         });
     }
 
-    /// The dialect that places objects of `resource`, and its description of them.
+    /// The dialect that places objects of `resource`, with the description of their kind.
     fn placing_dialect(&self, resource: GroupResource) -> Option<(&Arc<dyn Dialect>, &'static DemandKind)> {
         self.dialects.iter().find_map(|dialect| {
             let mut demands = dialect.demands().iter();
@@ -188,7 +193,7 @@ impl Loader<'_> {
         })
     }
 
-    /// Adds objects that every server of a system has, and that files usually lack.
+    /// Adds the objects that every installation of a system has, and that files usually lack.
     fn add_built_in(&mut self) {
         for dialect in self.dialects {
             let world = self.simulation.world(dialect.name());
@@ -212,7 +217,7 @@ impl Loader<'_> {
         self.simulation.objects.push((key.clone(), Arc::clone(object)));
         for world in &mut self.simulation.worlds {
             if world.reads(key.resource)
-                && let Err(Unreadable(problem)) = world.put(key, Arc::clone(object))
+                && let Err(UnreadableObject(problem)) = world.put(key, Arc::clone(object))
             {
                 let error = FieldError::invalid("metadata.name", key.name.to_string(), problem);
                 self.simulation.findings.problems.push(Problem {
@@ -236,7 +241,7 @@ impl Loader<'_> {
         self.simulation.objects = objects;
     }
 
-    /// The object at `key` with the fields that a server sets, if any.
+    /// The object at `key` with the fields that a server sets on create; `None` if it sets none.
     fn completed(&mut self, key: &Key, object: &Object) -> Option<Arc<Object>> {
         let (dialect, _) = self.placing_dialect(key.resource)?;
         let name = dialect.name();
@@ -296,16 +301,16 @@ impl Loader<'_> {
             let at = self.places.get(&key).cloned().unwrap_or_default();
             let kind = object.value()["kind"].as_str().unwrap_or_default();
             self.set_aside(&at, kind, errors.clone());
-            self.note_aside(at, &names, kind, errors);
+            self.add_invalid_demand(at, &names, kind, errors);
         }
     }
 
-    /// Carries out the steps of the systems' own controllers that come before any decision.
+    /// Applies the writes of the systems' own controllers that come before any decision.
     fn carry_out(&mut self) {
         let mut changed = BTreeSet::new();
         for world in &mut self.simulation.worlds {
             world.follow(self.now);
-            world.look_at_all();
+            world.mark_all_due();
             match world.carry_out() {
                 Ok(written) => changed.extend(written),
                 Err(malformed) => {
@@ -358,7 +363,7 @@ impl Loader<'_> {
         !worlds.any(|world| world.decides_by(resource)) && !self.dialects.iter().any(own)
     }
 
-    /// Counts an object of a kind that is not in the catalog: systems have more kinds than scheduling
+    /// Counts an object of a kind that is not in the catalog, since systems have more kinds than scheduling
     /// reads.
     fn count_unknown_kind(&mut self, api_version: &str, kind: &str) {
         let (group, _) = api_version.rsplit_once('/').unwrap_or(("", api_version));
@@ -366,13 +371,14 @@ impl Loader<'_> {
         let unread = self
             .simulation
             .findings
-            .unread(full.trim_end_matches('.').to_owned());
+            .count_unread(full.trim_end_matches('.').to_owned());
         if unread.count == 1 {
-            unread.near = !group.is_empty() && self.catalog.knows_group(group);
+            unread.in_known_group = !group.is_empty() && self.catalog.knows_group(group);
             unread.hint = self.catalog.hint(api_version, kind);
         }
     }
 
+    /// Puts an object of a known kind into the worlds that read it.
     fn put(&mut self, at: String, verdict: WriteVerdict, kind: String, names: &ObjectNames) {
         let WriteVerdict {
             key,
@@ -383,24 +389,26 @@ impl Loader<'_> {
         } = verdict;
         if let Some(first) = self.places.get(&key) {
             let mut error = FieldError::duplicate("metadata.name", key.name.to_string());
-            error.detail = format!("the same object is in {first}");
+            error.detail = format!("the same object is in {first}: keep one of the two");
             return self.set_aside(&at, &kind, vec![error]);
         }
         for path in unknown {
-            self.simulation.findings.surplus(&kind, &path, &at, "unknown");
+            self.simulation
+                .findings
+                .add_surplus_field(&kind, &path, &at, "unknown");
         }
         self.places.insert(key.clone(), at.clone());
         let mut counterparts = self.dialects.iter();
         let counterpart = counterparts.find_map(|dialect| dialect.counterpart(key.resource));
         if counterpart.is_some() {
             let full = format!("{kind}.{}", key.resource.group);
-            self.simulation.findings.unread(full).counterpart = counterpart;
+            self.simulation.findings.count_unread(full).counterpart = counterpart;
         }
         if self.placing_dialect(key.resource).is_some() {
             if !errors.is_empty() {
                 // No server of Berth would store the object, so that it is not placed.
                 self.set_aside(&at, &kind, errors.clone());
-                return self.note_aside(at, names, &kind, errors);
+                return self.add_invalid_demand(at, names, &kind, errors);
             }
             self.new.extend(is_new.then(|| key.clone()));
         }
@@ -413,7 +421,7 @@ impl Loader<'_> {
             }
             // The object stays in the world unchanged, so that decisions that depend on it report the
             // problem.
-            if let Err(Unreadable(problem)) = world.put(&key, Arc::clone(&object)) {
+            if let Err(UnreadableObject(problem)) = world.put(&key, Arc::clone(&object)) {
                 if is_reported {
                     continue;
                 }
@@ -438,21 +446,21 @@ impl Loader<'_> {
                 let key = config::key(dialect.name());
                 if let Some(first) = self.places.get(&key) {
                     let mut error = FieldError::duplicate("metadata.name", dialect.name());
-                    error.detail = format!("the same object is in {first}");
+                    error.detail = format!("the same object is in {first}: keep one of the two");
                     return self.set_aside(&at, config::KIND, vec![error]);
                 }
                 self.places.insert(key, at.clone());
                 let path = format!("spec.{}", dialect.name());
                 let rules = RulesChoice::of(&value);
                 self.configure(&at, &*dialect, &spec, (&path, rules));
-                self.go_by(&at, &*dialect, rules);
+                self.choose_rules(&at, &*dialect, rules);
                 match self.catalog.judge(value, "", self.now) {
                     Err(errors) => self.report(&at, errors),
                     Ok(verdict) => {
                         for path in &verdict.unknown {
                             self.simulation
                                 .findings
-                                .surplus(config::KIND, path, &at, "unknown");
+                                .add_surplus_field(config::KIND, path, &at, "unknown");
                         }
                         self.report(&at, verdict.errors);
                         self.simulation.objects.push((verdict.key, verdict.object));
@@ -468,10 +476,10 @@ impl Loader<'_> {
         match self.places.get(&config::key(dialect.name())) {
             None => {
                 self.configure("", dialect, &configuration.spec, ("", configuration.rules));
-                self.go_by("", dialect, configuration.rules);
+                self.choose_rules("", dialect, configuration.rules);
             }
             Some(at) => self.simulation.findings.unused.push(format!(
-                "--config of {} has no effect: a {} of it is in {at}",
+                "--config of {} has no effect: {at} contains a {} for this system",
                 dialect.name(),
                 config::KIND
             )),
@@ -495,21 +503,21 @@ impl Loader<'_> {
                 };
                 let warnings = dialect.configuration().warnings(spec, path, rules).into_iter();
                 let texts = warnings.map(|warning| format!("{place}: {}", warning.trim_start_matches('.')));
-                self.simulation.findings.doubtful.extend(texts);
+                self.simulation.findings.warnings.extend(texts);
             }
             None => {}
         }
     }
 
-    fn go_by(&mut self, at: &str, dialect: &dyn Dialect, rules: RulesChoice) {
+    fn choose_rules(&mut self, at: &str, dialect: &dyn Dialect, rules: RulesChoice) {
         let world = self.simulation.world_mut(dialect.name());
-        if let Some(Err(Unreadable(problem))) = world.map(|world| world.go_by(rules)) {
+        if let Some(Err(UnreadableObject(problem))) = world.map(|world| world.choose_rules(rules)) {
             let path = format!("spec.{}", RulesChoice::FIELD);
             self.report(at, vec![FieldError::invalid(path, rules.as_str(), problem)]);
         }
     }
 
-    /// Reports that an object is set aside, with the reasons.
+    /// Reports that the object of `kind` at the position `at` is set aside, with the reasons.
     fn set_aside(&mut self, at: &str, kind: &str, errors: Vec<FieldError>) {
         let kind = if kind.is_empty() { "an object" } else { kind };
         self.report(&format!("{kind} is set aside: {at}"), errors);

@@ -10,7 +10,7 @@ use berth_storage::{Expect, Source, Step, StepResult, Writer};
 use serde_json::json;
 
 use super::{StoreCommitter, World, step};
-use crate::{Commit, Committer, Foreseen};
+use crate::{Commit, Committer, ForeseenDecision};
 use berth_dialect_toy::{TOYS, object};
 
 /// Committer of lists that go along with the demand.
@@ -22,13 +22,13 @@ impl Committer for Joining {
         self.0.commit(commit).await
     }
 
-    fn can_extend(&self) -> bool {
+    fn can_store_with_demand(&self) -> bool {
         true
     }
 }
 
 impl World {
-    async fn foresee(&self, name: &str) -> Option<(Foreseen, Commit)> {
+    async fn foresee(&self, name: &str) -> Option<(ForeseenDecision, Commit)> {
         // Nothing is foreseen before the first load.
         self.engine.caught_up(self.store.revision()).await.unwrap();
         let committer = Joining(StoreCommitter(Arc::clone(&self.store)));
@@ -82,7 +82,7 @@ async fn a_demand_is_decided_before_it_is_made_and_stored_with_its_place() {
     );
     let mut objects = world.make("t", &commit).await;
     let made = objects.remove(0);
-    let bound = foreseen.made(&made, objects).await.unwrap();
+    let bound = foreseen.confirm(&made, objects).await.unwrap();
     assert_eq!(bound.decision.outcome, Outcome::Scheduled);
     assert_eq!(bound.decision.demand_revision, made.revision());
     assert_eq!(
@@ -106,7 +106,7 @@ async fn what_changed_between_deciding_and_making_has_it_decided_again() {
     world.shelf("b", 9);
     let mut objects = world.make("t", &commit).await;
     let made = objects.remove(0);
-    foreseen.made(&made, objects).await.unwrap();
+    foreseen.confirm(&made, objects).await.unwrap();
     assert!(!world.is_answered("t", made.revision()));
 }
 

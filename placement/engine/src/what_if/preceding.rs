@@ -1,5 +1,6 @@
-//! Steps before decisions ([`Controllers::preceding`](berth_dialect_contract::Controllers::preceding)):
-//! the steps of the system's own controllers after a change, applied to a world.
+//! Reconcilers that act before decisions
+//! ([`Controllers::preceding`](berth_dialect_contract::Controllers::preceding)): after a change of a world,
+//! the steps that the system's own controllers would take are applied to the world.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,28 +10,28 @@ use berth_dialect_contract::{Context, Objects, Reconciler};
 
 use super::World;
 
-/// Highest number of steps of a reconciler for one key.
+/// Highest number of steps of a reconciler for one key, so that reconcilers that undo each other's steps end.
 const MAX_STEPS: u32 = 8;
 
-/// Due keys of reconcilers, while they are recorded.
+/// Due keys of the reconcilers.
 #[derive(Clone)]
 pub(super) struct DueKeys {
     reconcilers: Arc<[Arc<dyn Reconciler>]>,
     now: Timestamp,
-    /// The number of a reconciler, and one of its keys.
+    /// The index of a reconciler, and a key of it that is due.
     due: BTreeSet<(usize, Key)>,
 }
 
-/// Work on a due key, with its reconciler.
-struct Turn {
-    /// The number of the reconciler, and the key.
+/// A due key with its reconciler.
+struct DueKey {
+    /// The index of the reconciler, and the key.
     due: (usize, Key),
     reconciler: Arc<dyn Reconciler>,
     now: Timestamp,
 }
 
 impl World {
-    /// Starts to record the keys that changes make due before decisions.
+    /// Starts to record the keys of reconcilers that changes make due, for [`World::carry_out`].
     pub(crate) fn follow(&mut self, now: Timestamp) {
         let reconcilers = self.snapshot.dialect.controllers().preceding();
         self.preceding = (!reconcilers.is_empty()).then(|| DueKeys {
@@ -40,13 +41,13 @@ impl World {
         });
     }
 
-    /// Makes every key due, so that each gets the step that it needs.
-    pub(crate) fn look_at_all(&mut self) {
+    /// Makes every key of every reconciler due.
+    pub(crate) fn mark_all_due(&mut self) {
         self.extend_due(|reconciler, context| reconciler.all(context));
     }
 
     /// Records the keys that `change`, which is already applied, makes due.
-    pub(super) fn note(&mut self, change: &Change) {
+    pub(super) fn record_due(&mut self, change: &Change) {
         self.extend_due(|reconciler, context| reconciler.due(change, context));
     }
 
@@ -70,7 +71,7 @@ impl World {
         }
     }
 
-    /// Carries out the due steps, and the steps that follow from them, and then ends the recording of
+    /// Applies the steps of the due keys, and of the keys that these steps make due, and then stops to record
     /// due keys. Returns the keys of the written objects.
     ///
     /// # Errors
@@ -78,24 +79,24 @@ impl World {
     pub(crate) fn carry_out(&mut self) -> Result<BTreeSet<Key>, DraftError> {
         let mut written = BTreeSet::new();
         let mut attempts: BTreeMap<(usize, Key), u32> = BTreeMap::new();
-        while let Some(turn) = self.next_turn() {
-            let count = attempts.entry(turn.due.clone()).or_default();
+        while let Some(next) = self.next_due() {
+            let count = attempts.entry(next.due.clone()).or_default();
             *count += 1;
             if *count > MAX_STEPS {
                 continue;
             }
-            let step = turn.reconciler.step(&turn.due.1, &self.context(turn.now));
+            let step = next.reconciler.step(&next.due.1, &self.context(next.now));
             written.extend(step.writes.iter().map(|write| write.key.clone()));
-            self.make(&step.writes, turn.now)?;
+            self.apply(&step.writes, next.now)?;
         }
         self.preceding = None;
         Ok(written)
     }
 
-    fn next_turn(&mut self) -> Option<Turn> {
+    fn next_due(&mut self) -> Option<DueKey> {
         let preceding = self.preceding.as_mut()?;
         let due = preceding.due.pop_first()?;
-        Some(Turn {
+        Some(DueKey {
             reconciler: Arc::clone(&preceding.reconcilers[due.0]),
             due,
             now: preceding.now,

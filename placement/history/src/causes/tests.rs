@@ -285,11 +285,11 @@ fn what_is_over_is_forgotten() {
     world.due("one", 5);
     world.change("two", 6, AffectedDemands::All, AffectedDemands::All);
     world.causes.sweep();
-    assert_eq!(world.causes.notes.lock().of.len(), 1);
+    assert_eq!(world.causes.recent.lock().by_demand.len(), 1);
     world.wait(601);
     world.causes.sweep();
-    let notes = world.causes.notes.lock();
-    assert!(notes.of.is_empty() && notes.of_all.is_empty());
+    let recent = world.causes.recent.lock();
+    assert!(recent.by_demand.is_empty() && recent.by_dialect.is_empty());
 }
 
 #[test]
@@ -343,11 +343,11 @@ fn of_many_changes_the_last_are_told_apart_and_all_are_counted() {
     }
     assert_eq!(world.taken(19), Some(("c19".to_owned(), 18)));
     assert_eq!(world.taken(20), Some(("c20".to_owned(), 0)));
-    let notes = world.causes.notes.lock();
+    let recent = world.causes.recent.lock();
     assert!(
-        notes
-            .of
+        recent
+            .by_demand
             .values()
-            .all(|slot| slot.decide.is_empty() && slot.view.is_empty())
+            .all(|changes| changes.decide.is_empty() && changes.view.is_empty())
     );
 }

@@ -1,4 +1,4 @@
-//! Records made of two standings, by hand.
+//! Records of changes between two states.
 
 use std::sync::Arc;
 
@@ -6,11 +6,11 @@ use berth_scheduling_api::record::RecordedCluster;
 use berth_scheduling_api::shared::SourceRef;
 use serde_json::json;
 
-use super::super::standing::standing;
+use super::super::state::state;
 use super::*;
 
-fn about() -> About {
-    About {
+fn subject() -> DecisionSubject {
+    DecisionSubject {
         dialect: "ocm".into(),
         source_ref: Arc::new(SourceRef {
             api_version: "v1".into(),
@@ -22,13 +22,13 @@ fn about() -> About {
 }
 
 fn change<'a>(
-    about: &'a About,
+    subject: &'a DecisionSubject,
     from: Option<&'a DecisionState>,
     to: Option<&'a DecisionState>,
 ) -> Change<'a> {
     Change {
         decision: "p.ocm",
-        about,
+        subject,
         at: "2026-11-23T10:14:03Z".parse().unwrap(),
         from,
         to,
@@ -75,12 +75,12 @@ fn decision_text() -> DecisionText {
 
 #[test]
 fn a_change_is_named_by_what_becomes_of_the_clusters() {
-    let about = about();
+    let subject = subject();
     let (none, a, b, ab) = (
-        standing("Unschedulable", &[]),
-        standing("Bound", &["a"]),
-        standing("Bound", &["b"]),
-        standing("Bound", &["a", "b"]),
+        state("Unschedulable", &[]),
+        state("Bound", &["a"]),
+        state("Bound", &["b"]),
+        state("Bound", &["a", "b"]),
     );
     for (from, to, expected, joined, left) in [
         (None, Some(&a), "Bound", 1, 0),
@@ -91,9 +91,9 @@ fn a_change_is_named_by_what_becomes_of_the_clusters() {
         (Some(&ab), Some(&b), "Shrunk", 0, 1),
         (Some(&ab), Some(&none), "Lost", 0, 2),
         (Some(&ab), None, "Removed", 0, 2),
-        (Some(&a), Some(&standing("Releasing", &["a"])), "Same", 0, 0),
+        (Some(&a), Some(&state("Releasing", &["a"])), "Same", 0, 0),
     ] {
-        let record = record(&change(&about, from, to));
+        let record = record(&change(&subject, from, to));
         let found = (&*record.change, record.joined_count, record.left_count);
         assert_eq!(found, (expected, joined, left));
         assert_eq!(record.clusters.len(), joined + left);
@@ -106,13 +106,13 @@ fn a_change_is_named_by_what_becomes_of_the_clusters() {
 
 #[test]
 fn what_the_decision_said_is_in_the_record() {
-    let about = about();
-    let mut before = standing("Bound", &["a"]);
+    let subject = subject();
+    let mut before = state("Bound", &["a"]);
     before.reasons = Some(counts(&[("R", 1), ("gone", 4)]));
-    let (after, text) = (standing("Bound", &["b"]), decision_text());
+    let (after, text) = (state("Bound", &["b"]), decision_text());
     let record = record(&Change {
         text: Some(&text),
-        ..change(&about, Some(&before), Some(&after))
+        ..change(&subject, Some(&before), Some(&after))
     });
     assert_eq!(record.to.unwrap().message, "1 of 2 fit");
     assert_eq!(record.clusters[0].score, Some(30));
@@ -133,9 +133,9 @@ fn what_the_decision_said_is_in_the_record() {
 
 #[test]
 fn the_cause_is_an_object_a_person_time_or_unseen() {
-    let about = about();
-    let (a, b) = (standing("Bound", &["a"]), standing("Bound", &["b"]));
-    let plain = || change(&about, Some(&a), Some(&b));
+    let subject = subject();
+    let (a, b) = (state("Bound", &["a"]), state("Bound", &["b"]));
+    let plain = || change(&subject, Some(&a), Some(&b));
     let due = DecisionText {
         cause: Some(object_cause("one", "kubectl-edit")),
         ..decision_text()
@@ -191,11 +191,11 @@ fn the_cause_is_an_object_a_person_time_or_unseen() {
 
 #[test]
 fn counts_go_on_where_the_last_record_ended() {
-    let about = about();
-    let (after, text) = (standing("Bound", &["b"]), decision_text());
+    let subject = subject();
+    let (after, text) = (state("Bound", &["b"]), decision_text());
     let spec = record(&Change {
         text: Some(&text),
-        ..change(&about, None, Some(&after))
+        ..change(&subject, None, Some(&after))
     });
     assert_eq!(spec.reasons[0].from, None, "nobody counted before");
     assert_eq!(counts_after(&spec), Some(counts(&[("R", 2)])));
@@ -205,17 +205,17 @@ fn counts_go_on_where_the_last_record_ended() {
     };
     let spec = record(&Change {
         text: Some(&none),
-        ..change(&about, None, Some(&after))
+        ..change(&subject, None, Some(&after))
     });
     assert_eq!(counts_after(&spec), Some(counts(&[])), "nothing was refused");
-    let nothing = record(&change(&about, None, Some(&after)));
+    let nothing = record(&change(&subject, None, Some(&after)));
     assert_eq!(counts_after(&nothing), None);
 }
 
 #[test]
 fn of_many_clusters_the_first_are_named_and_all_are_counted() {
-    let about = about();
-    let mut many = standing("Bound", &[]);
+    let subject = subject();
+    let mut many = state("Bound", &[]);
     many.clusters = (0..120)
         .map(|number| RecordedCluster {
             cluster_name: format!("c{number:03}"),
@@ -223,19 +223,19 @@ fn of_many_clusters_the_first_are_named_and_all_are_counted() {
         })
         .collect();
     many.cluster_count = 120;
-    let record = record(&change(&about, None, Some(&many)));
-    assert_eq!((record.clusters.len(), record.joined_count), (SHOWN, 120));
+    let record = record(&change(&subject, None, Some(&many)));
+    assert_eq!((record.clusters.len(), record.joined_count), (MAX_CLUSTERS, 120));
     let to = record.to.unwrap();
-    assert_eq!((to.clusters.len(), to.cluster_count), (SHOWN, 120));
+    assert_eq!((to.clusters.len(), to.cluster_count), (MAX_CLUSTERS, 120));
 }
 
 #[test]
 fn a_record_is_an_object_that_is_found_by_label_and_read_back() {
-    let about = about();
-    let after = standing("Bound", &["b"]);
+    let subject = subject();
+    let after = state("Bound", &["b"]);
     let spec = record(&Change {
         observed_cause: Some(object_cause("one", "")),
-        ..change(&about, None, Some(&after))
+        ..change(&subject, None, Some(&after))
     });
     let now = "2026-11-23T10:14:04Z".parse().unwrap();
     let value = object("ns", "p.ocm.1", &spec, now).unwrap();

@@ -8,30 +8,30 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::{HubCommitter, refusal};
-use crate::wire::{self, Ask};
+use crate::wire::{self, HubRequest};
 
-/// A configuration to apply.
+/// A server-side apply.
 #[derive(Clone, Copy, Debug)]
 pub struct ApplyRequest<'a> {
     /// The user of the request.
     pub actor: &'a str,
-    /// Field manager of the write.
+    /// The field manager.
     pub manager: &'a str,
     /// Key of the object.
     pub key: &'a Key,
     /// `status`, or the empty string.
     pub subresource: &'static str,
-    /// Configuration of the object.
+    /// The configuration to apply.
     pub config: &'a Value,
     /// The revision of the copy that the decision read; `None` where the object did not exist.
     pub base: Option<Revision>,
 }
 
 impl HubCommitter {
-    /// Applies a configuration to the object as the decision read it, and returns the copy after the write.
-    /// The apply takes over fields of other managers in an existing object. If another client has created the
-    /// object since the decision, the apply takes over no fields, and conflicts with other values of that
-    /// client.
+    /// Applies a configuration to the object in the state that the decision read, and returns the copy after
+    /// the write. In an existing object, the apply takes over fields of other managers. Where the object did
+    /// not exist, it takes over no fields: if another client has created the object since, and set other
+    /// values, this is a conflict.
     ///
     /// # Errors
     /// When the object has changed, or the hub refuses the configuration.
@@ -66,7 +66,7 @@ impl HubCommitter {
         } else {
             format!("/{subresource}")
         };
-        let ask = Ask {
+        let request = HubRequest {
             method: Method::PATCH,
             path: &format!(
                 "{object_path}{segment}?fieldManager={manager}&force={}",
@@ -75,11 +75,11 @@ impl HubCommitter {
             actor,
             body: Some(&object),
         };
-        match self.wire.apply(ask).await.map_err(refusal) {
+        match self.wire.apply(request).await.map_err(refusal) {
             Ok(answer) => self.result(&write, &answer, false).await,
             Err(error) => {
-                if error.why.is_moved() {
-                    self.wait_for_conflict(&write, version.as_deref(), error.why)
+                if error.reason.is_outdated() {
+                    self.wait_for_conflict(&write, version.as_deref(), error.reason)
                         .await;
                 }
                 Err(error)

@@ -1,5 +1,5 @@
-//! Execution of a list of writes, one after the other, to the hub and to Berth's own store. One list
-//! may have both, where Berth stores a system's own kinds and the hub stores Kubernetes' kinds.
+//! Execution of a list of writes, one after the other, to the hub and to Berth's own store. A list may have
+//! writes to both, where Berth stores a system's own kinds and the hub stores Kubernetes' kinds.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -10,23 +10,23 @@ use berth_apimachinery::{Key, Object};
 use berth_engine::{Commit, Committer};
 use serde_json::Value;
 
-use super::{Conflict, HubCommitter};
+use super::{HubCommitter, LateCreate};
 
 /// Outcome of one write.
 enum WriteOutcome<'a> {
     /// The hub's object after the write.
-    There(&'a Write, Value),
-    /// The object stored here.
-    Here(Arc<Object>),
+    OnHub(&'a Write, Value),
+    /// The object in Berth's own store after the write.
+    InOwnStore(Arc<Object>),
 }
 
-/// Progress of a list.
+/// Progress of a list of writes.
 struct Progress<'a> {
     commit: &'a Commit,
     outcomes: Vec<WriteOutcome<'a>>,
-    /// The hub's resourceVersions of the objects that were written there.
+    /// The hub's resourceVersions of the objects that this list wrote on the hub.
     versions: HashMap<&'a Key, String>,
-    /// Keys that were created.
+    /// Keys of the objects that this list created.
     created: BTreeSet<&'a Key>,
     /// Guards that writes to Berth's own store still need.
     guards: Vec<Guard>,
@@ -43,9 +43,9 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Whether `write`, in a dry run, is to an object that an earlier write would have created. That
-    /// object does not exist, so that the write cannot be tried.
-    fn is_moot(&self, write: &Write) -> bool {
+    /// Whether this is a dry run, and an earlier write of the list would have created the object of `write`.
+    /// The object does not exist, so that the hub cannot validate the write.
+    fn lacks_object(&self, write: &Write) -> bool {
         self.commit.dry_run && self.created.contains(&write.key)
     }
 }
@@ -62,6 +62,7 @@ impl Committer for HubCommitter {
 }
 
 impl HubCommitter {
+    /// Makes the writes of `commit`, of which at least one is to the hub.
     async fn carry_out(&self, commit: &Commit) -> Result<Vec<Arc<Object>>, CommitError> {
         self.check(&commit.guards)?;
         let _in_progress = self.fences.announce(&commit.writes);
@@ -70,21 +71,21 @@ impl HubCommitter {
         }
         let mut progress = Progress::of(commit);
         progress.guards = self.own_guards(commit);
-        let result = self.make_all(&mut progress).await;
+        let result = self.write_all(&mut progress).await;
         // Wait for the copies of completed writes even where the rest is refused: the next decision has
         // to count them.
         let mut objects = Vec::new();
         for outcome in progress.outcomes {
             objects.push(match outcome {
-                WriteOutcome::There(write, answer) => self.result(write, &answer, commit.dry_run).await?,
-                WriteOutcome::Here(object) => object,
+                WriteOutcome::OnHub(write, answer) => self.result(write, &answer, commit.dry_run).await?,
+                WriteOutcome::InOwnStore(object) => object,
             });
         }
         result.map(|()| objects)
     }
 
-    /// The guards for Berth's own store: all except the guards of copies, which the writes to the hub
-    /// change.
+    /// The guards that writes to Berth's own store check: all except the guards of copies, which the writes
+    /// to the hub change.
     fn own_guards(&self, commit: &Commit) -> Vec<Guard> {
         let holds = |guard: &&Guard| match guard {
             Guard::Unchanged { key, .. } => !self.resources.contains(&key.resource),
@@ -94,7 +95,7 @@ impl HubCommitter {
     }
 
     /// Makes the writes in their order.
-    async fn make_all(&self, progress: &mut Progress<'_>) -> Result<(), CommitError> {
+    async fn write_all(&self, progress: &mut Progress<'_>) -> Result<(), CommitError> {
         let commit = progress.commit;
         let runs = commit
             .writes
@@ -102,22 +103,26 @@ impl HubCommitter {
         for run in runs {
             if run.iter().any(|write| self.is_for_hub(write)) {
                 for write in run {
-                    self.make_there(progress, write).await?;
+                    self.write_to_hub(progress, write).await?;
                 }
             } else {
-                self.make_here(progress, run).await?;
+                self.write_to_own_store(progress, run).await?;
             }
         }
         Ok(())
     }
 
     /// Makes a single write to the hub.
-    async fn make_there<'a>(&self, progress: &mut Progress<'a>, write: &'a Write) -> Result<(), CommitError> {
+    async fn write_to_hub<'a>(
+        &self,
+        progress: &mut Progress<'a>,
+        write: &'a Write,
+    ) -> Result<(), CommitError> {
         let commit = progress.commit;
-        if progress.is_moot(write) {
+        if progress.lacks_object(write) {
             progress
                 .outcomes
-                .push(WriteOutcome::There(write, write.object.clone()));
+                .push(WriteOutcome::OnHub(write, write.object.clone()));
             return Ok(());
         }
         let version = match (write.verb, progress.versions.get(&write.key)) {
@@ -130,13 +135,13 @@ impl HubCommitter {
         };
         let before = self.before(progress, write);
         let answer = self
-            .make(commit.actor, write, version.as_deref(), commit.dry_run)
+            .write(commit.actor, write, version.as_deref(), commit.dry_run)
             .await?;
         if let Err(overruled) = self.check_result(commit, write, &before, &answer).await {
             // Wait for the copy of the object that stays on the hub, as after a write.
             let remaining = overruled
                 .remaining
-                .map(|remaining| WriteOutcome::There(write, remaining));
+                .map(|remaining| WriteOutcome::OnHub(write, remaining));
             progress.outcomes.extend(remaining);
             return Err(overruled.error);
         }
@@ -144,7 +149,7 @@ impl HubCommitter {
             Verb::Create if !commit.dry_run => self.revert_if_late(commit, write, &answer).await,
             _ => Ok(()),
         };
-        if matches!(result, Err(Conflict::TakenBack(_))) {
+        if matches!(result, Err(LateCreate::Reverted(_))) {
             return result.map_err(CommitError::from);
         }
         if let Some(version) = answer["metadata"]["resourceVersion"].as_str() {
@@ -152,15 +157,15 @@ impl HubCommitter {
         }
         // The object is on the hub: wait for its copy, even if it is unknown whether the object may
         // stay.
-        progress.outcomes.push(WriteOutcome::There(write, answer));
+        progress.outcomes.push(WriteOutcome::OnHub(write, answer));
         result.map_err(CommitError::from)
     }
 
-    /// The object that `write` changes: the result of an earlier write of the list, or the copy; null
-    /// for a new object.
+    /// The object before `write`: the result of an earlier write of the list, or the copy; null for a new
+    /// object.
     fn before(&self, progress: &Progress<'_>, write: &Write) -> Value {
         let earlier = progress.outcomes.iter().rev().find_map(|outcome| match outcome {
-            WriteOutcome::There(earlier, answer) if earlier.key == write.key => Some(answer.clone()),
+            WriteOutcome::OnHub(earlier, answer) if earlier.key == write.key => Some(answer.clone()),
             _ => None,
         });
         let copy = || self.copies.get(&write.key).map(|copy| copy.parse_unmanaged());
@@ -170,11 +175,15 @@ impl HubCommitter {
         }
     }
 
-    /// Makes adjacent writes to Berth's own store together. Only the first such group checks the
-    /// guards: later ones would fail, since the writes change the guarded objects.
-    async fn make_here<'a>(&self, progress: &mut Progress<'a>, run: &'a [Write]) -> Result<(), CommitError> {
+    /// Makes adjacent writes to Berth's own store together. Only the first group of such writes checks the
+    /// guards: a later check would fail, since the writes change the guarded objects.
+    async fn write_to_own_store<'a>(
+        &self,
+        progress: &mut Progress<'a>,
+        run: &'a [Write],
+    ) -> Result<(), CommitError> {
         let commit = progress.commit;
-        let effective = run.iter().filter(|write| !progress.is_moot(write));
+        let effective = run.iter().filter(|write| !progress.lacks_object(write));
         let own = Commit {
             actor: commit.actor,
             manager: commit.manager.clone(),
@@ -185,13 +194,13 @@ impl HubCommitter {
         };
         let mut stored = self.own.commit(own).await?.into_iter();
         for write in run {
-            let object = if progress.is_moot(write) {
+            let object = if progress.lacks_object(write) {
                 None
             } else {
                 stored.next()
             };
             let object = object.map_or_else(|| self.unstored(&write.object), Ok)?;
-            progress.outcomes.push(WriteOutcome::Here(object));
+            progress.outcomes.push(WriteOutcome::InOwnStore(object));
         }
         let created = run.iter().filter(|write| write.verb == Verb::Create);
         progress.created.extend(created.map(|write| &write.key));

@@ -1,8 +1,8 @@
-//! Changes that the hub's own policies and webhooks make to a decision. Policies and webhooks run while
-//! the hub stores a write, after every guard of Berth. So the result is compared with the decision.
-//! Differences are reverted, and reported.
+//! Changes that the hub's own policies and webhooks make to a decision. Policies and webhooks run while the
+//! hub stores a write, after every guard of Berth. So the stored object is compared with the decision, and
+//! differences are reverted and reported.
 
-use berth_apimachinery::overruled::{self, Absent};
+use berth_apimachinery::overruled::{self, AbsentField};
 use berth_apimachinery::write::{CommitError, Verb, Write, WriteRefusal};
 use berth_apimachinery::{FieldError, Status};
 use berth_engine::Commit;
@@ -10,9 +10,9 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::HubCommitter;
-use crate::wire::{self, Ask};
+use crate::wire::{self, HubRequest};
 
-/// A write whose content the hub changed.
+/// A write whose content the hub's policies or webhooks changed.
 pub(super) struct OverruledWrite {
     /// The hub's present object; `None` where a created object was deleted again, and in a dry run.
     pub(super) remaining: Option<Value>,
@@ -21,8 +21,8 @@ pub(super) struct OverruledWrite {
 }
 
 impl HubCommitter {
-    /// Checks that `answer` is the result of `write` on `before` (null for a new object). Differences
-    /// are reverted, as far as the hub allows it.
+    /// Checks that `answer` is the result of `write` on `before` (null for a new object). If it is not, the
+    /// write is reverted, as far as the hub allows this.
     pub(super) async fn check_result(
         &self,
         commit: &Commit,
@@ -52,7 +52,8 @@ impl HubCommitter {
         }))
     }
 
-    /// Reverts the hub's result of `write`, and returns the hub's present object and the outcome.
+    /// Reverts the hub's result of `write`. Returns the hub's present object, if any, and a clause about the
+    /// outcome.
     async fn undo(
         &self,
         actor: &str,
@@ -62,31 +63,33 @@ impl HubCommitter {
     ) -> (Option<Value>, String) {
         let failed = |status: Status| {
             let text = format!(
-                "it is still stored, since it could not be put back: {}",
+                "the changed object is still stored, since it could not be reverted: {}",
                 status.message
             );
             (Some(answer.clone()), text)
         };
         if write.verb == Verb::Create {
-            return match self.take_back(actor, write, answer).await {
-                Ok(()) => (None, "what was created was deleted again".to_owned()),
+            return match self.delete_created(actor, write, answer).await {
+                Ok(()) => (None, "the created object was deleted again".to_owned()),
                 Err(status) => failed(status),
             };
         }
-        match self.put_back(actor, write, before, answer).await {
-            Ok(now) if is_reverted(write, before, answer, &now) => {
-                (Some(now), "it was put back as it was".to_owned())
-            }
+        match self.restore(actor, write, before, answer).await {
+            Ok(now) if is_reverted(write, before, answer, &now) => (
+                Some(now),
+                "the object was reverted to its former state".to_owned(),
+            ),
             Ok(now) => (
                 Some(now),
-                "it is still stored, since the write that puts it back was changed as well".to_owned(),
+                "the changed object is still stored, since the write that reverts it was changed as well"
+                    .to_owned(),
             ),
             Err(status) => failed(status),
         }
     }
 
     /// Writes `before` over `answer`, unless the object changed meanwhile.
-    async fn put_back(
+    async fn restore(
         &self,
         actor: &str,
         write: &Write,
@@ -101,13 +104,13 @@ impl HubCommitter {
             .await
             .map_err(Status::from)?;
         let object_path = wire::object(api_version, &write.key);
-        let ask = Ask {
+        let request = HubRequest {
             method: Method::PUT,
             path: &format!("{object_path}{subresource}"),
             actor,
             body: Some(&object),
         };
-        self.wire.send(ask).await
+        self.wire.send(request).await
     }
 }
 
@@ -118,12 +121,12 @@ fn difference(write: &Write, before: &Value, answer: &Value) -> Option<String> {
         return None;
     }
     if write.subresource != "status" {
-        return overruled::first(&write.object, before, answer, Absent::MayBePruned);
+        return overruled::first_difference(&write.object, before, answer, AbsentField::MayBePruned);
     }
     // Only the status is written through the subresource.
     let status = |object: &Value| json!({"status": object["status"]});
     let [decided, before, answer] = [&write.object, before, answer].map(status);
-    overruled::first(&decided, &before, &answer, Absent::MayBePruned)
+    overruled::first_difference(&decided, &before, &answer, AbsentField::MayBePruned)
 }
 
 /// Whether `now` has the values of `before` in the fields that `answer` had changed.

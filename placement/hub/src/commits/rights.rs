@@ -1,5 +1,5 @@
-//! Check whether the hub refused a write because of a missing right. A refusal by admission has the
-//! same code and reason, so that an access review about the writer's rights decides.
+//! Check whether the hub refused a write because of a missing right. A refusal by admission has the same code
+//! and reason, so that an access review about the rights of the writer has to tell the two apart.
 
 use berth_apimachinery::StatusReason;
 use berth_apimachinery::write::{CommitError, Write, WriteRefusal};
@@ -7,16 +7,21 @@ use http::Method;
 use serde_json::json;
 
 use super::HubCommitter;
-use crate::wire::Ask;
+use crate::wire::HubRequest;
 
-/// Path of access reviews of a user's own rights.
+/// Path of access reviews about the rights of the requesting user.
 const SELF_REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
 impl HubCommitter {
-    /// Returns the hub's `refusal` of a `write` by `actor`, with [`WriteRefusal::Forbidden`] as its reason
-    /// where a right is missing.
-    pub(super) async fn explained(&self, actor: &str, write: &Write, refusal: CommitError) -> CommitError {
-        if refusal.why == WriteRefusal::Refused
+    /// Returns `refusal`, the hub's answer to `write` by `actor`. Where a right is missing, the reason
+    /// becomes [`WriteRefusal::Forbidden`].
+    pub(super) async fn explain_refusal(
+        &self,
+        actor: &str,
+        write: &Write,
+        refusal: CommitError,
+    ) -> CommitError {
+        if refusal.reason == WriteRefusal::Refused
             && refusal.status.is(StatusReason::Forbidden)
             && self.lacks_right(actor, write).await
         {
@@ -44,13 +49,13 @@ impl HubCommitter {
                 "name": write.key.name,
             }},
         });
-        let ask = Ask {
+        let request = HubRequest {
             method: Method::POST,
             path: SELF_REVIEWS,
             actor,
             body: Some(&review),
         };
-        match self.wire.send(ask).await {
+        match self.wire.send(request).await {
             Ok(answer) => answer["status"]["allowed"] == false,
             // Every authenticated user may create this review, so that the refusal means that Berth may
             // not impersonate `actor`.

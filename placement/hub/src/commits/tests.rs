@@ -117,7 +117,7 @@ impl World {
     /// The watch of the hub has brought this.
     fn seen(&self, version: Option<&str>) {
         let hub_version = version.map(|version| HubVersion::of(&draft(version), version.to_owned()));
-        self.versions.note([(self.key.clone(), hub_version)]);
+        self.versions.record([(self.key.clone(), hub_version)]);
     }
 
     /// It is in the store, too.
@@ -273,7 +273,7 @@ async fn who_lost_a_race_waits_for_what_has_changed_and_no_longer() {
         }
         let (result, took) = committing.await.unwrap();
         let error = result.unwrap_err();
-        assert!(error.why.is_moved(), "{what}: {error:?}");
+        assert!(error.reason.is_outdated(), "{what}: {error:?}");
         let status = error.status;
         assert_eq!((status.code, &*status.reason), lost.answer, "{what}");
         let expected = lost.learned.map_or(CONFLICT_TIMEOUT, |count| TICK * count);
@@ -291,7 +291,7 @@ async fn a_refusal_is_told_at_once() {
     let start = Instant::now();
     let result = world.committer.commit(world.commit(Verb::Update)).await;
     assert!(
-        matches!(&result, Err(error) if error.why == WriteRefusal::Refused && error.status.code == 403),
+        matches!(&result, Err(error) if error.reason == WriteRefusal::Refused && error.status.code == 403),
         "{result:?}"
     );
     assert_eq!(start.elapsed(), Duration::ZERO);
@@ -307,7 +307,7 @@ async fn a_stale_write_that_a_guard_refuses_is_a_conflict() {
         .await;
         let commit = world.commit(Verb::Update);
         let refused = world.committer.commit(commit).await.unwrap_err();
-        let moved = refused.why == WriteRefusal::Changed && refused.status.code == 409;
+        let moved = refused.reason == WriteRefusal::Changed && refused.status.code == 409;
         assert_eq!(moved, is_conflict, "{refused:?}");
     }
 }
@@ -319,7 +319,7 @@ async fn a_copy_that_is_behind_what_is_known_of_the_hub_is_not_written_on() {
     world.seen(Some("6"));
     let result = world.committer.commit(world.commit(Verb::Update)).await;
     assert!(
-        matches!(&result, Err(error) if error.why == WriteRefusal::Changed && error.status.code == 409),
+        matches!(&result, Err(error) if error.reason == WriteRefusal::Changed && error.status.code == 409),
         "{result:?}"
     );
 }
@@ -466,7 +466,7 @@ async fn a_refusal_of_a_write_alone_is_the_hubs() {
         })
         .await;
         let error = alone(&world, verb).await.unwrap_err();
-        assert_eq!(error.why, why);
+        assert_eq!(error.reason, why);
         let status = error.status;
         assert_eq!((status.code, status.message.as_str()), (403, said));
         let asked = world.asked.lock().clone();

@@ -1,10 +1,10 @@
-//! Notes of a fence about the writes that are about to be made under it.
+//! Notes in a fence about the writes that a replica is about to make.
 
 use berth_apimachinery::write::{Verb, Write};
 use berth_apimachinery::{GroupResource, Key};
 use serde_json::{Value, json};
 
-/// A noted write.
+/// A note about one write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NotedWrite {
     pub(super) api_version: String,
@@ -12,14 +12,14 @@ pub(super) struct NotedWrite {
     resource: String,
     namespace: String,
     name: String,
-    /// The hub's version before the write; empty for an object that is about to be created.
+    /// The resourceVersion of the object before the write; empty for an object that is about to be created.
     pub(super) version: String,
     /// Identity of the process that noted the write.
     pub(super) holder: String,
 }
 
 impl NotedWrite {
-    /// The note of `write` on the hub's `version`, by `holder`.
+    /// The note about `write` to the object with the resourceVersion `version`, by the process `holder`.
     pub(super) fn of(write: &Write, version: &str, holder: &str) -> Self {
         let is_create = write.verb == Verb::Create;
         Self {
@@ -59,16 +59,16 @@ impl NotedWrite {
     }
 
     /// Whether the note is about the object at `key`.
-    pub(super) fn is_of(&self, key: &Key) -> bool {
+    pub(super) fn is_about(&self, key: &Key) -> bool {
         let resource = key.resource;
         (self.group.as_str(), self.resource.as_str()) == (resource.group, resource.resource)
             && *self.namespace == *key.namespace
             && *self.name == *key.name
     }
 
-    /// The key of the noted object, where one of the keys `own` has the same resource: names of groups
-    /// and resources are static, so that they are taken from `own`. A fence counts the same resources
-    /// in every replica, and keys of other resources do not count.
+    /// The key of the noted object; `None` unless one of the keys `own` has the same resource. The static
+    /// names of the group and the resource are taken from that key. A fence counts the same resources in
+    /// every replica, so that notes about other resources do not matter.
     pub(super) fn key(&self, own: &[&Key]) -> Option<Key> {
         let same =
             |resource: &GroupResource| resource.group == self.group && resource.resource == self.resource;
@@ -84,7 +84,7 @@ pub(super) fn read(fence: &Value, name: &str) -> Vec<NotedWrite> {
     noted.iter().filter_map(NotedWrite::read).collect()
 }
 
-/// The value of an annotation with `notes`.
+/// The annotation value for `notes`.
 pub(super) fn text(notes: &[NotedWrite]) -> String {
     Value::Array(notes.iter().map(NotedWrite::value).collect()).to_string()
 }
@@ -116,6 +116,6 @@ mod tests {
         );
         assert_eq!(noted.key(&[&two]), Some(one.clone()));
         assert_eq!(noted.key(&[]), None);
-        assert!(noted.is_of(&one) && !noted.is_of(&two));
+        assert!(noted.is_about(&one) && !noted.is_about(&two));
     }
 }

@@ -123,7 +123,7 @@ impl World {
     /// The thing `name` is made, and seen.
     async fn made(&self, name: &str) {
         let hub_version = HubVersion::of(&draft(name), "7".to_owned());
-        self.versions.note([(key(name), Some(hub_version))]);
+        self.versions.record([(key(name), Some(hub_version))]);
         let step = Step {
             verb: Verb::Create,
             key: key(name),
@@ -149,7 +149,7 @@ async fn who_comes_second_waits_for_what_the_first_makes_and_counts_it() {
     };
     let (passed, ()) = tokio::join!(world.pass(&world.two, &second), comes);
     assert_eq!(
-        passed.unwrap_err().why,
+        passed.unwrap_err().reason,
         WriteRefusal::Fenced,
         "it was decided without x"
     );

@@ -1,5 +1,5 @@
-//! Selection of the objects to copy from a kind: the objects that concern a system, according to the labels
-//! and annotations of the object or of its namespace. Not every Secret needs a copy.
+//! Selection of the objects of a kind that are copied: those that concern a system, by the labels and
+//! annotations of the object or of its namespace. Of Secrets, for example, only a few need a copy.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,12 +9,12 @@ use berth_dialect_contract::Concerns;
 use berth_storage::{At, Scope, Store, StoreError, Watch};
 use serde_json::Value;
 
-/// The namespaces of the hub.
+/// The resource of namespaces.
 pub(super) const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
 /// Highest number of changes of namespaces that are processed together.
 const MAX_BATCH: usize = 256;
 
-/// The namespaces that concern a system, updated from their copies.
+/// The namespaces that concern a system, updated from the copies of namespaces.
 pub(super) struct NamespaceScope {
     concerns: Concerns,
     namespaces: HashSet<Arc<str>>,
@@ -24,7 +24,7 @@ pub(super) struct NamespaceScope {
 }
 
 impl NamespaceScope {
-    /// The present state of the namespaces.
+    /// Reads the namespaces that concern a system now, and starts to watch for changes.
     ///
     /// # Errors
     /// As [`berth_storage::Source::list`] and [`berth_storage::Source::watch`].
@@ -45,12 +45,12 @@ impl NamespaceScope {
         })
     }
 
-    /// Whether `object` of `namespace` concerns the system.
-    pub(super) fn has(&self, namespace: &str, object: &Value) -> bool {
+    /// Whether `object` in `namespace` concerns a system.
+    pub(super) fn includes(&self, namespace: &str, object: &Value) -> bool {
         self.namespaces.contains(namespace) || matches_any(&self.concerns, object)
     }
 
-    /// Waits until namespaces change. Returns the namespaces that concern the system now and did not before.
+    /// Waits until namespaces change. Returns the namespaces that concern a system now and did not before.
     /// Cancel safe.
     ///
     /// # Errors
@@ -73,8 +73,8 @@ impl NamespaceScope {
         Ok(added)
     }
 
-    /// The copies of `resource` in `store` that no longer concern the system, by namespace and name. A
-    /// namespace in which no object concerns the system any more is forgotten.
+    /// The namespaces and names of copies of `resource` in `store` that no longer concern a system. A former
+    /// namespace in which no object concerns a system is forgotten.
     pub(super) fn obsolete(
         &mut self,
         store: &Arc<dyn Store>,
@@ -152,8 +152,8 @@ mod tests {
             .unwrap();
         let plain = json!({"metadata": {"name": "a"}});
         let marked = json!({"metadata": {"name": "a", "labels": {"placed": "yes"}}});
-        assert!(concerned.has("mine", &plain) && !concerned.has("other", &plain));
-        assert!(concerned.has("other", &marked), "by itself");
+        assert!(concerned.includes("mine", &plain) && !concerned.includes("other", &plain));
+        assert!(concerned.includes("other", &marked), "by its own label");
 
         write(&store, NAMESPACES, "", "other", "yes").await;
         assert_eq!(concerned.next().await.unwrap(), ["other".into()]);
@@ -168,6 +168,9 @@ mod tests {
             concerned.obsolete(&store, THINGS),
             [free, ("other".into(), "held".into())]
         );
-        assert!(concerned.obsolete(&store, THINGS).is_empty(), "forgotten by now");
+        assert!(
+            concerned.obsolete(&store, THINGS).is_empty(),
+            "the namespace is forgotten"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! The copies together with the versions of their originals.
+//! The copies, together with the versions of the hub's objects.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,15 +32,15 @@ impl Copies {
         self.store.revision()
     }
 
-    /// The hub's resourceVersion of `copy`; `None` unless `copy` is of the newest observed state of the hub's
-    /// object.
+    /// The hub's resourceVersion of `copy`, the copy at `key`; `None` unless `copy` equals the newest
+    /// observed state of the hub's object.
     pub fn version(&self, key: &Key, copy: &Object) -> Option<String> {
         let hub_version = self.versions.get(key)?;
-        hub_version.is_of(copy).then_some(hub_version.version)
+        hub_version.is_copied_by(copy).then_some(hub_version.version)
     }
 
-    /// Waits, at most `limit`, until the hub's object at `key` passes `test` and its copy is equal, or the
-    /// watch of the copies ends. Returns whether that happened in time.
+    /// Waits, at most `limit`, until the hub's object at `key` passes `test` and the copy equals the object,
+    /// or until the watch of the copies ends. Returns false if neither happens in time.
     pub async fn until(
         &self,
         key: &Key,
@@ -62,7 +62,7 @@ impl Copies {
         };
         loop {
             let is_equal = match (self.get(key), self.versions.get(key)) {
-                (Some(copy), Some(hub_version)) => hub_version.is_of(&copy),
+                (Some(copy), Some(hub_version)) => hub_version.is_copied_by(&copy),
                 (None, None) => true,
                 _ => false,
             };

@@ -1,7 +1,7 @@
-//! Reflector of one kind: lists, watches, and lists again when the watch is lost.
+//! Reflector of one kind: it lists and watches the objects, and lists again when the watch is lost.
 //!
-//! Where several replicas share a store, the leader writes the copies, and lists again when it becomes
-//! the leader. The other replicas only track the hub's versions, to know which state a copy has.
+//! Where several replicas share a store, only the leader writes the copies. A replica lists again when it
+//! becomes the leader. The other replicas only track the hub's versions, to know which state a copy has.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -26,21 +26,21 @@ use super::{CopyProgress, FROM_FILE, Progress};
 
 /// Highest number of objects of a list that are stored at once.
 const BATCH: usize = 256;
-/// Pauses between attempts at a hub that failed: the first, and the longest.
+/// First and longest pause between attempts at a hub that fails.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(15));
-/// Pauses between attempts at a kind that the hub does not have: the first, and the longest.
+/// First and longest pause between attempts at a kind that the hub does not serve.
 const ABSENT_PAUSES: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(30));
-/// Interval between checks whether the leader has written the copies.
+/// Interval at which a replica checks whether the leader has written the copies.
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 /// Interval at which copies that no longer concern a system are removed.
 const TIDY_INTERVAL: Duration = Duration::from_secs(30);
-/// Highest number of namespaces that newly concern a system and are listed one by one; with more, all objects
-/// are listed again.
+/// Highest number of namespaces that are listed one by one when they begin to concern a system. With more,
+/// all objects are listed again.
 const MAX_NAMESPACES: usize = 8;
 /// Number of objects in a page of a list of a namespace.
 const PAGE_SIZE: u32 = 500;
 
-/// Parts that the reflectors of all kinds share.
+/// Parts that all reflectors share.
 #[derive(Clone)]
 pub(super) struct ReflectorContext {
     pub(super) client: Client,
@@ -51,7 +51,24 @@ pub(super) struct ReflectorContext {
     pub(super) progress: Arc<watch::Sender<Progress>>,
 }
 
-/// Copies one kind.
+/// State of the attempts at a hub that fails.
+struct Retries {
+    pause: Duration,
+    absent_pause: Duration,
+    last_problem: Option<String>,
+}
+
+impl Default for Retries {
+    fn default() -> Self {
+        Self {
+            pause: PAUSES.0,
+            absent_pause: ABSENT_PAUSES.0,
+            last_problem: None,
+        }
+    }
+}
+
+/// Copies the objects of one kind.
 pub(super) struct Reflector {
     context: ReflectorContext,
     objects: Api<DynamicObject>,
@@ -65,7 +82,7 @@ pub(super) struct Reflector {
     listed: HashSet<Key>,
     /// Drafts to store (`Some`) and keys to remove.
     pending: Vec<(Key, Option<Draft>)>,
-    /// Whether copies of earlier processes were compared with a list.
+    /// Whether the copies of earlier processes were already compared with a list.
     is_swept: bool,
     /// Whether this replica has received a list that the leader may not have written yet.
     is_awaiting: bool,
@@ -100,14 +117,14 @@ impl Reflector {
         }
     }
 
-    /// Watches until the task is dropped.
+    /// Follows the hub until the task is dropped.
     pub(super) async fn run(mut self) {
         loop {
             self.follow().await;
         }
     }
 
-    /// Watches until this replica becomes the leader, or has to list again.
+    /// Lists and watches, until this replica becomes the leader or has to list again.
     async fn follow(&mut self) {
         let mut scope = match self.scope().await {
             Ok(scope) => scope,
@@ -116,8 +133,7 @@ impl Reflector {
         let mut events = watcher(self.objects.clone(), watcher::Config::default()).boxed();
         let mut leading = self.context.leading.clone();
         let mut is_leading = *leading.borrow_and_update();
-        let (mut pause, mut absent_pause) = (PAUSES.0, ABSENT_PAUSES.0);
-        let mut last_problem = None;
+        let mut retries = Retries::default();
         let mut tidy = tokio::time::interval(TIDY_INTERVAL);
         loop {
             let event = tokio::select! {
@@ -148,35 +164,39 @@ impl Reflector {
             match event {
                 None => return,
                 Some(Ok(event)) => {
-                    // Each attempt at a list begins with Init and its first pages, whatever the hub answers then.
+                    // Each attempt at a list begins with Init and its first pages, whatever the hub answers
+                    // then.
                     if !matches!(event, Event::Init | Event::InitApply(_)) {
-                        (pause, absent_pause) = (PAUSES.0, ABSENT_PAUSES.0);
-                        last_problem = None;
+                        retries = Retries::default();
                     }
-                    self.take(event, scope.as_mut()).await;
+                    self.apply_event(event, scope.as_mut()).await;
                 }
-                Some(Err(problem)) if is_absent(&problem) => {
-                    self.set_absent().await;
-                    tokio::time::sleep(absent_pause).await;
-                    absent_pause = (absent_pause * 2).min(ABSENT_PAUSES.1);
-                }
-                Some(Err(problem)) => {
-                    let problem = root_cause(&problem);
-                    // A problem may last: it is logged only when it changes.
-                    if last_problem.as_ref() != Some(&problem) {
-                        tracing::warn!(resource = %self.resource, problem, "cannot list or watch on the hub; retrying");
-                    }
-                    self.note_problem(&problem);
-                    last_problem = Some(problem);
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(PAUSES.1);
-                }
+                Some(Err(problem)) => self.retry_later(&problem, &mut retries).await,
             }
         }
     }
 
-    /// The selection of objects to copy, where not all are copied. It is known once the copies of the
-    /// namespaces exist.
+    /// Records `problem`, and waits before the next attempt.
+    async fn retry_later(&mut self, problem: &watcher::Error, retries: &mut Retries) {
+        if is_absent(problem) {
+            self.set_absent().await;
+            tokio::time::sleep(retries.absent_pause).await;
+            retries.absent_pause = (retries.absent_pause * 2).min(ABSENT_PAUSES.1);
+            return;
+        }
+        let problem = root_cause(problem);
+        // A problem may last: it is logged only when it changes.
+        if retries.last_problem.as_ref() != Some(&problem) {
+            tracing::warn!(resource = %self.resource, problem, "cannot list or watch on the hub; retrying");
+        }
+        self.set_problem(&problem);
+        retries.last_problem = Some(problem);
+        tokio::time::sleep(retries.pause).await;
+        retries.pause = (retries.pause * 2).min(PAUSES.1);
+    }
+
+    /// The selection of the objects to copy, once the namespaces are copied; `None` where all objects are
+    /// copied.
     async fn scope(&self) -> Result<Option<NamespaceScope>, StoreError> {
         let Some(concerns) = &self.concerns else {
             return Ok(None);
@@ -195,8 +215,8 @@ impl Reflector {
             .map(Some)
     }
 
-    /// Copies the objects in `namespaces`, which did not concern the system before. At first, events of the
-    /// watch about these objects may be older than the copies; the last event has the newest state.
+    /// Copies the objects in `namespaces`, which did not concern a system before. The watch may then report
+    /// older states of these objects, but ends with the newest state.
     async fn fetch(&mut self, namespaces: &[Arc<str>]) -> Result<(), kube::Error> {
         for namespace in namespaces {
             let objects: Api<DynamicObject> =
@@ -236,8 +256,8 @@ impl Reflector {
         self.flush().await;
     }
 
-    /// Applies an event of the hub. Of objects that need no copy, only existing copies are updated.
-    async fn take(&mut self, event: Event<DynamicObject>, scope: Option<&mut NamespaceScope>) {
+    /// Applies an event of the hub. An object that needs no copy is only updated where a copy exists.
+    async fn apply_event(&mut self, event: Event<DynamicObject>, scope: Option<&mut NamespaceScope>) {
         // No `&NamespaceScope` is held across an await, since its watch cannot be shared between threads.
         match event {
             Event::Init => {
@@ -252,8 +272,8 @@ impl Reflector {
                 }
             }
             Event::InitDone => {
-                self.finish().await;
-                self.is_awaiting = !self.writes();
+                self.finish_list().await;
+                self.is_awaiting = !self.is_leader();
                 if self.is_awaiting {
                     self.check_copies();
                 } else {
@@ -272,7 +292,8 @@ impl Reflector {
         }
     }
 
-    fn writes(&self) -> bool {
+    /// Whether this replica writes the copies.
+    fn is_leader(&self) -> bool {
         *self.context.leading.borrow()
     }
 
@@ -283,7 +304,7 @@ impl Reflector {
         });
     }
 
-    /// Records that the hub does not have the kind, which is then treated as a kind without objects.
+    /// Records that the hub does not serve the kind, and removes all copies, as for a kind without objects.
     async fn set_absent(&mut self) {
         let is_news = self.context.progress.borrow().get(&self.resource) != Some(&CopyProgress::Absent);
         if is_news {
@@ -291,13 +312,13 @@ impl Reflector {
         }
         self.listed.clear();
         self.pending.clear();
-        self.finish().await;
+        self.finish_list().await;
         self.is_awaiting = false;
         self.set_progress(CopyProgress::Absent);
     }
 
-    /// Records the problem that delays the first copies. Existing copies stay unchanged.
-    fn note_problem(&self, problem: &str) {
+    /// Records `problem` as the reason why the first copies are delayed. Existing copies stay as they are.
+    fn set_problem(&self, problem: &str) {
         let is_waiting = !matches!(
             self.context.progress.borrow().get(&self.resource),
             Some(CopyProgress::Complete | CopyProgress::Absent)
@@ -307,7 +328,8 @@ impl Reflector {
         }
     }
 
-    /// Checks whether the leader has written all listed objects.
+    /// Checks whether the leader has written the copies of all listed objects, and then marks the copies as
+    /// complete.
     fn check_copies(&mut self) {
         let copies = self.context.store.cached(self.resource);
         let is_there = |key: &Key| copies.get(&key.namespace, &key.name).is_some();
@@ -325,8 +347,8 @@ impl Reflector {
         )
     }
 
-    /// Records `object`, plans the write of its copy, and returns its key; `None` for an object that is not
-    /// copied. With `scope`, only the selected objects are copied.
+    /// Records `object` and plans the write of the copy. Returns the key; `None` for an object that is not
+    /// copied. With `scope`, only the objects that it includes are copied.
     fn put(&mut self, mut object: DynamicObject, scope: Option<&NamespaceScope>) -> Option<Key> {
         let key = self.key(&object);
         let manager = manager(&object.metadata);
@@ -334,7 +356,7 @@ impl Reflector {
         let version = object.metadata.resource_version.take().unwrap_or_default();
         let value = serde_json::to_value(&object).map_err(|problem| problem.to_string());
         if let (Ok(value), Some(scope)) = (&value, scope)
-            && !scope.has(&key.namespace, value)
+            && !scope.includes(&key.namespace, value)
         {
             return None;
         }
@@ -351,28 +373,28 @@ impl Reflector {
                 return None;
             }
         };
-        let hub_version = HubVersion::of(&draft, version).by(manager);
+        let hub_version = HubVersion::of(&draft, version).with_manager(manager);
         self.known.insert(key.clone());
-        if self.writes() {
+        if self.is_leader() {
             self.pending.push((key.clone(), Some(draft)));
-            // The version is recorded before the copy is stored, so that a reader of the copy can write
-            // on its version.
         }
-        self.context.versions.note([(key.clone(), Some(hub_version))]);
+        // The version is recorded before the copy is stored, so that a decision that read the copy can be
+        // written.
+        self.context.versions.record([(key.clone(), Some(hub_version))]);
         Some(key)
     }
 
-    /// Records that the object at `key` was deleted or needs no copy any more, and plans to remove its copy.
+    /// Records that the object at `key` was deleted or needs no copy any more, and plans to remove the copy.
     fn remove(&mut self, key: Key) {
         // No copy of the object will be written.
         self.listed.remove(&key);
-        if self.writes() {
+        if self.is_leader() {
             self.known.remove(&key);
             self.pending.push((key, None));
         } else {
             // The key stays known, so that this replica removes the copy when it becomes the leader,
             // unless another replica has done so.
-            self.context.versions.note([(key, None)]);
+            self.context.versions.record([(key, None)]);
         }
     }
 
@@ -381,11 +403,11 @@ impl Reflector {
         copies.get(&key.namespace, &key.name).is_some()
     }
 
-    /// Ends a list: removes the copies of known objects that the list does not contain. After the first list
-    /// on the leader, this also removes copies of earlier processes, except defaults.
-    async fn finish(&mut self) {
+    /// Removes the copies of known objects that the last list does not contain. After the first list on the
+    /// leader, this also removes copies of earlier processes, except defaults.
+    async fn finish_list(&mut self) {
         let mut deleted: HashSet<Key> = self.known.difference(&self.listed).cloned().collect();
-        if self.writes() && !self.is_swept {
+        if self.is_leader() && !self.is_swept {
             let copies = self.context.store.cached(self.resource);
             let earlier = copies
                 .iter(None, None)
@@ -407,7 +429,7 @@ impl Reflector {
     /// Stores the planned changes while this replica is the leader, and tries again where the store refuses
     /// them.
     async fn flush(&mut self) {
-        while !self.pending.is_empty() && self.writes() {
+        while !self.pending.is_empty() && self.is_leader() {
             let steps = self
                 .pending
                 .iter()
@@ -430,7 +452,7 @@ impl Reflector {
             }
         }
         let deleted = self.pending.drain(..).filter(|(_, draft)| draft.is_none());
-        self.context.versions.note(deleted.map(|(key, _)| (key, None)));
+        self.context.versions.record(deleted.map(|(key, _)| (key, None)));
     }
 
     async fn pause(&self, problem: &StoreError) {
@@ -438,8 +460,8 @@ impl Reflector {
         tokio::time::sleep(PAUSES.1).await;
     }
 
-    /// The step that makes the copy at `key` equal to `draft`, or deletes it; `None` where no step is
-    /// needed.
+    /// The step that stores `draft` as the copy at `key`, or deletes the copy if there is no draft; `None`
+    /// where there is no copy to delete.
     fn step(&self, key: &Key, draft: &Option<Draft>) -> Option<Step> {
         let exists = self.is_stored(key);
         let (verb, expect) = match (draft, exists) {
@@ -459,7 +481,7 @@ impl Reflector {
     }
 }
 
-/// Waits for namespaces that newly concern the system; for ever where all objects are copied.
+/// Waits for namespaces that begin to concern a system. Waits for ever where all objects are copied.
 async fn added_namespaces(scope: &mut Option<NamespaceScope>) -> Result<Vec<Arc<str>>, StoreError> {
     match scope {
         Some(scope) => scope.next().await,
@@ -467,7 +489,7 @@ async fn added_namespaces(scope: &mut Option<NamespaceScope>) -> Result<Vec<Arc<
     }
 }
 
-/// Whether the hub answers that it has no such kind.
+/// Whether the hub answers that it does not serve the kind.
 fn is_absent(problem: &watcher::Error) -> bool {
     let (watcher::Error::InitialListFailed(error)
     | watcher::Error::WatchStartFailed(error)
@@ -478,8 +500,8 @@ fn is_absent(problem: &watcher::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.code == 404)
 }
 
-/// The manager of the newest managed fields. Times are in whole seconds: of several entries in one second,
-/// the last of the list counts.
+/// The manager of the newest managed fields. Times are in whole seconds. Of several entries with the same
+/// time, the last one counts.
 fn manager(metadata: &ObjectMeta) -> Option<Arc<str>> {
     let entries = metadata.managed_fields.iter().flatten();
     let newest = entries.max_by_key(|entry| entry.time.as_ref().map(|time| time.0));

@@ -1,9 +1,7 @@
-//! The newest observed state of the hub's object for each copy. A write is accepted only if its decision read
-//! this state.
+//! The newest observed state of the hub's objects. A write is accepted only if the decision read this state.
 //!
-//! A copy is identified by its content. Where several replicas share a store, one of them writes the
-//! copies. The others also know the state of the hub's objects, since each replica watches the hub by
-//! itself.
+//! A copy is compared with a state by its content: where several replicas share a store, only one of them
+//! writes the copies, but each watches the hub and observes the states itself.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -25,7 +23,7 @@ pub struct HubVersion {
 }
 
 impl HubVersion {
-    /// The version of the object whose copy is `draft`.
+    /// The state of an object with the resourceVersion `version`, whose copy is `draft`.
     pub fn of(draft: &Draft, version: String) -> Self {
         Self {
             fingerprint: fingerprint(draft),
@@ -34,18 +32,19 @@ impl HubVersion {
         }
     }
 
-    /// Returns the version with `manager` as its writer.
-    pub fn by(mut self, manager: Option<Arc<str>>) -> Self {
+    /// Returns the state with `manager` as the last field manager.
+    pub fn with_manager(mut self, manager: Option<Arc<str>>) -> Self {
         self.manager = manager;
         self
     }
 
     /// Whether `copy` is a copy of this state.
-    pub fn is_of(&self, copy: &Object) -> bool {
+    pub fn is_copied_by(&self, copy: &Object) -> bool {
         Draft::new(&copy.parse()).is_ok_and(|draft| fingerprint(&draft) == self.fingerprint)
     }
 
-    /// Whether this state is `version` or a later one: the hub's versions are numbers that increase.
+    /// Whether this state has the resourceVersion `version` or a later one. The hub's versions are numbers
+    /// that increase.
     pub fn reached(&self, version: &str) -> bool {
         match (self.version.parse::<u64>(), version.parse::<u64>()) {
             (Ok(have), Ok(wanted)) => have >= wanted,
@@ -63,7 +62,7 @@ fn fingerprint(draft: &Draft) -> u64 {
 /// The newest observed state of each object of the hub.
 pub struct HubVersions {
     known: Mutex<HashMap<Key, HubVersion>>,
-    /// Counts changes.
+    /// Number of recorded changes, which wakes waiting tasks.
     changes: watch::Sender<u64>,
 }
 
@@ -87,8 +86,8 @@ impl HubVersions {
         self.known.lock().get(key)?.manager.clone()
     }
 
-    /// Records objects that were observed (`Some`) or deleted (`None`).
-    pub fn note(&self, observed: impl IntoIterator<Item = (Key, Option<HubVersion>)>) {
+    /// Records states that were observed; `None` for a deleted object.
+    pub fn record(&self, observed: impl IntoIterator<Item = (Key, Option<HubVersion>)>) {
         let mut known = self.known.lock();
         for (key, hub_version) in observed {
             match hub_version {
@@ -100,7 +99,7 @@ impl HubVersions {
         self.changes.send_modify(|count| *count += 1);
     }
 
-    /// Waits until the known state of `key` passes `test`.
+    /// Waits until the newest observed state of the object at `key` passes `test`.
     pub async fn until(&self, key: &Key, test: impl Fn(Option<&HubVersion>) -> bool) {
         let mut changes = self.changes.subscribe();
         // This fails only when the sender is dropped, which is borrowed here.
@@ -123,9 +122,9 @@ mod tests {
     #[test]
     fn a_copy_is_known_by_its_content_whatever_its_revision() {
         let hub_version = HubVersion::of(&draft(json!({"a": "b"})), "17".to_owned());
-        assert!(hub_version.is_of(&draft(json!({"a": "b"})).at(Revision(3))));
-        assert!(hub_version.is_of(&draft(json!({"a": "b"})).at(Revision(4711))));
-        assert!(!hub_version.is_of(&draft(json!({"a": "c"})).at(Revision(3))));
+        assert!(hub_version.is_copied_by(&draft(json!({"a": "b"})).at(Revision(3))));
+        assert!(hub_version.is_copied_by(&draft(json!({"a": "b"})).at(Revision(4711))));
+        assert!(!hub_version.is_copied_by(&draft(json!({"a": "c"})).at(Revision(3))));
         assert!(hub_version.reached("9") && hub_version.reached("17") && !hub_version.reached("18"));
     }
 
@@ -140,7 +139,7 @@ mod tests {
         let waiting = versions.until(&key, is_there);
         let noted = async {
             tokio::task::yield_now().await;
-            versions.note([(key.clone(), Some(hub_version.clone()))]);
+            versions.record([(key.clone(), Some(hub_version.clone()))]);
         };
         tokio::join!(waiting, noted);
         assert_eq!(versions.get(&key), Some(hub_version.clone()));

@@ -1,4 +1,4 @@
-//! Alarms: the times at which objects may change without a write.
+//! Alarms: the times at which objects may change without a write, and so have to be rendered again.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -7,10 +7,10 @@ use berth_apimachinery::Timestamp;
 
 use super::{Item, Subject};
 
-/// The longest sleep before the clock is read again, since clocks can be set.
+/// Maximal time between two reads of the clock, since a clock can be set.
 const MAX_SLEEP: Duration = Duration::from_secs(30);
 
-/// Times at which objects may change without a write.
+/// Times of the next updates of items, each item at most once.
 #[derive(Default)]
 pub struct Alarms {
     by_time: BTreeSet<(Timestamp, Item)>,
@@ -18,7 +18,7 @@ pub struct Alarms {
 }
 
 impl Alarms {
-    /// Sets the time of the next update of `item` to `at`, or removes it.
+    /// Sets the time of the next update of `item` to `at`; `None` removes the time.
     pub fn set(&mut self, item: Item, at: Option<Timestamp>) {
         if let Some(before) = self.by_item.remove(&item) {
             self.by_time.remove(&(before, item.clone()));
@@ -29,7 +29,7 @@ impl Alarms {
         }
     }
 
-    /// Takes the items that are due at `now`, by dialect.
+    /// Removes the items that are due at `now`, and returns them by dialect.
     pub fn take(&mut self, now: Timestamp) -> BTreeMap<&'static str, BTreeSet<Subject>> {
         let mut due: BTreeMap<_, BTreeSet<Subject>> = BTreeMap::new();
         while let Some((at, _)) = self.by_time.first()
@@ -42,7 +42,7 @@ impl Alarms {
         due
     }
 
-    /// Time to sleep at `now`.
+    /// Returns the time from `now` until the next item is due, but at most 30 seconds.
     pub fn pause(&self, now: Timestamp) -> Duration {
         let Some((at, _)) = self.by_time.first() else {
             return MAX_SLEEP;
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn alarms_ring_once_and_can_be_moved() {
+    fn an_item_is_due_once_and_its_time_can_be_changed() {
         let item = |name: &str| ("toy", Subject::Target(name.into()));
         let mut alarms = Alarms::default();
         alarms.set(item("a"), Some(at(10)));

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use berth_admission::rights::{Answer, Authority, Right};
+use berth_admission::rights::{Right, RightCheck, RightChecker};
 use berth_admission::{Chain, UserInfo};
 use berth_apimachinery::time::testing::SteppedClock;
 use berth_apimachinery::write::Verb;
@@ -63,8 +63,8 @@ struct World {
 /// Every writer here has every right.
 struct Anything;
 
-impl Authority for Anything {
-    fn has<'a>(&'a self, _: &'a UserInfo, _: &'a Right) -> Answer<'a> {
+impl RightChecker for Anything {
+    fn has<'a>(&'a self, _: &'a UserInfo, _: &'a Right) -> RightCheck<'a> {
         Box::pin(async { Ok(true) })
     }
 }
@@ -82,7 +82,7 @@ impl World {
         );
         engine.spawn();
         let registry = Registry::builder(
-            Chain::new(dialect.admission()).with_authority(Arc::new(Anything)),
+            Chain::new(dialect.admission()).with_right_checker(Arc::new(Anything)),
             Arc::clone(&clock) as Arc<dyn Clock>,
         );
         let api = VirtualApi::new(Arc::clone(&engine), Arc::clone(registry.handle()), Vec::new());

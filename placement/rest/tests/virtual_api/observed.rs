@@ -32,7 +32,7 @@ impl Mandate for Switch {
 fn observed() -> (World, Arc<Switch>) {
     let world = World::new(berth_dialect_registry::by_name("ocm").unwrap());
     let switch = Arc::new(Switch(AtomicBool::new(false)));
-    world.engine.mandated(Arc::clone(&switch) as Arc<_>).unwrap();
+    world.engine.set_mandate(Arc::clone(&switch) as Arc<_>).unwrap();
     world.put(json!({"apiVersion": format!("{GROUP}/v1beta2"), "kind": "ManagedClusterSet", "metadata": {"name": "all"},
         "spec": {"clusterSelector": {"selectorType": "ExclusiveClusterSetLabel"}}}));
     world.put(
@@ -186,7 +186,10 @@ async fn what_cannot_be_compared_says_why() {
     );
     let typo = becomes(&world, "typo", Some(("Unknown", "Invalid"))).await;
     let message = agrees(&typo).unwrap().2;
-    assert!(message.starts_with("it cannot be understood: "), "{message}");
+    assert!(
+        message.starts_with("the request cannot be understood: "),
+        "{message}"
+    );
     assert!(
         message.contains("a known difference: OCM empties the decisions of a misconfigured Placement"),
         "{message}"

@@ -77,7 +77,9 @@ async fn a_review_in_a_namespace_is_about_what_is_there_and_needs_no_right_to_ta
     let cause = &status.details.unwrap().causes[0];
     assert_eq!(cause.field, "spec.reference.namespace");
     assert!(
-        cause.message.contains("must be story-2, where the review is"),
+        cause
+            .message
+            .contains("must be story-2, the namespace of the review"),
         "{}",
         cause.message
     );

@@ -72,7 +72,7 @@ async fn a_backup_that_was_cut_off_or_changed_anywhere_is_refused_and_nothing_is
     assert!(restored(&longer).is_err());
     assert!(matches!(restored(b"PK\x03\x04"), Err(BackupError::NoBackup)));
     assert_eq!(std::fs::read(&file).unwrap(), b"what was there");
-    assert!(!import::partial(&file).exists());
+    assert!(!import::partial_path(&file).exists());
     restored(&stream).unwrap();
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use berth_apimachinery::selector::Requirement;
-use berth_dialect_contract::report::{self, Candidate, Cause, Lack};
+use berth_dialect_contract::report::{self, Candidate, Cause, CauseKind};
 use berth_dialect_contract::{Decision, Inventory, TargetView};
 
 use super::laws::Matter;
@@ -99,19 +99,19 @@ struct World<'a> {
 
 impl World<'_> {
     fn holds(&self, cause: &Cause) -> Result<(), String> {
-        if cause.among != self.scope.len() {
+        if cause.in_scope != self.scope.len() {
             return Err(format!("there are {} to choose from", self.scope.len()));
         }
         if let Some(fits) = self.scope.iter().find(|target| target.feasible && !target.picked) {
             return Err(format!("{} fits", fits.cluster_name));
         }
         let picked = !self.decision.solved.picked.is_empty();
-        if cause.others != picked {
+        if cause.has_picked != picked {
             return Err(format!("whether others are picked is {picked}"));
         }
-        match &cause.lack {
-            Lack::Labels(requirements) => self.labels(requirements),
-            Lack::Nearest {
+        match &cause.kind {
+            CauseKind::Labels(requirements) => self.labels(requirements),
+            CauseKind::Nearest {
                 cluster_name,
                 reasons,
                 as_near,

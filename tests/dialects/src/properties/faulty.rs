@@ -11,9 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use berth_apimachinery::{Change, GroupResource, Key, Kind, KindInfo, Labels, Object, Scope, Timestamp};
 use berth_dialect_contract::{
-    Action, Advisor, AffectedDemands, Ask, BindingChange, ChoiceRefusal, Consequences, Current, Decision,
-    DemandKind, DemandView, Dialect, Edit, Inventory, Outcome, Phase, PlacedCluster, Quantities, Remedy,
-    TargetView, Targets, Unusable, Verb, Whose, Words, Write,
+    Action, Advisor, AffectedDemands, Ask, BindingChange, ChangeOwner, ChoiceRefusal, Consequences,
+    CurrentPlace, Decision, DemandKind, DemandView, Dialect, Edit, Inventory, Outcome, Phase, PlacedCluster,
+    Quantities, Remedy, TargetView, Targets, UnusableObject, Verb, Words, Write,
 };
 use berth_scheduling::{Ix, PipelineOutcome, Reason, Rejection};
 use serde_json::{Value, json};
@@ -269,7 +269,7 @@ impl Inventory for Shelf {
         }
         due
     }
-    fn unusable(&self) -> Vec<Unusable> {
+    fn unusable(&self) -> Vec<UnusableObject> {
         Vec::new()
     }
     fn demands(&self) -> Vec<Key> {
@@ -316,7 +316,7 @@ impl Inventory for Shelf {
             (_, true) => Outcome::Unchanged,
             _ => Outcome::Scheduled,
         };
-        let current = self.slots_of(&ask.demand.name).map(|(_, slot)| Current {
+        let current = self.slots_of(&ask.demand.name).map(|(_, slot)| CurrentPlace {
             cluster_name: Arc::clone(&slot.holder),
             state: "",
             amount: None,
@@ -497,6 +497,6 @@ impl Advisor for Shelf {
             key: Key::new(CRATES, "", &name),
             patch: json!({"spec": spec}),
         };
-        vec![Remedy::new(Whose::Target, text, edit)]
+        vec![Remedy::new(ChangeOwner::Target, text, edit)]
     }
 }

@@ -55,7 +55,7 @@ fn settle(server: &mut Server) -> Result<(), String> {
 
 /// The plan of `later`, if it changes an object.
 fn plan(server: &Server, later: &Later) -> Result<Option<Plan>, String> {
-    let what = match later {
+    let change = match later {
         Later::Wait(_) => return Ok(None),
         Later::Delete(value) if !server.has(value)? || server.is_used(value)? => return Ok(None),
         Later::Delete(value) => {
@@ -70,7 +70,7 @@ fn plan(server: &Server, later: &Later) -> Result<Option<Plan>, String> {
     let step = Step {
         at: String::new(),
         path: String::new(),
-        what,
+        change,
     };
     let dialect = &server.snapshot.dialect;
     let catalog = Catalog::new(dialect.kinds().into_iter().chain(foreign::kinds()));

@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use berth_apply::{Managers, Only, Reset, Set, Types, Writer};
+use berth_apply::{Managers, Reset, Set, SingleVersion, Types, Writer};
 use serde_json::{Value, json};
 
 use super::Target;
@@ -72,7 +72,7 @@ fn reread(managers: &Managers) {
 }
 
 fn write(managers: Managers, live: &Value, config: &Value) {
-    let versions = Only {
+    let versions = SingleVersion {
         api_version: "v1",
         types: &TYPES,
     };

@@ -63,7 +63,7 @@ fn rules() -> &'static Rules {
 fn run(input: &[u8]) {
     let review = match webhook::read(input) {
         Ok(Body::V1(review)) => review,
-        Ok(Body::Other { api_version, uid }) => {
+        Ok(Body::OtherVersion { api_version, uid }) => {
             let answer = webhook::refused_version(&api_version, &uid);
             assert_eq!(answer["response"]["allowed"], false);
             return;

@@ -438,6 +438,9 @@ fn what_cannot_be_nominated_is_told_on_the_workload_and_nothing_is_written() {
         (crd.pointer(&path)? == &json!(2)).then_some(())
     });
     let note = waits();
-    assert!(note.contains("has 3 clusters, and this Kueue takes 2"), "{note}");
+    assert!(
+        note.contains("has 3 clusters, and this Kueue takes at most 2"),
+        "{note}"
+    );
     assert!(nominated(&hub, NAMESPACE, "wide").is_null());
 }

@@ -83,7 +83,7 @@ impl Widget<'_> {
 
     /// Runs `step`.
     async fn step(&self, step: &Value, live: Option<&Value>) -> (u16, Value) {
-        let request = request::asked(step, &self.name, live);
+        let request = request::from_step(step, &self.name, live);
         let method = request.method.parse().expect("a method");
         let (code, answer) = self
             .send(method, &request.path, request.content, &request.body)

@@ -76,8 +76,8 @@ fn readiness_says_what_the_registration_lacks_and_does_not_wait_for_it() {
         (!lacking.success && !lacking.err.contains("has not been checked yet")).then_some(lacking.err)
     });
     for wanted in [
-        "APIService v1alpha1.scheduling.berth.dev does not exist; `berth manifests apiservice` has it",
-        "MutatingWebhookConfiguration berth does not exist; `berth manifests webhooks` has it",
+        "APIService v1alpha1.scheduling.berth.dev does not exist; `berth manifests apiservice` prints it",
+        "MutatingWebhookConfiguration berth does not exist; `berth manifests webhooks` prints it",
         "ValidatingWebhookConfiguration berth does not exist",
     ] {
         assert!(lacking.contains(wanted), "{wanted:?} is not in {lacking}");

@@ -90,7 +90,7 @@ fn a_decision_that_a_policy_of_the_hub_changes_is_put_back_told_and_made_once_th
         })
     });
     assert!(
-        note.contains("spec.seedName") && note.contains("it was put back as it was"),
+        note.contains("spec.seedName") && note.contains("the object was reverted to its former state"),
         "{note}"
     );
     let before = current_shoot(&hub, "bent");

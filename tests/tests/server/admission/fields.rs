@@ -100,7 +100,7 @@ fn refused_changes() -> Vec<RefusedChanges> {
                 ),
                 (
                     r#"{"spec":{"policy":{"tolerations":[]}}}"#,
-                    "spec.policy.tolerations: Forbidden: may only be added to",
+                    "spec.policy.tolerations: Forbidden: tolerations may only be added",
                 ),
                 (
                     r#"{"spec":{"policy":{"numberOfClusters":null}}}"#,

@@ -61,8 +61,8 @@ fn the_placement_of_a_namespace_is_not_even_an_admins_to_change() {
             .kubectl_args(&["annotate", "--overwrite", "namespace", "app", &value])
             .run()
     };
-    let gone = "entry \"root:compute+east+x\" from Bound to absent: nobody may do this; it goes to Removing by the \
-                placement controller (user berth:placement-controller)";
+    let gone = "entry \"root:compute+east+x\" from Bound to absent: nobody may do this; from Bound, an entry may only \
+                change to Removing by the placement controller (user berth:placement-controller)";
     for (value, text) in [
         ("-", gone),
         ("={}", gone),
@@ -73,8 +73,8 @@ fn the_placement_of_a_namespace_is_not_even_an_admins_to_change() {
         ),
         (
             r#"={"root:compute+east+x": "Bound"}"#,
-            "may not change, not even in form; only the placement controller (user berth:placement-controller) and \
-             the namespace controller (user berth:namespace-controller) write it",
+            "only the placement controller (user berth:placement-controller) and the namespace controller (user \
+             berth:namespace-controller) may change the annotation, even if its entries stay the same",
         ),
         ("=east", "is not JSON"),
     ] {
@@ -188,7 +188,7 @@ fn labels_annotations_and_finalizers_of_syncing_are_their_actors() {
         (
             &["annotate", "configmap", "settings", &format!("{deletion}-")],
             "only the resource controller (user berth:resource-controller) or the syncer of that cluster (user \
-             berth:syncer:x) may take it out",
+             berth:syncer:x) may remove it",
         ),
         (
             &[
@@ -200,7 +200,7 @@ fn labels_annotations_and_finalizers_of_syncing_are_their_actors() {
                 no_finalizers,
             ],
             "metadata.finalizers[workloads.kcp.dev/syncer-x]: Forbidden: only the syncer of that cluster (user \
-             berth:syncer:x) or the resource controller (user berth:resource-controller) may take it out",
+             berth:syncer:x) or the resource controller (user berth:resource-controller) may remove it",
         ),
         (
             &[
@@ -316,8 +316,9 @@ fn fleets_bindings_are_the_schedulers_and_in_part_the_rollouts() {
         },
     });
     let create = ["create", "-f", "-"];
-    let whose = "it holds the decision of ClusterResourcePlacement \"web\", which only berth:scheduler writes, and of \
-                 which roller or system:serviceaccount:fleet-system:hub-agent-sa rolls out";
+    let whose = "it holds the decision of ClusterResourcePlacement \"web\", which only berth:scheduler writes, \
+                 except for the fields of the rollout, which roller or system:serviceaccount:fleet-system:hub-agent-sa \
+                 writes";
     let roller = server.kubeconfig_for("roller", &["system:masters"]);
     refused(
         &server.kubectl_args(&create).input(binding.to_string()).run(),
@@ -328,7 +329,7 @@ fn fleets_bindings_are_the_schedulers_and_in_part_the_rollouts() {
             .kubectl_as(&roller, &create)
             .input(binding.to_string())
             .run(),
-        "the rollout makes no bindings",
+        "the rollout does not create bindings",
     );
     server
         .kubectl_as(&firefighter, &create)
@@ -352,11 +353,11 @@ fn fleets_bindings_are_the_schedulers_and_in_part_the_rollouts() {
     assert!(bound.success, "{}", bound.err);
     refused(
         &patch(&roller, r#"{"spec":{"state":"Unscheduled"}}"#),
-        "spec.state: Forbidden: from Bound to Unscheduled: the rollout moves Scheduled to Bound",
+        "spec.state: Forbidden: from Bound to Unscheduled: the rollout may only change Scheduled to Bound",
     );
     refused(
         &patch(&roller, r#"{"spec":{"targetCluster":"west"}}"#),
-        "spec.targetCluster: Forbidden: is the scheduler's",
+        "spec.targetCluster: Forbidden: only berth:scheduler writes it",
     );
     let delete = ["delete", "clusterresourcebinding", "web-east"];
     refused(&server.kubectl_args(&delete).run(), whose);

@@ -74,7 +74,9 @@ fn an_openmcp_cluster_is_applied_and_loaded_again_while_requests_use_it() {
     assert_eq!(uses(), 1);
     let replaced = server.kubectl("replace -f -").input(cluster("a: e")).fails();
     assert!(
-        replaced.contains("it says that a request uses the Cluster; only berth:scheduler writes it: list it along with your own"),
+        replaced.contains(
+            "it says that a request uses the Cluster; only berth:scheduler writes it: keep it in the list"
+        ),
         "{replaced}"
     );
     // An old status.
@@ -124,7 +126,7 @@ fn the_schedulers_hold_on_a_placement_is_not_taken_off_by_others() {
     assert!(
         refused.contains(
             "metadata.finalizers[kubernetes-fleet.io/scheduler-cleanup]: Forbidden: it keeps the placement until its \
-             bindings are gone; only berth:scheduler takes it off"
+             bindings are deleted, and only berth:scheduler removes it"
         ),
         "{refused}"
     );

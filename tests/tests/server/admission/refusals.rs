@@ -74,13 +74,16 @@ fn a_shoot_agrees_with_its_cloud_profile_and_with_the_seed_it_is_on() {
         "The Shoot \"web\" is invalid",
         "spec.seedSelector: Forbidden: must match seed \"aws-eu1\", which the shoot is on: its labels do not match \
          environment=test",
-        "spec.seedSelector.providerTypes: Forbidden: must let in seed \"aws-eu1\", which the shoot is on: its provider type \
+        "spec.seedSelector.providerTypes: Forbidden: must admit seed \"aws-eu1\", which the shoot is on: its provider type \
          is \"aws\"",
     ] {
         assert!(refused.contains(text), "{text}: {refused}");
     }
     let refused = select(Value::Null).fails();
-    assert!(refused.contains("cannot be taken away"), "{refused}");
+    assert!(
+        refused.contains("cannot be removed while the shoot has a seed"),
+        "{refused}"
+    );
     select(
         json!({"matchLabels": {"seed.gardener.cloud/region": "eu-west-1"}, "providerTypes": ["aws", "gcp"]}),
     )

@@ -85,9 +85,9 @@ fn letting_a_cluster_in_and_moving_it_between_sets_take_rights_of_their_own() {
     assert_eq!(
         refused.trim(),
         "Error from server (Forbidden): error when creating \"STDIN\": \
-         managedclusters.cluster.open-cluster-management.io \"c1\" is forbidden: spec.hubAcceptsClient lets cluster \"c1\" in, \
-         but user \"jane\" may not update managedclusters.register.open-cluster-management.io/accept \"c1\": leave it false \
-         for a user who may set it"
+         managedclusters.cluster.open-cluster-management.io \"c1\" is forbidden: spec.hubAcceptsClient accepts cluster \"c1\" \
+         on the hub, but user \"jane\" may not update managedclusters.register.open-cluster-management.io/accept \"c1\": \
+         leave it false, and ask a user with this permission to accept the cluster"
     );
     create(&joe, cluster("c1", true, None)).succeeds();
     let patch = |user: &Path, name: &str, change: &str| {

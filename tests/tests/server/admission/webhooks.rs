@@ -104,7 +104,7 @@ async fn the_webhooks_warn_guard_and_answer_in_the_protocols_words() {
     .json();
     assert_eq!(
         warnings(&lost),
-        ["not bound: a SchedulingReview says why"],
+        ["not bound: create a SchedulingReview of the object to see why"],
         "{lost}"
     );
     let far = ask(
@@ -329,7 +329,8 @@ async fn only_callers_with_a_certificate_hear_what_other_objects_are_like() {
     assert_eq!(strangers[0], "");
     assert!(!strangers[1].contains("running"), "{}", strangers[1]);
     assert!(
-        strangers[2].contains("a SchedulingReview says why") && !strangers[2].contains("region"),
+        strangers[2].contains("create a SchedulingReview of the object to see why")
+            && !strangers[2].contains("region"),
         "{}",
         strangers[2]
     );

@@ -136,7 +136,7 @@ fn requests_are_granted_clusters_that_are_made_and_filled() {
         (&json!("Scheduled"), &json!("True"), &json!("Granted"))
     );
     let note = event(&server, "ns", "one", "Normal Scheduled");
-    assert!(note.contains(&format!("ns/{first} is made")), "{note}");
+    assert!(note.contains(&format!("ns/{first} is created")), "{note}");
     request(&server, "two", "workload");
     assert_eq!(grant(&server, "two"), first, "there is room for two");
     let note = event(&server, "ns", "two", "Normal Scheduled");

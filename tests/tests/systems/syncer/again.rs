@@ -116,7 +116,7 @@ fn copies_of_a_lost_hub_are_told_and_taken_over_with_adopt_alone() {
         .succeeds();
     let condition = world.condition(0, "Synced", |known| {
         let message = known["message"].as_str().unwrap_or_default();
-        known["reason"] == "ObjectsNotSynced" && message.contains(&format!("3 of {was}"))
+        known["reason"] == "ObjectsNotSynced" && message.contains(&format!("3 with the identifier {was}"))
     });
     let message = condition["message"].as_str().expect("a message");
     assert!(

@@ -74,7 +74,7 @@ async fn who_asked_for_it_is_called_once_more_after_a_later_change() {
     .await;
     let (asker, mut object, mut rounds) = (Asker::new(), object(), Rounds::default());
     asker.round(&policies, &mut object, &mut rounds).await.0.unwrap();
-    assert!(rounds.again(&object));
+    assert!(rounds.begin_second_round(&object));
     let (result, recorded) = asker.round(&policies, &mut object, &mut rounds).await;
     result.unwrap();
     assert_eq!(

@@ -64,7 +64,7 @@ fn who_is_to_fill_in_what_is_missing_is_said() {
 
     let missing = registered(api_service("berth-system"));
     assert_eq!(
-        missing.absent(),
+        missing.missing_message(),
         "APIService v1alpha1.scheduling.berth.dev does not exist; `berth manifests apiservice` has it"
     );
     let webhook = |bundle: &str| {
@@ -74,9 +74,9 @@ fn who_is_to_fill_in_what_is_missing_is_said() {
     };
     let service = service();
     let untrusting = registered(webhook(""));
-    let said = untrusting.untrusting(&webhook(""), &service);
+    let said = untrusting.missing_bundles(&webhook(""), &service);
     assert!(said.is_some_and(|text| text.contains("MutatingWebhookConfiguration berth has no caBundle")));
-    assert_eq!(untrusting.untrusting(&webhook("UEVN"), &service), None);
+    assert_eq!(untrusting.missing_bundles(&webhook("UEVN"), &service), None);
 }
 
 #[test]

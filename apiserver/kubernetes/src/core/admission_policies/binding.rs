@@ -1,4 +1,4 @@
-//! ValidatingAdmissionPolicyBinding and MutatingAdmissionPolicyBinding.
+//! The kinds ValidatingAdmissionPolicyBinding and MutatingAdmissionPolicyBinding.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -12,7 +12,7 @@ use super::fields::{MutatingBindingFields, ValidatingBindingFields};
 use super::{UNSET, matching};
 use crate::core::value;
 
-/// Actions after a failed validation.
+/// Supported `validationActions`: consequences of a failed validation.
 const ACTIONS: [&str; 3] = ["Audit", "Deny", "Warn"];
 
 /// The kind ValidatingAdmissionPolicyBinding, which puts a ValidatingAdmissionPolicy in force.
@@ -43,7 +43,7 @@ const COLUMNS: &[Column] = &[
     Column::NAME,
     Column::text("PolicyName", "The name of the policy").at(".spec.policyName"),
     Column::text("ParamRef", "The parameters with which the policy is evaluated")
-        .computed(|binding| params_shown(&binding.value()["spec"]["paramRef"]).into()),
+        .computed(|binding| params_text(&binding.value()["spec"]["paramRef"]).into()),
     Column::AGE,
 ];
 
@@ -61,8 +61,8 @@ impl Kind for ValidatingAdmissionPolicyBinding {
     }
 
     fn validate(&self, _: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        let mut errors = errors(&new["spec"]);
-        errors.extend(actions(&new["spec"]));
+        let mut errors = spec_errors(&new["spec"]);
+        errors.extend(action_errors(&new["spec"]));
         errors
     }
 
@@ -85,8 +85,8 @@ impl Kind for MutatingAdmissionPolicyBinding {
     }
 
     fn validate(&self, _: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        let mut errors = errors(&new["spec"]);
-        errors.extend(matching::only_changes(
+        let mut errors = spec_errors(&new["spec"]);
+        errors.extend(matching::operations_without_effect(
             &new["spec"]["matchResources"],
             "spec.matchResources",
         ));
@@ -98,22 +98,23 @@ impl Kind for MutatingAdmissionPolicyBinding {
     }
 }
 
-fn params_shown(params: &Value) -> String {
-    let name = value::text(params, &["name"]);
+/// Table cell with the `paramRef` of a binding.
+fn params_text(param_ref: &Value) -> String {
+    let name = value::text(param_ref, &["name"]);
     if !name.is_empty() {
-        let namespace = value::text(params, &["namespace"]);
-        // The parameters' kind, and so its scope, is unknown here.
+        let namespace = value::text(param_ref, &["namespace"]);
+        // The binding does not tell whether the kind of the parameters is namespaced.
         let namespace = if namespace.is_empty() { "*" } else { namespace };
         return format!("{namespace}/{name}");
     }
-    match &params["selector"] {
+    match &param_ref["selector"] {
         Value::Null => UNSET.to_owned(),
         selector => selector.to_string(),
     }
 }
 
-/// Errors in the `spec` of either binding.
-fn errors(spec: &Value) -> Vec<FieldError> {
+/// Errors in the fields of `spec` that both kinds of bindings have.
+fn spec_errors(spec: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let policy = value::text(spec, &["policyName"]);
     if policy.is_empty() {
@@ -122,10 +123,10 @@ fn errors(spec: &Value) -> Vec<FieldError> {
         errors.push(FieldError::invalid("spec.policyName", policy, problem));
     }
     if spec["paramRef"].is_object() {
-        errors.extend(params(&spec["paramRef"]));
+        errors.extend(param_ref_errors(&spec["paramRef"]));
     }
     if spec["matchResources"].is_object() {
-        errors.extend(matching::resources(
+        errors.extend(matching::match_resources_errors(
             &spec["matchResources"],
             "spec.matchResources",
             &matching::OPERATIONS,
@@ -134,7 +135,7 @@ fn errors(spec: &Value) -> Vec<FieldError> {
     errors
 }
 
-fn params(param_ref: &Value) -> Vec<FieldError> {
+fn param_ref_errors(param_ref: &Value) -> Vec<FieldError> {
     const PATH: &str = "spec.paramRef";
     const BOTH: &str = "name and selector are mutually exclusive";
     let mut errors = Vec::new();
@@ -168,7 +169,7 @@ fn params(param_ref: &Value) -> Vec<FieldError> {
             errors.push(FieldError::forbidden(path, BOTH));
         }
     }
-    errors.extend(matching::one_of(
+    errors.extend(matching::choice_error(
         param_ref,
         PATH,
         "parameterNotFoundAction",
@@ -177,7 +178,7 @@ fn params(param_ref: &Value) -> Vec<FieldError> {
     errors
 }
 
-fn actions(spec: &Value) -> Vec<FieldError> {
+fn action_errors(spec: &Value) -> Vec<FieldError> {
     const PATH: &str = "spec.validationActions";
     let mut errors = Vec::new();
     let mut known = BTreeSet::new();

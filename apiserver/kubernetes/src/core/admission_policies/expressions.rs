@@ -1,4 +1,4 @@
-//! Validation of the expressions of policies.
+//! Validation of the match conditions, variables and expressions of policies.
 
 use berth_apimachinery::FieldError;
 use berth_apimachinery::selector::validate_label_key;
@@ -9,23 +9,23 @@ use serde_json::{Value, json};
 use crate::core::value;
 
 /// Highest number of match conditions of one policy.
-const MOST_CONDITIONS: usize = 64;
+const MAX_CONDITIONS: usize = 64;
 
-/// Errors in the conditions and variables of the policy `new`, and in every expression that does not compile.
-/// An unchanged spec is not judged again.
+/// Errors in the match conditions and variables of the policy `new`, and for expressions that do not compile.
+/// An unchanged `spec` is not validated again.
 pub(super) fn errors(policy_type: PolicyType, old: Option<&Value>, new: &Value) -> Vec<FieldError> {
     if old.is_some_and(|old| old["spec"] == new["spec"]) {
         return Vec::new();
     }
     let spec = &new["spec"];
-    let mut errors = conditions(spec);
-    errors.extend(variables(spec));
+    let mut errors = condition_errors(spec);
+    errors.extend(variable_errors(spec));
     let policy = Policy::compile(policy_type, new);
     let problems = policy.problems().into_iter();
     errors.extend(
         problems
             .filter(|problem| !is_condition(problem))
-            .filter_map(of_problem),
+            .filter_map(field_error),
     );
     // Match conditions are evaluated before variables, and cannot refer to them.
     let mut without_variables = json!({"spec": {"matchConditions": spec["matchConditions"]}});
@@ -35,7 +35,7 @@ pub(super) fn errors(policy_type: PolicyType, old: Option<&Value>, new: &Value) 
     let problems = Policy::compile(policy_type, &without_variables)
         .problems()
         .into_iter();
-    errors.extend(problems.filter(is_condition).filter_map(of_problem));
+    errors.extend(problems.filter(is_condition).filter_map(field_error));
     errors
 }
 
@@ -43,21 +43,20 @@ fn is_condition(problem: &Problem) -> bool {
     problem.field.starts_with("spec.matchConditions")
 }
 
-/// Returns the error of `problem`; `None` for an empty expression, which the validation of required fields
-/// reports.
-fn of_problem(problem: Problem) -> Option<FieldError> {
+/// Returns the error for `problem`; `None` for an empty expression, which is reported as a missing field.
+fn field_error(problem: Problem) -> Option<FieldError> {
     let Problem { field, source, text } = problem;
     (!source.trim().is_empty()).then(|| FieldError::invalid(field, source, text))
 }
 
-fn conditions(spec: &Value) -> Vec<FieldError> {
+fn condition_errors(spec: &Value) -> Vec<FieldError> {
     let condition_list = value::list(spec, &["matchConditions"]);
     let mut errors = Vec::new();
-    if condition_list.len() > MOST_CONDITIONS {
+    if condition_list.len() > MAX_CONDITIONS {
         errors.push(FieldError::too_many(
             "spec.matchConditions",
             condition_list.len(),
-            MOST_CONDITIONS,
+            MAX_CONDITIONS,
         ));
     }
     for (index, one) in condition_list.iter().enumerate() {
@@ -76,7 +75,7 @@ fn conditions(spec: &Value) -> Vec<FieldError> {
     errors
 }
 
-fn variables(spec: &Value) -> Vec<FieldError> {
+fn variable_errors(spec: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (index, one) in value::list(spec, &["variables"]).iter().enumerate() {
         let at = |field: &str| format!("spec.variables[{index}].{field}");

@@ -1,5 +1,6 @@
-//! The fields of policies and their bindings. The schema requires only the names of conditions and variables,
-//! and the fields of warnings: the rules report other missing fields, in kube-apiserver's words.
+//! Fields of admission policies and their bindings. The schemas require only the names of conditions and
+//! variables, and the fields of warnings; the validation of the kinds reports other missing fields, in
+//! kube-apiserver's words.
 
 use berth_apimachinery::selector::LabelSelector;
 use berth_apimachinery::types::Condition;
@@ -8,31 +9,33 @@ use schemars::JsonSchema;
 /// The fields of a ValidatingAdmissionPolicy.
 #[derive(JsonSchema)]
 pub struct ValidatingFields {
-    /// The writes that the policy validates, and its rules.
+    /// The writes that the policy validates, and the validations.
     pub spec: Option<ValidatingSpec>,
-    /// Findings of the server about the expressions.
+    /// Problems of the expressions, which the server found.
     pub status: Option<Status>,
 }
 
-/// Rules of a ValidatingAdmissionPolicy, and the writes that they validate.
+/// Validations of a ValidatingAdmissionPolicy, and the writes to which they apply.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ValidatingSpec {
     /// The kind of the parameter objects, which expressions read as `params`. If omitted, there is no
     /// `params`.
     pub param_kind: Option<ParamKind>,
-    /// The writes that the policy validates. A binding may narrow them.
+    /// The writes that the policy validates. A binding may restrict these writes further.
     pub match_constraints: Option<MatchResources>,
-    /// Expressions that must be true. Each false one is reported.
+    /// Validations with expressions that must be true. A false expression has the consequences that the
+    /// binding names in validationActions.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub validations: Option<Vec<Validation>>,
     /// Consequence when the policy cannot be evaluated: Fail refuses the write, Ignore allows it.
     #[schemars(extend("x-default" = "Fail"))]
     pub failure_policy: Option<String>,
-    /// Annotations of the audit event.
+    /// Annotations that the policy adds to the audit event of the write.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub audit_annotations: Option<Vec<AuditAnnotation>>,
-    /// Further conditions on writes, besides the rules; the policy is evaluated only if all of them are true.
+    /// Conditions on writes in addition to matchConstraints; the policy is evaluated only if all conditions
+    /// are true.
     #[schemars(extend(
         "x-kubernetes-patch-strategy" = "merge",
         "x-kubernetes-patch-merge-key" = "name",
@@ -40,7 +43,7 @@ pub struct ValidatingSpec {
         "x-kubernetes-list-map-keys" = ["name"]
     ))]
     pub match_conditions: Option<Vec<MatchCondition>>,
-    /// Values that the other expressions read as `variables.<name>`; a variable may use earlier ones.
+    /// Values that other expressions read as `variables.<name>`. A variable may use earlier variables.
     #[schemars(extend(
         "x-kubernetes-patch-strategy" = "merge",
         "x-kubernetes-patch-merge-key" = "name",
@@ -53,29 +56,32 @@ pub struct ValidatingSpec {
 /// The fields of a MutatingAdmissionPolicy.
 #[derive(JsonSchema)]
 pub struct MutatingFields {
-    /// The objects that the policy changes, and its mutations.
+    /// The writes whose objects the policy changes, and the mutations.
     pub spec: Option<MutatingSpec>,
 }
 
-/// Mutations of a MutatingAdmissionPolicy, and the objects that they change.
+/// Mutations of a MutatingAdmissionPolicy, and the writes to which they apply.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MutatingSpec {
     /// The kind of the parameter objects, which expressions read as `params`. If omitted, there is no
     /// `params`.
     pub param_kind: Option<ParamKind>,
-    /// The writes that the policy changes: creates and updates. A binding may narrow them.
+    /// The writes whose objects the policy changes: creates and updates. A binding may restrict these writes
+    /// further.
     pub match_constraints: Option<MatchResources>,
-    /// Values that the other expressions read as `variables.<name>`; a variable may use earlier ones.
+    /// Values that other expressions read as `variables.<name>`. A variable may use earlier variables.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub variables: Option<Vec<Variable>>,
-    /// Mutations in the order of their evaluation: each reads the result of the earlier ones.
+    /// Mutations in the order of their evaluation. Each mutation reads the object after the earlier
+    /// mutations.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub mutations: Option<Vec<Mutation>>,
     /// Consequence when the policy cannot be evaluated: Fail refuses the write, Ignore allows it unchanged.
     #[schemars(extend("x-default" = "Fail"))]
     pub failure_policy: Option<String>,
-    /// Further conditions on writes, besides the rules; the policy is evaluated only if all of them are true.
+    /// Conditions on writes in addition to matchConstraints; the policy is evaluated only if all conditions
+    /// are true.
     #[schemars(extend(
         "x-kubernetes-patch-strategy" = "merge",
         "x-kubernetes-patch-merge-key" = "name",
@@ -90,11 +96,11 @@ pub struct MutatingSpec {
 /// The fields of a ValidatingAdmissionPolicyBinding.
 #[derive(JsonSchema)]
 pub struct ValidatingBindingFields {
-    /// Scope of the policy.
+    /// The bound policy, the writes for which it is in force, and the consequences of a false validation.
     pub spec: Option<ValidatingBindingSpec>,
 }
 
-/// Scope in which a ValidatingAdmissionPolicy is in force.
+/// Policy that a ValidatingAdmissionPolicyBinding puts in force, and the writes to which the policy applies.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ValidatingBindingSpec {
@@ -102,7 +108,8 @@ pub struct ValidatingBindingSpec {
     pub policy_name: Option<String>,
     /// The parameters with which the policy is evaluated.
     pub param_ref: Option<ParamRef>,
-    /// Writes to validate among those of the policy's constraints; all of them if omitted.
+    /// Writes to validate, among the writes that the policy's matchConstraints select; all such writes if
+    /// omitted.
     pub match_resources: Option<MatchResources>,
     /// Consequences of a false validation: Deny, Warn, Audit.
     #[schemars(extend("x-kubernetes-list-type" = "set"))]
@@ -112,11 +119,11 @@ pub struct ValidatingBindingSpec {
 /// The fields of a MutatingAdmissionPolicyBinding.
 #[derive(JsonSchema)]
 pub struct MutatingBindingFields {
-    /// Scope of the policy.
+    /// The bound policy, and the writes for which it is in force.
     pub spec: Option<MutatingBindingSpec>,
 }
 
-/// Scope in which a MutatingAdmissionPolicy is in force.
+/// Policy that a MutatingAdmissionPolicyBinding puts in force, and the writes to which the policy applies.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MutatingBindingSpec {
@@ -124,54 +131,56 @@ pub struct MutatingBindingSpec {
     pub policy_name: Option<String>,
     /// The parameters with which the policy is evaluated.
     pub param_ref: Option<ParamRef>,
-    /// Writes to change among those of the policy's constraints; all of them if omitted.
+    /// Writes to change, among the writes that the policy's matchConstraints select; all such writes if
+    /// omitted.
     pub match_resources: Option<MatchResources>,
 }
 
-/// A kind of parameters.
+/// The kind of the parameter objects of a policy.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct ParamKind {
-    /// The group and version of the kind: `v1`, `example.com/v1`.
+    /// API version of the parameter objects, such as `v1` or `example.com/v1`.
     pub api_version: Option<String>,
-    /// The kind.
+    /// Kind of the parameter objects.
     pub kind: Option<String>,
 }
 
-/// The parameter objects.
+/// Reference to the parameter objects with which a policy is evaluated.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct ParamRef {
-    /// The name of the parameter object. Exactly one of name and `selector` must be set.
+    /// Name of the parameter object. Exactly one of name and `selector` must be set.
     pub name: Option<String>,
-    /// The namespace of the parameter objects; the namespace of the write if omitted.
+    /// Namespace of the parameter objects; the namespace of the written object if omitted.
     pub namespace: Option<String>,
-    /// The labels of the parameter objects. The policy is evaluated with each of them, and all must allow the
-    /// write.
+    /// Selector of parameter objects by their labels. The policy is evaluated once with each selected object,
+    /// and every evaluation must allow the write. Exactly one of `name` and selector must be set.
     pub selector: Option<LabelSelector>,
-    /// Consequence when there is no parameter object: Allow, as if there were no binding, or Deny, which
-    /// refuses the write unless the failure policy is Ignore.
+    /// Consequence when no parameter object exists: Allow skips the binding; Deny refuses the write, unless
+    /// the policy's failurePolicy is Ignore.
     pub parameter_not_found_action: Option<String>,
 }
 
-/// Matching writes.
+/// Rules and selectors that select writes.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct MatchResources {
-    /// Labels of the objects' namespaces. Cluster-scoped objects always match; a Namespace is matched by its
-    /// own labels.
+    /// Selector of the namespace of the object, by the labels of the namespace. Cluster-scoped objects always
+    /// match, except for Namespaces, which are selected by their own labels.
     #[schemars(extend("x-default" = {}))]
     pub namespace_selector: Option<LabelSelector>,
-    /// Labels of the object, or of the object before the write.
+    /// Selector of the object by its labels. The object before or after the write must match.
     #[schemars(extend("x-default" = {}))]
     pub object_selector: Option<LabelSelector>,
-    /// Operations and resources that match.
+    /// Rules about operations and resources. A write must match at least one rule.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub resource_rules: Option<Vec<Rule>>,
-    /// Operations and resources that do not match, even if a resource rule matches them.
+    /// Rules about excluded operations and resources. A write that matches one of these rules is not
+    /// selected, even if it matches a rule in resourceRules.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub exclude_resource_rules: Option<Vec<Rule>>,
     /// Whether a rule matches a resource in every served version (Equivalent), or only in the named versions
@@ -180,111 +189,111 @@ pub struct MatchResources {
     pub match_policy: Option<String>,
 }
 
-/// Operations on resources.
+/// Rule that selects writes by operation and resource.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct Rule {
-    /// The names of the objects; all names if omitted.
+    /// Names of the objects; every name if omitted.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub resource_names: Option<Vec<String>>,
-    /// CREATE, UPDATE, DELETE, CONNECT, or `*`.
+    /// Operations: CREATE, UPDATE, DELETE, CONNECT, or `*` for all operations.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub operations: Option<Vec<String>>,
-    /// The API groups; `*` matches all groups.
+    /// API groups of the resources; `*` matches all groups.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub api_groups: Option<Vec<String>>,
-    /// The API versions; `*` matches all versions.
+    /// API versions of the resources; `*` matches all versions.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub api_versions: Option<Vec<String>>,
     /// Resources and subresources: `shoots`, `shoots/status`, `shoots/*`, `*`, `*/*`, `*/scale`.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub resources: Option<Vec<String>>,
-    /// Cluster, Namespaced, or `*`.
+    /// Scope of the resources: Cluster, Namespaced, or `*` for both.
     #[schemars(extend("x-default" = "*"))]
     pub scope: Option<String>,
 }
 
-/// A condition on writes.
+/// A match condition: a write matches only if the expression is true.
 #[derive(JsonSchema)]
 pub struct MatchCondition {
-    /// The name of the condition, unique in the list.
+    /// Name of the condition, unique in the list.
     pub name: String,
-    /// A CEL expression that returns a bool.
+    /// CEL expression that returns a bool.
     pub expression: Option<String>,
 }
 
-/// A value for other expressions.
+/// A variable: a named value for other expressions.
 #[derive(JsonSchema)]
 #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct Variable {
-    /// The name of the variable, an identifier of CEL.
+    /// Name of the variable, which must be a CEL identifier.
     pub name: String,
-    /// A CEL expression.
+    /// CEL expression that returns the value of the variable.
     pub expression: Option<String>,
 }
 
-/// A validation rule.
+/// A validation: an expression that must be true.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Validation {
-    /// A CEL expression that returns a bool.
+    /// CEL expression that must return true.
     pub expression: Option<String>,
-    /// Message if the expression is false.
+    /// Message for the client if the expression is false.
     pub message: Option<String>,
-    /// The reason of the refusal: Forbidden, Invalid or RequestEntityTooLarge; Invalid if omitted.
+    /// Reason of the refusal: Forbidden, Invalid or RequestEntityTooLarge; Invalid if omitted.
     pub reason: Option<String>,
-    /// A CEL expression that returns the message, in place of `message`.
+    /// CEL expression that returns the message of the refusal. It takes precedence over `message`.
     pub message_expression: Option<String>,
 }
 
-/// An annotation of the audit event.
+/// An annotation that a policy adds to the audit event of a write.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AuditAnnotation {
-    /// The key of the annotation, without its prefix: the name of the policy and a slash.
+    /// Key of the annotation. The name of the policy and a slash are added before the key.
     pub key: Option<String>,
-    /// A CEL expression that returns the text, or null for no annotation.
+    /// CEL expression that returns the text of the annotation, or null for no annotation.
     pub value_expression: Option<String>,
 }
 
-/// A mutation.
+/// A mutation of the written object.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Mutation {
-    /// ApplyConfiguration or JSONPatch.
+    /// Type of the mutation: ApplyConfiguration or JSONPatch.
     pub patch_type: Option<String>,
-    /// The expression of an ApplyConfiguration.
+    /// Expression of the mutation, if `patchType` is ApplyConfiguration.
     pub apply_configuration: Option<MutationExpression>,
-    /// The expression of a JSONPatch.
+    /// Expression of the mutation, if `patchType` is JSONPatch.
     pub json_patch: Option<MutationExpression>,
 }
 
 /// Expression of a mutation.
 #[derive(JsonSchema)]
 pub struct MutationExpression {
-    /// A CEL expression that returns an Object, or a list of JSONPatch.
+    /// CEL expression that returns an Object for an ApplyConfiguration, or a list of JSONPatch operations.
     pub expression: Option<String>,
 }
 
-/// Findings of the server about the expressions of a policy.
+/// Status of a ValidatingAdmissionPolicy: problems of the expressions.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
-    /// The generation of the policy for which the findings were computed.
+    /// Generation of the policy whose expressions were checked last.
     pub observed_generation: Option<i64>,
-    /// Expressions that do not fit the types of the policy's resources.
+    /// Result of checking the expressions against the schemas of the resources in matchConstraints.
     pub type_checking: Option<TypeChecking>,
     /// Conditions of the policy.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Option<Vec<Condition>>,
 }
 
-/// Expressions that do not fit the types of a policy's resources.
+/// Result of checking the expressions of a policy against the schemas of resources.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TypeChecking {
-    /// Warnings, one for each such expression.
+    /// Warnings, one for each expression that does not fit the schema of a resource.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub expression_warnings: Option<Vec<ExpressionWarning>>,
 }
@@ -293,8 +302,8 @@ pub struct TypeChecking {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExpressionWarning {
-    /// Path of the expression: `spec.validations[0].expression`.
+    /// Path of the expression, such as `spec.validations[0].expression`.
     pub field_ref: String,
-    /// The problem, for each resource.
+    /// Problem of the expression, for each resource whose schema it does not fit.
     pub warning: String,
 }

@@ -1,5 +1,5 @@
-//! Validation of the rules by which policies and bindings select writes, and of other fields that both kinds
-//! of policies have.
+//! Validation of `matchConstraints` and `matchResources`, and of the other fields that both kinds of policies
+//! have.
 
 use std::collections::BTreeSet;
 
@@ -12,27 +12,34 @@ use crate::core::value;
 
 /// Operations that a rule may name.
 pub(super) const OPERATIONS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
-/// Operations with an object that can be changed.
-const CHANGES: [&str; 2] = ["CREATE", "UPDATE"];
+/// Operations whose object a mutation can change.
+const MUTABLE_OPERATIONS: [&str; 2] = ["CREATE", "UPDATE"];
+/// Scopes that a rule may name.
 const SCOPES: [&str; 3] = ["*", "Cluster", "Namespaced"];
 
-/// Error unless the field is one of `supported`.
-pub(super) fn one_of(holder: &Value, path: &str, field: &str, supported: &[&str]) -> Option<FieldError> {
+/// Error unless `field` of `object`, which is at `path`, is one of `supported`.
+pub(super) fn choice_error(
+    object: &Value,
+    path: &str,
+    field: &str,
+    supported: &[&str],
+) -> Option<FieldError> {
     let path = format!("{path}.{field}");
-    match value::text(holder, &[field]) {
+    match value::text(object, &[field]) {
         "" => Some(FieldError::required(path, "")),
         actual if supported.contains(&actual) => None,
         actual => Some(FieldError::not_supported(path, actual, supported)),
     }
 }
 
-/// Errors in the fields that both kinds of policies have, except their expressions.
-pub(super) fn policy(spec: &Value, operations: &[&str]) -> Vec<FieldError> {
-    let mut errors: Vec<FieldError> = one_of(spec, "spec", "failurePolicy", &["Fail", "Ignore"])
+/// Errors in the fields of `spec` that both kinds of policies have, except expressions. `operations` are the
+/// operations that rules may name.
+pub(super) fn policy_errors(spec: &Value, operations: &[&str]) -> Vec<FieldError> {
+    let mut errors: Vec<FieldError> = choice_error(spec, "spec", "failurePolicy", &["Fail", "Ignore"])
         .into_iter()
         .collect();
     if spec["paramKind"].is_object() {
-        errors.extend(param_kind(&spec["paramKind"]));
+        errors.extend(param_kind_errors(&spec["paramKind"]));
     }
     const PATH: &str = "spec.matchConstraints";
     let constraints = &spec["matchConstraints"];
@@ -40,14 +47,14 @@ pub(super) fn policy(spec: &Value, operations: &[&str]) -> Vec<FieldError> {
         errors.push(FieldError::required(PATH, ""));
         return errors;
     }
-    errors.extend(resources(constraints, PATH, operations));
+    errors.extend(match_resources_errors(constraints, PATH, operations));
     if value::list(constraints, &["resourceRules"]).is_empty() {
         errors.push(FieldError::required(format!("{PATH}.resourceRules"), ""));
     }
     errors
 }
 
-fn param_kind(kind: &Value) -> Vec<FieldError> {
+fn param_kind_errors(kind: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let path = "spec.paramKind.apiVersion";
     let actual = value::text(kind, &["apiVersion"]);
@@ -97,11 +104,17 @@ fn label_1035(text: &str) -> Result<(), String> {
     )
 }
 
-/// Errors in `matchConstraints` or `matchResources`.
-pub(super) fn resources(constraints: &Value, path: &str, operations: &[&str]) -> Vec<FieldError> {
-    let mut errors: Vec<FieldError> = one_of(constraints, path, "matchPolicy", &["Equivalent", "Exact"])
-        .into_iter()
-        .collect();
+/// Errors in `matchConstraints` or `matchResources`, which is at `path`. `operations` are the operations that
+/// rules may name.
+pub(super) fn match_resources_errors(
+    constraints: &Value,
+    path: &str,
+    operations: &[&str],
+) -> Vec<FieldError> {
+    let mut errors: Vec<FieldError> =
+        choice_error(constraints, path, "matchPolicy", &["Equivalent", "Exact"])
+            .into_iter()
+            .collect();
     for field in ["namespaceSelector", "objectSelector"] {
         let path = format!("{path}.{field}");
         // The schema rejects wrong types.
@@ -113,13 +126,13 @@ pub(super) fn resources(constraints: &Value, path: &str, operations: &[&str]) ->
     }
     for field in ["resourceRules", "excludeResourceRules"] {
         for (index, one) in value::list(constraints, &[field]).iter().enumerate() {
-            errors.extend(rule(one, &format!("{path}.{field}[{index}]"), operations));
+            errors.extend(rule_errors(one, &format!("{path}.{field}[{index}]"), operations));
         }
     }
     errors
 }
 
-fn rule(rule: &Value, path: &str, operations: &[&str]) -> Vec<FieldError> {
+fn rule_errors(rule: &Value, path: &str, operations: &[&str]) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut known = BTreeSet::new();
     for (index, actual) in value::texts(rule, &["resourceNames"]).into_iter().enumerate() {
@@ -153,15 +166,16 @@ fn rule(rule: &Value, path: &str, operations: &[&str]) -> Vec<FieldError> {
     errors
 }
 
-/// Error when a list is empty, or has `*` together with other entries.
-fn wildcard_error(rule: &Value, path: &str, field: &str, what: &str) -> Option<FieldError> {
+/// Error if the list in `field` is empty, or has `*` together with other entries. `noun` names the entries in
+/// the message.
+fn wildcard_error(rule: &Value, path: &str, field: &str, noun: &str) -> Option<FieldError> {
     let path = format!("{path}.{field}");
     let actual = value::texts(rule, &[field]);
     if actual.is_empty() {
         return Some(FieldError::required(path, ""));
     }
     (actual.len() > 1 && actual.contains(&"*")).then(|| {
-        let detail = format!("if '*' is present, must not specify other {what}");
+        let detail = format!("if '*' is present, must not specify other {noun}");
         FieldError::invalid(path, rule[field].clone(), detail)
     })
 }
@@ -183,17 +197,17 @@ fn resource_errors(rule: &Value, path: &str) -> Vec<FieldError> {
         let Some((resource, part)) = one.split_once('/') else {
             continue;
         };
-        let mut besides = |known: bool, pattern: String| {
-            if known {
+        let mut refuse_redundant = |is_redundant: bool, pattern: String| {
+            if is_redundant {
                 let detail = format!("if '{pattern}' is present, must not specify {one}");
                 errors.push(FieldError::invalid(path.as_str(), *one, detail));
             }
         };
-        besides(
+        refuse_redundant(
             resources_with_all_parts.contains(resource),
             format!("{resource}/*"),
         );
-        besides(parts_of_all_resources.contains(part), format!("*/{part}"));
+        refuse_redundant(parts_of_all_resources.contains(part), format!("*/{part}"));
         if part == "*" {
             resources_with_all_parts.insert(resource);
         }
@@ -211,14 +225,18 @@ fn resource_errors(rule: &Value, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// Errors for operations of rules on which a mutation has no effect.
-pub(super) fn only_changes(constraints: &Value, path: &str) -> Vec<FieldError> {
+/// Errors for operations in the rules of a mutating policy whose object a mutation cannot change.
+pub(super) fn operations_without_effect(constraints: &Value, path: &str) -> Vec<FieldError> {
     let rules = value::list(constraints, &["resourceRules"]).iter();
     let operations = rules.flat_map(|rule| value::texts(rule, &["operations"]));
     operations
-        .filter(|operation| !CHANGES.contains(operation))
+        .filter(|operation| !MUTABLE_OPERATIONS.contains(operation))
         .map(|operation| {
-            FieldError::not_supported(format!("{path}.resourceRules.operations"), operation, &CHANGES)
+            FieldError::not_supported(
+                format!("{path}.resourceRules.operations"),
+                operation,
+                &MUTABLE_OPERATIONS,
+            )
         })
         .collect()
 }

@@ -10,13 +10,13 @@ use super::fields::MutatingFields;
 use super::{expressions, matching, validating};
 use crate::core::value;
 
-/// Types of patches: the name of each, its field, and the field of the other type.
-const PATCHES: [(&str, &str, &str); 2] = [
+/// Types of patches: name of the type, field of the type, field of the other type.
+const PATCH_TYPES: [(&str, &str, &str); 2] = [
     ("ApplyConfiguration", "applyConfiguration", "jsonPatch"),
     ("JSONPatch", "jsonPatch", "applyConfiguration"),
 ];
 
-/// The kind MutatingAdmissionPolicy, which changes written objects.
+/// The kind MutatingAdmissionPolicy, which changes objects when they are written.
 #[derive(Clone, Copy, Debug)]
 pub struct MutatingAdmissionPolicy;
 
@@ -53,8 +53,8 @@ impl Kind for MutatingAdmissionPolicy {
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         let spec = &new["spec"];
-        let mut errors = matching::policy(spec, &matching::OPERATIONS);
-        errors.extend(matching::only_changes(
+        let mut errors = matching::policy_errors(spec, &matching::OPERATIONS);
+        errors.extend(matching::operations_without_effect(
             &spec["matchConstraints"],
             "spec.matchConstraints",
         ));
@@ -64,9 +64,9 @@ impl Kind for MutatingAdmissionPolicy {
             errors.push(FieldError::required("spec.mutations", detail));
         }
         for (index, one) in mutations.iter().enumerate() {
-            errors.extend(mutation(one, &format!("spec.mutations[{index}]")));
+            errors.extend(mutation_errors(one, &format!("spec.mutations[{index}]")));
         }
-        errors.extend(matching::one_of(
+        errors.extend(matching::choice_error(
             spec,
             "spec",
             "reinvocationPolicy",
@@ -81,13 +81,13 @@ impl Kind for MutatingAdmissionPolicy {
     }
 }
 
-fn mutation(one: &Value, path: &str) -> Vec<FieldError> {
-    let types = PATCHES.map(|(name, _, _)| name);
-    let mut errors: Vec<FieldError> = matching::one_of(one, path, "patchType", &types)
+fn mutation_errors(one: &Value, path: &str) -> Vec<FieldError> {
+    let types = PATCH_TYPES.map(|(name, _, _)| name);
+    let mut errors: Vec<FieldError> = matching::choice_error(one, path, "patchType", &types)
         .into_iter()
         .collect();
     let patch_type = value::text(one, &["patchType"]);
-    let Some((name, own, other)) = PATCHES.into_iter().find(|(name, _, _)| *name == patch_type) else {
+    let Some((name, own, other)) = PATCH_TYPES.into_iter().find(|(name, _, _)| *name == patch_type) else {
         return errors;
     };
     if one[own].is_null() {

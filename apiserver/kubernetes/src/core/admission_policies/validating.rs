@@ -13,13 +13,13 @@ use super::{UNSET, expressions, matching};
 use crate::core::value;
 
 /// Highest number of audit annotations of one policy.
-const MOST_ANNOTATIONS: usize = 20;
-/// Highest length of the expression of an audit annotation, in bytes.
-const LONGEST_ANNOTATION: usize = 5 * 1024;
-/// Allowed reasons of a refusal.
+const MAX_ANNOTATIONS: usize = 20;
+/// Highest length in bytes of the expression of an audit annotation.
+const MAX_EXPRESSION_BYTES: usize = 5 * 1024;
+/// Supported values of `reason`: reasons of a refusal.
 const REASONS: [&str; 3] = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
 
-/// The kind ValidatingAdmissionPolicy, which judges writes.
+/// The kind ValidatingAdmissionPolicy, which refuses invalid writes.
 #[derive(Clone, Copy, Debug)]
 pub struct ValidatingAdmissionPolicy;
 
@@ -58,7 +58,7 @@ impl Kind for ValidatingAdmissionPolicy {
             return Vec::new();
         }
         let spec = &new["spec"];
-        let mut errors = matching::policy(spec, &matching::OPERATIONS);
+        let mut errors = matching::policy_errors(spec, &matching::OPERATIONS);
         let validations = value::list(spec, &["validations"]);
         let annotations = value::list(spec, &["auditAnnotations"]);
         if validations.is_empty() && annotations.is_empty() {
@@ -67,13 +67,13 @@ impl Kind for ValidatingAdmissionPolicy {
             errors.push(FieldError::required("spec.auditAnnotations", detail));
         }
         for (index, one) in validations.iter().enumerate() {
-            errors.extend(validation(one, &format!("spec.validations[{index}]")));
+            errors.extend(validation_errors(one, &format!("spec.validations[{index}]")));
         }
-        if annotations.len() > MOST_ANNOTATIONS {
+        if annotations.len() > MAX_ANNOTATIONS {
             errors.push(FieldError::invalid(
                 "spec.auditAnnotations",
                 spec["auditAnnotations"].clone(),
-                format!("must not have more than {MOST_ANNOTATIONS} auditAnnotations"),
+                format!("must not have more than {MAX_ANNOTATIONS} auditAnnotations"),
             ));
         }
         errors.extend(annotation_errors(
@@ -89,12 +89,12 @@ impl Kind for ValidatingAdmissionPolicy {
     }
 }
 
-/// Number of items in `list` of the spec.
+/// Table cell with the number of items of the list in the field `list` of `spec`.
 pub(super) fn count(policy: &Object, list: &str) -> Cell {
     Cell::Value(value::list(policy.value(), &["spec", list]).len().into())
 }
 
-/// Table cell with the kind of a policy's parameters.
+/// Table cell with the `paramKind` of a policy.
 pub(super) fn param_kind(policy: &Object) -> Cell {
     let kind = &policy.value()["spec"]["paramKind"];
     if !kind.is_object() {
@@ -104,7 +104,7 @@ pub(super) fn param_kind(policy: &Object) -> Cell {
     format!("{}/{}", text("apiVersion"), text("kind")).into()
 }
 
-fn validation(one: &Value, path: &str) -> Vec<FieldError> {
+fn validation_errors(one: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let at = |field: &str| format!("{path}.{field}");
     let text = |field: &str| value::text(one, &[field]);
@@ -153,8 +153,8 @@ fn annotation_errors(name: &str, annotations: &[Value]) -> Vec<FieldError> {
         if expression.is_empty() {
             let detail = "valueExpression is not specified";
             errors.push(FieldError::required(at("valueExpression"), detail));
-        } else if expression.len() > LONGEST_ANNOTATION {
-            let detail = format!("must not exceed {LONGEST_ANNOTATION} bytes in length");
+        } else if expression.len() > MAX_EXPRESSION_BYTES {
+            let detail = format!("must not exceed {MAX_EXPRESSION_BYTES} bytes in length");
             errors.push(FieldError::required(at("valueExpression"), detail));
         }
         if !known.insert(key) {

@@ -1,5 +1,5 @@
-//! The fields of a Deployment that its rules and `kubectl explain` use. Other fields are stored unchanged,
-//! for the cluster that runs the Pods.
+//! Fields of a Deployment that are validated and that `kubectl explain` shows. Other fields are stored
+//! unchanged, for the cluster that runs the Pods.
 
 use std::collections::BTreeMap;
 
@@ -9,25 +9,25 @@ use schemars::JsonSchema;
 /// The fields of a Deployment.
 #[derive(JsonSchema)]
 pub struct DeploymentFields {
-    /// The desired Pods.
+    /// The desired Pods of the Deployment.
     pub spec: Option<DeploymentSpec>,
     /// Status of the Pods, as the cluster that runs them reports it.
     pub status: Option<DeploymentStatus>,
 }
 
-/// The desired Pods.
+/// The desired Pods of a Deployment.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct DeploymentSpec {
-    /// Number of Pods.
+    /// Desired number of Pods.
     #[schemars(extend("x-default" = 1))]
     pub replicas: Option<i32>,
-    /// Labels that select the Pods; the template must carry them. Immutable.
+    /// Selector of the Pods by their labels; the labels of the template must match. Immutable.
     pub selector: LabelSelector,
     /// Template of the Pods.
     pub template: PodTemplate,
-    /// Strategy by which newer Pods replace older ones.
+    /// Strategy for replacing Pods when the template changes.
     #[schemars(extend("x-kubernetes-patch-strategy" = "retainKeys"))]
     pub strategy: Option<Strategy>,
     /// Number of seconds for which a new Pod must be ready before it counts as available.
@@ -42,14 +42,14 @@ pub struct DeploymentSpec {
     pub progress_deadline_seconds: Option<i32>,
 }
 
-/// Labels that an object must have.
+/// Selector of objects by their labels.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct LabelSelector {
-    /// Labels that the object must have, with these values.
+    /// Labels that an object must have, with the given values.
     pub match_labels: Option<BTreeMap<String, String>>,
-    /// Further requirements on labels; all of them must be met.
+    /// Further requirements on labels, all of which must be met.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub match_expressions: Option<Vec<Requirement>>,
 }
@@ -57,36 +57,36 @@ pub struct LabelSelector {
 /// A requirement on one label.
 #[derive(JsonSchema)]
 pub struct Requirement {
-    /// The label's key.
+    /// Key of the label.
     pub key: String,
-    /// In, NotIn, Exists or DoesNotExist.
+    /// Relation of the key to the values: In, NotIn, Exists or DoesNotExist.
     pub operator: String,
-    /// The values of In and NotIn.
+    /// Values for the operators In and NotIn.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub values: Option<Vec<String>>,
 }
 
-/// Strategy by which newer Pods replace older ones.
+/// Strategy for replacing Pods when the template changes.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct Strategy {
-    /// RollingUpdate, which replaces a few Pods at a time, or Recreate, which replaces all at once.
+    /// Type of the strategy: RollingUpdate replaces a few Pods at a time, Recreate replaces all Pods at once.
     #[schemars(extend("enum" = ["Recreate", "RollingUpdate"]))]
     pub r#type: Option<String>,
-    /// Numbers of Pods at a time, for RollingUpdate.
+    /// Number of Pods to replace at a time, for the type RollingUpdate.
     pub rolling_update: Option<RollingUpdate>,
 }
 
-/// Numbers of Pods that are replaced at a time.
+/// Number of Pods to replace at a time.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RollingUpdate {
-    /// Maximum number of Pods that may be unavailable during the update: a number, or a percentage such as
-    /// 25%.
+    /// Maximum number of Pods that may be unavailable during the update, as a number or as a percentage of
+    /// the desired number, such as 25%.
     pub max_unavailable: Option<IntOrString>,
-    /// Maximum number of Pods above the desired number during the update: a number, or a percentage such as
-    /// 25%.
+    /// Maximum number of Pods above the desired number during the update, as a number or as a percentage of
+    /// the desired number, such as 25%.
     pub max_surge: Option<IntOrString>,
 }
 
@@ -100,7 +100,7 @@ pub struct PodTemplate {
     pub spec: Option<PodSpec>,
 }
 
-/// The metadata of Pods.
+/// The metadata of the Pods of a template.
 #[derive(JsonSchema)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct TemplateMetadata {
@@ -115,7 +115,7 @@ pub struct TemplateMetadata {
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct PodSpec {
-    /// The containers.
+    /// Containers of the Pod.
     #[schemars(extend(
         "x-kubernetes-patch-strategy" = "merge",
         "x-kubernetes-patch-merge-key" = "name",
@@ -139,9 +139,10 @@ pub struct PodSpec {
         "x-kubernetes-list-map-keys" = ["name"],
     ))]
     pub volumes: Option<Vec<Volume>>,
-    /// Always, for the Pods of a Deployment.
+    /// Policy for restarting containers. In a Deployment or StatefulSet it must be Always; in a Job,
+    /// OnFailure or Never.
     pub restart_policy: Option<String>,
-    /// The name of the service account of the Pods.
+    /// Name of the service account of the Pods.
     pub service_account_name: Option<String>,
     /// Labels that a node must have to run the Pods.
     #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
@@ -164,7 +165,7 @@ pub struct PodSpec {
         "uniqueItems" = false,
     ))]
     pub image_pull_secrets: Option<Vec<LocalReference>>,
-    /// Gates that must be removed before a Pod is scheduled.
+    /// Scheduling gates: a Pod is scheduled only after all gates are removed.
     #[schemars(extend(
         "x-kubernetes-patch-strategy" = "merge",
         "x-kubernetes-patch-merge-key" = "name",
@@ -173,7 +174,7 @@ pub struct PodSpec {
         "uniqueItems" = false,
     ))]
     pub scheduling_gates: Option<Vec<NamedItem>>,
-    /// Claims of devices, which containers refer to.
+    /// Claims of devices, to which containers can refer.
     #[schemars(extend(
         "x-kubernetes-patch-strategy" = "merge,retainKeys",
         "x-kubernetes-patch-merge-key" = "name",
@@ -182,7 +183,7 @@ pub struct PodSpec {
         "uniqueItems" = false,
     ))]
     pub resource_claims: Option<Vec<NamedItem>>,
-    /// Hostnames that are added to the Pods' /etc/hosts, by address.
+    /// Hostnames that are added to the file /etc/hosts of the Pods, by IP address.
     #[schemars(extend(
         "x-kubernetes-patch-strategy" = "merge",
         "x-kubernetes-patch-merge-key" = "ip",
@@ -202,28 +203,28 @@ pub struct PodSpec {
     pub topology_spread_constraints: Option<Vec<TopologySpread>>,
 }
 
-/// A reference to a Secret in the same namespace.
+/// A reference to a Secret in the namespace of the Pod.
 #[derive(JsonSchema)]
 #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct LocalReference {
-    /// The name.
+    /// Name of the Secret.
     pub name: Option<String>,
 }
 
-/// An item of a Pod or a container, by name.
+/// A named item of a Pod or container: a scheduling gate or a claim.
 #[derive(JsonSchema)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct NamedItem {
-    /// The name.
+    /// Name of the item.
     pub name: String,
 }
 
-/// Hostnames of an address.
+/// Hostnames of an IP address.
 #[derive(JsonSchema)]
 pub struct HostAlias {
-    /// The IP address.
+    /// The IP address of the hostnames.
     pub ip: String,
-    /// The hostnames of the address.
+    /// Hostnames of the IP address.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub hostnames: Option<Vec<String>>,
 }
@@ -233,20 +234,20 @@ pub struct HostAlias {
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct TopologySpread {
-    /// The key of the node label.
+    /// Key of the node label.
     pub topology_key: String,
-    /// Consequence if the rule cannot be met: DoNotSchedule or ScheduleAnyway.
+    /// Consequence if the Pods cannot be spread evenly enough: DoNotSchedule or ScheduleAnyway.
     pub when_unsatisfiable: String,
-    /// The labels of the Pods that are counted.
+    /// Selector of the Pods that are counted.
     pub label_selector: Option<LabelSelector>,
 }
 
-/// One container.
+/// A container of a Pod.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct Container {
-    /// The name, a DNS label, unique in the Pod.
+    /// Name of the container: a DNS label that is unique in the Pod.
     pub name: String,
     /// Image of the container.
     pub image: Option<String>,
@@ -301,11 +302,11 @@ pub struct Container {
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct ContainerPort {
-    /// The number.
+    /// Number of the port.
     pub container_port: i32,
-    /// The name of the port, which services can refer to.
+    /// Name of the port, to which Services can refer.
     pub name: Option<String>,
-    /// TCP, UDP or SCTP.
+    /// Protocol of the port: TCP, UDP or SCTP.
     #[schemars(extend("x-default" = "TCP", "enum" = ["TCP", "UDP", "SCTP"]))]
     pub protocol: Option<String>,
 }
@@ -315,11 +316,11 @@ pub struct ContainerPort {
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct EnvVar {
-    /// The name.
+    /// Name of the variable.
     pub name: String,
-    /// The value.
+    /// Value of the variable.
     pub value: Option<String>,
-    /// Source of the value, in place of `value`.
+    /// Source of the value, instead of `value`.
     pub value_from: Option<EnvSource>,
 }
 
@@ -328,31 +329,31 @@ pub struct EnvVar {
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct EnvSource {
-    /// A key of a ConfigMap.
+    /// Reference to a key of a ConfigMap.
     #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
-    pub config_map_key_ref: Option<Open>,
-    /// A field of the Pod.
+    pub config_map_key_ref: Option<OpaqueObject>,
+    /// Reference to a field of the Pod.
     #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
-    pub field_ref: Option<Open>,
-    /// A resource of the container.
+    pub field_ref: Option<OpaqueObject>,
+    /// Reference to a resource of a container.
     #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
-    pub resource_field_ref: Option<Open>,
-    /// A key of a Secret.
+    pub resource_field_ref: Option<OpaqueObject>,
+    /// Reference to a key of a Secret.
     #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
-    pub secret_key_ref: Option<Open>,
+    pub secret_key_ref: Option<OpaqueObject>,
 }
 
-/// An object that is stored unchanged.
+/// An object whose fields are stored unchanged.
 #[derive(JsonSchema)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
-pub struct Open {}
+pub struct OpaqueObject {}
 
 /// Path of a block device in a container.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct VolumeDevice {
-    /// The path in the container.
+    /// Path of the device in the container.
     pub device_path: String,
 }
 
@@ -361,9 +362,9 @@ pub struct VolumeDevice {
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct VolumeMount {
-    /// The volume's name.
+    /// Name of the volume.
     pub name: String,
-    /// The path in the container.
+    /// Path of the volume in the container.
     pub mount_path: String,
 }
 
@@ -371,11 +372,11 @@ pub struct VolumeMount {
 #[derive(JsonSchema)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct Resources {
-    /// Requests, by resource name.
+    /// Requested amounts, by resource name.
     pub requests: Option<BTreeMap<String, QuantityText>>,
-    /// Limits, by resource name.
+    /// Highest amounts that the container may use, by resource name.
     pub limits: Option<BTreeMap<String, QuantityText>>,
-    /// The claims of the Pod that the container uses.
+    /// Claims of the Pod that the container uses.
     #[schemars(extend(
         "x-kubernetes-list-type" = "map",
         "x-kubernetes-list-map-keys" = ["name"],
@@ -388,7 +389,7 @@ pub struct Resources {
 #[derive(JsonSchema)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct Volume {
-    /// The name of the volume, which volumeMounts refer to.
+    /// Name of the volume, to which volumeMounts refer.
     pub name: String,
 }
 
@@ -397,7 +398,7 @@ pub struct Volume {
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct DeploymentStatus {
-    /// The generation that the status describes.
+    /// Generation of the Deployment that the status describes.
     pub observed_generation: Option<i64>,
     /// Number of Pods that exist.
     pub replicas: Option<i32>,
@@ -407,9 +408,9 @@ pub struct DeploymentStatus {
     pub ready_replicas: Option<i32>,
     /// Number of Pods that have been ready for at least minReadySeconds.
     pub available_replicas: Option<i32>,
-    /// Number of Pods that are still missing.
+    /// Number of further Pods that must become available to reach the desired number.
     pub unavailable_replicas: Option<i32>,
-    /// Available, Progressing and ReplicaFailure.
+    /// Conditions of the Deployment: Available, Progressing and ReplicaFailure.
     #[schemars(extend(
         "x-kubernetes-patch-strategy" = "merge",
         "x-kubernetes-patch-merge-key" = "type",
@@ -419,7 +420,7 @@ pub struct DeploymentStatus {
     pub conditions: Option<Vec<DeploymentCondition>>,
 }
 
-/// A condition of the object.
+/// A condition of a Deployment.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -427,7 +428,7 @@ pub struct DeploymentCondition {
     /// Time of the last update of the condition.
     #[schemars(extend("format" = "date-time"))]
     pub last_update_time: Option<String>,
-    /// The condition.
+    /// Common fields of conditions.
     #[serde(flatten)]
     pub condition: Condition,
 }

@@ -1,4 +1,4 @@
-//! Defaults of a Deployment, and rules beyond its schema.
+//! Defaults of a Deployment, and validation in addition to the schema.
 
 use berth_apimachinery::selector::{LabelSelector, Selector, validate_labels};
 use berth_apimachinery::{FieldError, Labels, name};
@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use super::number;
 use crate::core::value;
 
-/// Default share of the Pods that a rolling update replaces at a time.
-const SHARE: &str = "25%";
+/// Default of `maxUnavailable` and `maxSurge`.
+const DEFAULT_SHARE: &str = "25%";
 
-/// Fills in the strategy and its numbers, in addition to the defaults of the schema. The cluster that runs
-/// the Pods fills in the other missing fields.
+/// Fills in the defaults of `strategy`, in addition to the defaults of the schema. The cluster that runs the
+/// Pods fills in other missing fields.
 pub(super) fn prepare(new: &mut Value) {
     let Some(spec) = new.get_mut("spec").filter(|spec| spec.is_object()) else {
         return;
@@ -34,12 +34,12 @@ pub(super) fn prepare(new: &mut Value) {
     }
     for field in ["maxUnavailable", "maxSurge"] {
         if rolling.is_object() && rolling[field].is_null() {
-            rolling[field] = SHARE.into();
+            rolling[field] = DEFAULT_SHARE.into();
         }
     }
 }
 
-/// Errors of the deployment, beyond its schema.
+/// Errors in a Deployment that the schema does not find.
 pub(super) fn validate(old: Option<&Value>, new: &Value) -> Vec<FieldError> {
     const NUMBERS: [&str; 4] = [
         "replicas",
@@ -50,7 +50,7 @@ pub(super) fn validate(old: Option<&Value>, new: &Value) -> Vec<FieldError> {
     let Some(spec) = new.get("spec").filter(|spec| spec.is_object()) else {
         return vec![FieldError::required("spec", "")];
     };
-    let mut errors = negative(spec, &NUMBERS);
+    let mut errors = negative_errors(spec, &NUMBERS);
     if spec.get("progressDeadlineSeconds").is_some()
         && number(spec, &["progressDeadlineSeconds"]) <= number(spec, &["minReadySeconds"])
     {
@@ -60,15 +60,16 @@ pub(super) fn validate(old: Option<&Value>, new: &Value) -> Vec<FieldError> {
             "must be greater than minReadySeconds",
         ));
     }
-    errors.extend(selector(spec, "deployment"));
-    errors.extend(strategy(&spec["strategy"]));
-    errors.extend(pods(&spec["template"]));
-    errors.extend(selector_changed(old, spec));
+    errors.extend(selector_errors(spec, "deployment"));
+    errors.extend(strategy_errors(&spec["strategy"]));
+    errors.extend(pod_errors(&spec["template"]));
+    errors.extend(selector_change_error(old, spec));
     errors
 }
 
-/// Errors, beyond the schema, of an object whose Pods are selected by labels and always restarted. The fields
-/// `numbers` must not be negative.
+/// Errors in a workload, such as a StatefulSet, that the schema does not find. The Pods are selected by
+/// labels and always restarted. `kind` names the workload in messages; the fields `numbers` of `spec` must
+/// not be negative.
 pub(crate) fn workload_errors(
     old: Option<&Value>,
     new: &Value,
@@ -78,15 +79,15 @@ pub(crate) fn workload_errors(
     let Some(spec) = new.get("spec").filter(|spec| spec.is_object()) else {
         return vec![FieldError::required("spec", "")];
     };
-    let mut errors = negative(spec, numbers);
-    errors.extend(selector(spec, kind));
-    errors.extend(pods(&spec["template"]));
-    errors.extend(selector_changed(old, spec));
+    let mut errors = negative_errors(spec, numbers);
+    errors.extend(selector_errors(spec, kind));
+    errors.extend(pod_errors(&spec["template"]));
+    errors.extend(selector_change_error(old, spec));
     errors
 }
 
-/// Errors for negative values in `fields` of a spec.
-pub(crate) fn negative(spec: &Value, fields: &[&str]) -> Vec<FieldError> {
+/// Errors for negative values of `fields` in `spec`.
+pub(crate) fn negative_errors(spec: &Value, fields: &[&str]) -> Vec<FieldError> {
     let numbers = fields.iter().map(|field| (field, number(spec, &[field])));
     numbers
         .filter(|(_, number)| *number < 0)
@@ -100,13 +101,13 @@ pub(crate) fn negative(spec: &Value, fields: &[&str]) -> Vec<FieldError> {
         .collect()
 }
 
-fn selector_changed(old: Option<&Value>, spec: &Value) -> Option<FieldError> {
+fn selector_change_error(old: Option<&Value>, spec: &Value) -> Option<FieldError> {
     let differs = old.is_some_and(|old| old["spec"]["selector"] != spec["selector"]);
     differs.then(|| FieldError::invalid("spec.selector", spec["selector"].clone(), "field is immutable"))
 }
 
-/// Checks the labels of the template, and that the selector is not empty and matches these labels.
-fn selector(spec: &Value, kind: &str) -> Vec<FieldError> {
+/// Errors in the labels of the template, and in a selector that is empty or does not match these labels.
+fn selector_errors(spec: &Value, kind: &str) -> Vec<FieldError> {
     let labels = value::object(spec, &["template", "metadata", "labels"]);
     let labels = labels.into_iter().flatten();
     let labels: Labels = labels
@@ -137,7 +138,7 @@ fn selector(spec: &Value, kind: &str) -> Vec<FieldError> {
     errors
 }
 
-fn strategy(strategy: &Value) -> Vec<FieldError> {
+fn strategy_errors(strategy: &Value) -> Vec<FieldError> {
     let path = "spec.strategy.rollingUpdate";
     let rolling = strategy
         .get("rollingUpdate")
@@ -150,7 +151,7 @@ fn strategy(strategy: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut all_zero = true;
     for field in ["maxUnavailable", "maxSurge"] {
-        match count(&rolling[field]) {
+        match parse_amount(&rolling[field]) {
             Ok(amount) => all_zero &= amount == 0,
             Err(detail) => {
                 all_zero = false;
@@ -172,8 +173,8 @@ fn strategy(strategy: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Parses a number, or the number of a percentage.
-fn count(value: &Value) -> Result<i64, &'static str> {
+/// Parses a number, or the number in a percentage.
+fn parse_amount(value: &Value) -> Result<i64, &'static str> {
     const MALFORMED: &str = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', \
                          regex used for validation is '[0-9]+%')";
     match value {
@@ -190,16 +191,16 @@ fn count(value: &Value) -> Result<i64, &'static str> {
     }
 }
 
-/// Path of the template's Pod spec.
-const PATH: &str = "spec.template.spec";
+/// Path of the template's Pod spec in the workload.
+const POD_SPEC: &str = "spec.template.spec";
 
-/// Errors in the Pods: containers need names and images, and a restart policy must be Always.
-fn pods(template: &Value) -> Vec<FieldError> {
+/// Errors in the Pod spec of the template: see [`container_errors`]; and the restart policy must be Always.
+fn pod_errors(template: &Value) -> Vec<FieldError> {
     let mut errors = container_errors(template);
     let policy = value::text(template, &["spec", "restartPolicy"]);
     if !matches!(policy, "" | "Always") {
         errors.push(FieldError::not_supported(
-            format!("{PATH}.restartPolicy"),
+            format!("{POD_SPEC}.restartPolicy"),
             policy,
             &["Always"],
         ));
@@ -207,20 +208,25 @@ fn pods(template: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// All errors of the containers: there must be some, with names and images.
+/// Errors in the containers of the template: there must be a container, and every container needs a name and
+/// an image.
 pub(crate) fn container_errors(template: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if value::list(template, &["spec", "containers"]).is_empty() {
-        errors.push(FieldError::required(format!("{PATH}.containers"), ""));
+        errors.push(FieldError::required(format!("{POD_SPEC}.containers"), ""));
     }
     for list in ["containers", "initContainers"] {
         for (index, container) in value::list(template, &["spec", list]).iter().enumerate() {
-            let path = format!("{PATH}.{list}[{index}]");
-            let own = value::text(container, &["name"]);
-            if own.is_empty() {
+            let path = format!("{POD_SPEC}.{list}[{index}]");
+            let container_name = value::text(container, &["name"]);
+            if container_name.is_empty() {
                 errors.push(FieldError::required(format!("{path}.name"), ""));
-            } else if let Err(problem) = name::dns_label(own) {
-                errors.push(FieldError::invalid(format!("{path}.name"), own, problem));
+            } else if let Err(problem) = name::dns_label(container_name) {
+                errors.push(FieldError::invalid(
+                    format!("{path}.name"),
+                    container_name,
+                    problem,
+                ));
             }
             if value::text(container, &["image"]).trim().is_empty() {
                 errors.push(FieldError::required(format!("{path}.image"), ""));

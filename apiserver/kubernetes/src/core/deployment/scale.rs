@@ -1,5 +1,5 @@
-//! `deployments/<name>/scale`: the number of Pods, for `kubectl scale` and autoscalers
-//! (`autoscaling/v1` Scale).
+//! The subresource `scale` of Deployments (`autoscaling/v1` Scale): the number of Pods, for `kubectl scale`
+//! and autoscalers.
 
 use std::sync::{Arc, LazyLock};
 
@@ -15,31 +15,31 @@ use crate::core::value;
 /// The fields of a Scale.
 #[derive(JsonSchema)]
 pub struct ScaleFields {
-    /// The desired number of Pods.
+    /// Desired number of Pods.
     pub spec: Option<ScaleSpec>,
-    /// Number of Pods that exist.
+    /// Number of existing Pods, and their labels.
     pub status: Option<ScaleStatus>,
 }
 
-/// The desired number of Pods.
+/// Desired number of Pods of a Scale.
 #[derive(JsonSchema)]
 pub struct ScaleSpec {
-    /// The number.
+    /// Desired number of Pods.
     pub replicas: Option<i32>,
 }
 
-/// Number of Pods that exist.
+/// Number of existing Pods of a Scale, and their labels.
 #[derive(JsonSchema)]
 pub struct ScaleStatus {
-    /// The number of Pods.
+    /// Number of existing Pods.
     pub replicas: Option<i32>,
-    /// Labels of the Pods, as the text of a selector.
+    /// Label selector of the Pods, as text.
     pub selector: Option<String>,
 }
 
 static SCHEMA: LazyLock<Arc<Schema>> = LazyLock::new(|| Arc::new(Schema::of::<ScaleFields>()));
 
-/// The subresource `scale`, whose writes use `registry`.
+/// Returns the subresource `scale`, which writes through `registry`.
 #[must_use]
 pub fn subresource(registry: &Arc<Registry>) -> Subresource {
     Subresource {
@@ -56,9 +56,9 @@ pub fn subresource(registry: &Arc<Registry>) -> Subresource {
 struct Scale(Arc<Registry>);
 
 impl Part for Scale {
-    /// Converts the configuration of a server-side apply to a Deployment with only the number of Pods: a
-    /// Scale's labels are not the Deployment's, and the status of a Scale is read-only.
-    fn of_object(&self, config: &Value) -> Value {
+    /// Converts the Scale of a server-side apply to a Deployment with only the number of Pods. The labels of
+    /// the Scale do not apply to the Deployment, and the status is read-only.
+    fn to_object_configuration(&self, config: &Value) -> Value {
         let mut deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {}});
         for field in ["name", "namespace", "uid", "resourceVersion"] {
             if let Some(field_value) = config["metadata"].get(field) {
@@ -71,7 +71,7 @@ impl Part for Scale {
         deployment
     }
 
-    fn shown(&self, object: &Object) -> Value {
+    fn part_of(&self, object: &Object) -> Value {
         scale_of(object)
     }
 }
@@ -107,7 +107,7 @@ impl SubresourceHandler for Scale {
         deployment["spec"]["replicas"] = replicas.into();
         let revision = value::text(&body, &["metadata", "resourceVersion"]);
         match (revision, deployment["metadata"].as_object_mut()) {
-            // Without a resource version the number overwrites the present one.
+            // Without a resourceVersion, the write applies to every version.
             ("", Some(metadata)) => drop(metadata.remove("resourceVersion")),
             (revision, Some(metadata)) => {
                 metadata.insert("resourceVersion".to_owned(), revision.into());
@@ -126,7 +126,7 @@ fn scale_of(deployment: &Object) -> Value {
     let meta = deployment.meta();
     let object = deployment.value();
     let mut spec = json!({});
-    // Go's type omits a zero.
+    // kube-apiserver omits a zero.
     if let replicas @ 1.. = number(object, &["spec", "replicas"]) {
         spec["replicas"] = replicas.into();
     }
@@ -145,7 +145,7 @@ fn scale_of(deployment: &Object) -> Value {
     })
 }
 
-/// The selector of a deployment in the form of `kubectl -l`.
+/// Returns the selector of a Deployment in the form of `kubectl get -l`.
 pub(super) fn selector_text(deployment: &Value) -> String {
     let path = ["spec", "selector", "matchLabels"];
     let labels = value::object(deployment, &path).into_iter().flatten();

@@ -1,8 +1,9 @@
-//! Conversion between the two forms of an Event. Fields that are not named here have the same name in both.
+//! Conversion of Events between the forms of `v1` and `events.k8s.io/v1`. Fields that are not in [`NAMES`]
+//! have the same name in both forms.
 
 use serde_json::Value;
 
-/// Field names in `v1`, each with its name in `events.k8s.io/v1`.
+/// Fields with different names: the name in `v1`, and the name in `events.k8s.io/v1`.
 const NAMES: [(&str, &str); 7] = [
     ("involvedObject", "regarding"),
     ("message", "note"),
@@ -27,7 +28,7 @@ pub(crate) fn to_new(value: &mut Value) {
     }
 }
 
-/// Converts a field path of the stored form to its path in `events.k8s.io/v1`.
+/// Converts the path of a field in the stored form to the path in `events.k8s.io/v1`.
 pub(crate) fn served_path(path: &str) -> String {
     let end = path.find(['.', '[']).unwrap_or(path.len());
     let (first, rest) = path.split_at(end);

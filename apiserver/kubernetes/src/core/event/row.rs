@@ -5,12 +5,12 @@ use serde_json::Value;
 
 use crate::core::value::{instant, text};
 
-/// Columns of the table. An event's name has no information, so it comes last.
+/// Columns of the table. The name of an event is generated and says little, so it comes last.
 pub(crate) const COLUMNS: &[Column] = &[
     Column::text("Last Seen", "The time since the last occurrence").computed(last_seen),
     Column::text("Type", "Normal or Warning").at(".type"),
     Column::text("Reason", "The reason of the event").at(".reason"),
-    Column::text("Object", "The object of the event").computed(target),
+    Column::text("Object", "The object of the event").computed(involved_object),
     Column::text("Subobject", "The part of the object to which the event refers")
         .at(".involvedObject.fieldPath")
         .wide(),
@@ -57,7 +57,7 @@ fn count(event: &Object) -> Cell {
     Cell::Value(count.into())
 }
 
-fn target(event: &Object) -> Cell {
+fn involved_object(event: &Object) -> Cell {
     let event = event.value();
     let kind = text(event, &["involvedObject", "kind"]).to_lowercase();
     match text(event, &["involvedObject", "name"]) {

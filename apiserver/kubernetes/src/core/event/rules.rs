@@ -1,4 +1,4 @@
-//! The rules of Events. Field paths are paths of the stored form.
+//! Validation of Events. The paths of errors are paths of the stored form, which is `v1`.
 
 use berth_apimachinery::{FieldError, Write, name};
 use serde_json::Value;
@@ -9,9 +9,10 @@ use crate::core::value::text;
 const REASON_LIMIT: usize = 128;
 const NOTE_LIMIT: usize = 1024;
 
-/// The rules of `v1`: older reporters may omit most fields; events with eventTime follow the newer rules.
-pub(crate) fn core(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-    let mut errors: Vec<FieldError> = namespace(new).into_iter().collect();
+/// Returns the errors of an event of `v1`. Older reporters may omit most fields; an event with eventTime also
+/// needs the fields that `events.k8s.io/v1` requires.
+pub(crate) fn core_errors(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+    let mut errors: Vec<FieldError> = namespace_error(new).into_iter().collect();
     errors.extend(micro_time::problems(&MICRO_TIMES, new));
     if !text(new, &["eventTime"]).is_empty() {
         errors.extend(report_errors(write, new));
@@ -19,13 +20,13 @@ pub(crate) fn core(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// The rules of `events.k8s.io/v1`.
-pub(crate) fn new_api(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-    let mut errors: Vec<FieldError> = namespace(new).into_iter().collect();
-    // In this API the regarded object may be in any namespace.
+/// Returns the errors of an event of `events.k8s.io/v1`.
+pub(crate) fn events_api_errors(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+    let mut errors: Vec<FieldError> = namespace_error(new).into_iter().collect();
+    // In this API, an event may be in another namespace than the object that it names.
     errors.retain(|_| text(new, &["involvedObject", "namespace"]).is_empty());
     errors.extend(micro_time::problems(&MICRO_TIMES, new));
-    errors.extend(series(new));
+    errors.extend(series_errors(new));
     let Some(old) = write.old else {
         if text(new, &["eventTime"]).is_empty() {
             errors.push(FieldError::required("eventTime", ""));
@@ -68,7 +69,7 @@ pub(crate) fn new_api(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
 }
 
 /// Errors of a series, which must have at least two events and the time of the last event.
-fn series(new: &Value) -> Vec<FieldError> {
+fn series_errors(new: &Value) -> Vec<FieldError> {
     let Some(series) = new.get("series").filter(|series| series.is_object()) else {
         return Vec::new();
     };
@@ -100,9 +101,9 @@ fn is_set(value: &Value) -> bool {
     }
 }
 
-/// Error of the namespace: an event is in the namespace of its object; an event about a cluster-scoped object
-/// is in `default` or `kube-system`.
-fn namespace(new: &Value) -> Option<FieldError> {
+/// Error of an event in the wrong namespace: an event is in the namespace of its object; an event about a
+/// cluster-scoped object is in `default` or `kube-system`.
+fn namespace_error(new: &Value) -> Option<FieldError> {
     let event_namespace = text(new, &["metadata", "namespace"]);
     let object_namespace = text(new, &["involvedObject", "namespace"]);
     let fits = match object_namespace {
@@ -118,13 +119,13 @@ fn namespace(new: &Value) -> Option<FieldError> {
     })
 }
 
-/// Errors of an event in the newer form.
+/// Errors of the reporter, action, reason, note and type of an event with eventTime.
 fn report_errors(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let controller = text(new, &["reportingComponent"]);
     if controller.is_empty() {
         errors.push(FieldError::required("reportingComponent", ""));
-    } else if let Err(problem) = qualified(controller) {
+    } else if let Err(problem) = check_qualified_name(controller) {
         errors.push(FieldError::invalid("reportingComponent", controller, problem));
     }
     for (field, required) in [
@@ -150,7 +151,7 @@ fn report_errors(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
 }
 
 /// Checks that `text` has the form of a label key: `[prefix/]name`.
-pub(crate) fn qualified(text: &str) -> Result<(), String> {
+pub(crate) fn check_qualified_name(text: &str) -> Result<(), String> {
     let name = match text.split_once('/') {
         Some((prefix, name)) => {
             name::dns_subdomain(prefix).map_err(|problem| format!("prefix part {problem}"))?;

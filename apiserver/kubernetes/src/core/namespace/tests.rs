@@ -93,7 +93,7 @@ async fn finalize_changes_the_finalizers_and_removes_what_is_free() {
     value["metadata"]["deletionTimestamp"] = "2026-11-21T12:00:00Z".into();
     value["spec"]["finalizers"] = json!(["kubernetes", "example.com/x"]);
     let (store, current) = stored(&value);
-    let finalize = Finalize::new(Arc::clone(&store));
+    let finalize = FinalizeHandler::new(Arc::clone(&store));
     let call = call("x");
     let stale = json!({"metadata": {"resourceVersion": "1"}, "spec": {}});
     assert_eq!(finalize.update(&call, stale).await.unwrap_err().code, 409);

@@ -103,7 +103,7 @@ impl Kind for RoleBinding {
 
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
         self.read_body(write.old, new);
-        fill_groups(new);
+        default_api_groups(new);
     }
 
     fn creates_on_update(&self) -> bool {
@@ -138,7 +138,7 @@ impl Kind for ClusterRoleBinding {
 
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
         self.read_body(write.old, new);
-        fill_groups(new);
+        default_api_groups(new);
     }
 
     fn creates_on_update(&self) -> bool {
@@ -163,7 +163,7 @@ fn role(binding: &Object) -> Cell {
     format!("{}/{}", text("kind"), text("name")).into()
 }
 
-/// Table cell with the subjects of `kind`.
+/// Table cell with the names of the subjects of `kind`.
 fn subjects(binding: &Object, kind: &str) -> Cell {
     let subjects = value::list(binding.value(), &["subjects"]).iter();
     let names = subjects.filter(|subject| subject["kind"] == kind).map(|subject| {
@@ -176,8 +176,8 @@ fn subjects(binding: &Object, kind: &str) -> Cell {
     names.collect::<Vec<_>>().join(", ").into()
 }
 
-/// Fills in the API groups that a client may omit.
-fn fill_groups(new: &mut Value) {
+/// Sets the API groups of the role and of users and groups where a client omitted them.
+fn default_api_groups(new: &mut Value) {
     let fill = |holder: &mut Value| {
         if let Some(fields) = holder.as_object_mut()
             && fields
@@ -251,7 +251,7 @@ fn subject_errors(subject: &Subject, path: &str, namespaced: bool) -> Vec<FieldE
     if subject.name.is_empty() {
         errors.push(FieldError::required(at("name"), ""));
     }
-    let mut group = |wanted: &str| {
+    let mut require_group = |wanted: &str| {
         if subject.api_group != wanted {
             errors.push(FieldError::not_supported(
                 at("apiGroup"),
@@ -261,9 +261,9 @@ fn subject_errors(subject: &Subject, path: &str, namespaced: bool) -> Vec<FieldE
         }
     };
     match subject.kind.as_str() {
-        "User" | "Group" => group(GROUP),
+        "User" | "Group" => require_group(GROUP),
         "ServiceAccount" => {
-            group("");
+            require_group("");
             if !subject.name.is_empty()
                 && let Err(problem) = name::dns_subdomain(&subject.name)
             {

@@ -31,7 +31,7 @@ pub struct ClusterRoleFields {
     pub aggregation_rule: Option<AggregationRule>,
 }
 
-/// A rule of a role.
+/// A rule of a role: verbs, and the resources or paths for which they are allowed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PolicyRule {
@@ -42,7 +42,7 @@ pub struct PolicyRule {
     /// The API groups; '' is the core group, '*' allows all groups.
     #[serde(
         default,
-        deserialize_with = "null_is_empty",
+        deserialize_with = "null_as_empty",
         skip_serializing_if = "Vec::is_empty"
     )]
     pub api_groups: Vec<String>,
@@ -50,14 +50,14 @@ pub struct PolicyRule {
     /// resources, '*/scale' the subresource scale of all resources.
     #[serde(
         default,
-        deserialize_with = "null_is_empty",
+        deserialize_with = "null_as_empty",
         skip_serializing_if = "Vec::is_empty"
     )]
     pub resources: Vec<String>,
     /// The names of the objects that the rule allows; an empty list allows all names.
     #[serde(
         default,
-        deserialize_with = "null_is_empty",
+        deserialize_with = "null_as_empty",
         skip_serializing_if = "Vec::is_empty"
     )]
     pub resource_names: Vec<String>,
@@ -66,13 +66,13 @@ pub struct PolicyRule {
     #[serde(
         rename = "nonResourceURLs",
         default,
-        deserialize_with = "null_is_empty",
+        deserialize_with = "null_as_empty",
         skip_serializing_if = "Vec::is_empty"
     )]
     pub non_resource_urls: Vec<String>,
 }
 
-fn null_is_empty<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+fn null_as_empty<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
@@ -80,7 +80,7 @@ fn null_is_empty<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Ve
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AggregationRule {
-    /// Cluster roles that match any of these are aggregated.
+    /// Selectors by labels: a cluster role that matches any of them is aggregated.
     #[serde(default)]
     pub cluster_role_selectors: Vec<LabelSelector>,
 }
@@ -170,12 +170,12 @@ fn rule_errors(new: &Value, namespaced: bool) -> Vec<FieldError> {
     // The schema rejects a rule that does not parse.
     parsed
         .enumerate()
-        .filter_map(|(index, rule)| Some(one_rule(&rule?, &format!("rules[{index}]"), namespaced)))
+        .filter_map(|(index, rule)| Some(errors_of_rule(&rule?, &format!("rules[{index}]"), namespaced)))
         .flatten()
         .collect()
 }
 
-fn one_rule(rule: &PolicyRule, path: &str, namespaced: bool) -> Vec<FieldError> {
+fn errors_of_rule(rule: &PolicyRule, path: &str, namespaced: bool) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if rule.verbs.is_empty() {
         errors.push(FieldError::required(

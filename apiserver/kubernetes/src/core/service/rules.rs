@@ -1,4 +1,4 @@
-//! Rules of a Service, beyond its schema.
+//! Defaults and validation of a Service, beyond the schema.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::core::value;
 
-/// Fills in the targetPort of a port without one: the same number.
-pub(super) fn prepare(new: &mut Value) {
+/// Sets each missing targetPort to the number of the service's port.
+pub(super) fn default_target_ports(new: &mut Value) {
     let ports = new.pointer_mut("/spec/ports").and_then(Value::as_array_mut);
     for port in ports.into_iter().flatten() {
         let number = port.get("port").filter(|number| number.is_i64()).cloned();
@@ -23,7 +23,7 @@ pub(super) fn prepare(new: &mut Value) {
 }
 
 /// Checks that `name` is a DNS label that begins with a letter, as older DNS resolvers require.
-pub(super) fn name(name: &str) -> Result<(), NameError> {
+pub(super) fn validate_name(name: &str) -> Result<(), NameError> {
     names::dns_label(name)?;
     if name.starts_with(|first: char| first.is_ascii_digit()) {
         return Err(NameError::Own(
@@ -36,7 +36,7 @@ pub(super) fn name(name: &str) -> Result<(), NameError> {
     Ok(())
 }
 
-/// Errors of the service, beyond its schema.
+/// Returns the errors of a service that the schema does not find.
 pub(super) fn validate(new: &Value) -> Vec<FieldError> {
     if value::object(new, &["spec"]).is_none() {
         return vec![FieldError::required("spec", "")];
@@ -46,7 +46,7 @@ pub(super) fn validate(new: &Value) -> Vec<FieldError> {
     let ports = value::list(new, &["spec", "ports"]);
     let mut errors = Vec::new();
     if service_type == "ExternalName" {
-        errors.extend(external_name(value::text(new, &["spec", "externalName"])));
+        errors.extend(external_name_error(value::text(new, &["spec", "externalName"])));
         if !value::text(new, &["spec", "clusterIP"]).is_empty() {
             errors.push(FieldError::forbidden(
                 "spec.clusterIP",
@@ -60,12 +60,12 @@ pub(super) fn validate(new: &Value) -> Vec<FieldError> {
         let detail = format!("may not be set to 'None' for {service_type} services");
         errors.push(FieldError::invalid("spec.clusterIP", "None", detail));
     }
-    errors.extend(all_ports(ports, service_type));
-    errors.extend(selector(new));
+    errors.extend(port_errors(ports, service_type));
+    errors.extend(selector_errors(new));
     errors
 }
 
-fn external_name(name: &str) -> Option<FieldError> {
+fn external_name_error(name: &str) -> Option<FieldError> {
     if name.is_empty() {
         return Some(FieldError::required("spec.externalName", ""));
     }
@@ -73,7 +73,7 @@ fn external_name(name: &str) -> Option<FieldError> {
     Some(FieldError::invalid("spec.externalName", name, problem))
 }
 
-fn all_ports(ports: &[Value], service_type: &str) -> Vec<FieldError> {
+fn port_errors(ports: &[Value], service_type: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut known_names = BTreeSet::new();
     for (index, port) in ports.iter().enumerate() {
@@ -88,21 +88,22 @@ fn all_ports(ports: &[Value], service_type: &str) -> Vec<FieldError> {
                 errors.push(FieldError::duplicate(format!("{path}.name"), own_name));
             }
         }
-        errors.extend(number(port, "port", &path));
-        errors.extend(target(port, &path));
-        errors.extend(node_port(port, service_type, &path));
+        errors.extend(port_number_error(port, "port", &path));
+        errors.extend(target_port_error(port, &path));
+        errors.extend(node_port_error(port, service_type, &path));
     }
     errors
 }
 
-const RANGE: &str = "must be between 1 and 65535, inclusive";
+const PORT_RANGE_DETAIL: &str = "must be between 1 and 65535, inclusive";
 
-fn number(port: &Value, field: &str, path: &str) -> Option<FieldError> {
+fn port_number_error(port: &Value, field: &str, path: &str) -> Option<FieldError> {
     let number = port.get(field)?.as_i64()?;
-    (!(1..=65535).contains(&number)).then(|| FieldError::invalid(format!("{path}.{field}"), number, RANGE))
+    (!(1..=65535).contains(&number))
+        .then(|| FieldError::invalid(format!("{path}.{field}"), number, PORT_RANGE_DETAIL))
 }
 
-fn target(port: &Value, path: &str) -> Option<FieldError> {
+fn target_port_error(port: &Value, path: &str) -> Option<FieldError> {
     match port.get("targetPort")? {
         Value::String(text) => {
             let is_short = text.len() <= 15;
@@ -119,21 +120,21 @@ fn target(port: &Value, path: &str) -> Option<FieldError> {
                 problem,
             ))
         }
-        _ => number(port, "targetPort", path),
+        _ => port_number_error(port, "targetPort", path),
     }
 }
 
-fn node_port(port: &Value, service_type: &str, path: &str) -> Option<FieldError> {
+fn node_port_error(port: &Value, service_type: &str, path: &str) -> Option<FieldError> {
     port.get("nodePort")?.as_i64().filter(|node| *node != 0)?;
     if !matches!(service_type, "NodePort" | "LoadBalancer") {
-        let detail = "may not be used when `type` is 'ClusterIP'";
+        let detail = format!("may not be used when `type` is '{service_type}'");
         return Some(FieldError::forbidden(format!("{path}.nodePort"), detail));
     }
-    number(port, "nodePort", path)
+    port_number_error(port, "nodePort", path)
 }
 
-/// Errors for labels in the selector that no workload can have.
-fn selector(new: &Value) -> Vec<FieldError> {
+/// Errors of labels in the selector that are not valid as labels of workloads.
+fn selector_errors(new: &Value) -> Vec<FieldError> {
     let labels = value::object(new, &["spec", "selector"]).into_iter().flatten();
     let labels = labels.filter_map(|(key, value)| Some((key, value.as_str()?)));
     berth_apimachinery::selector::validate_labels(labels, "spec.selector")

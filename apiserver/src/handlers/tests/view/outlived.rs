@@ -19,23 +19,23 @@ struct ForAWhile {
 
 #[async_trait]
 impl ViewRules for ForAWhile {
-    fn sees(&self, object: &Object) -> bool {
-        self.team.sees(object)
+    fn is_visible(&self, object: &Object) -> bool {
+        self.team.is_visible(object)
     }
 
     fn show(&self, object: &Arc<Object>) -> Arc<Object> {
         self.team.show(object)
     }
 
-    fn since(&self) -> Revision {
+    fn valid_from(&self) -> Revision {
         self.since
     }
 
-    fn hold(&self) -> bool {
+    fn are_valid(&self) -> bool {
         self.holds.load(Ordering::SeqCst)
     }
 
-    async fn outlived(&self) {
+    async fn wait_until_invalid(&self) {
         self.ended.notified().await;
     }
 

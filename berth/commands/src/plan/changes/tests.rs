@@ -55,7 +55,7 @@ fn a_review_stands_for_its_changes_and_an_object_for_itself() {
         unknown.ends_with("change.yaml: document 2: unknown field \"spce\""),
         "{unknown}"
     );
-    assert!(unread.contains("no system schedules by Whale"), "{unread}");
+    assert!(unread.contains("no scheduler reads Whale"), "{unread}");
     let fields: Vec<&String> = changes
         .entries
         .iter()

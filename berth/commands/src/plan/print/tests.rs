@@ -91,7 +91,7 @@ fn nothing_changes_is_said_in_one_line() {
         printed(&plan, SimulateOutput::Table),
         "No decision changes; 3 decided again as before.\n"
     );
-    assert_eq!(changed(&plan), 0);
+    assert_eq!(changed_count(&plan), 0);
 }
 
 #[test]

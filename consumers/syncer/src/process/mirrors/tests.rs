@@ -58,19 +58,19 @@ fn key(kind: usize, name: &str) -> Key {
 }
 
 impl Mirrors {
-    fn see(&mut self, side: Side, kind: usize, content: Observations) -> Vec<Key> {
-        self.take(Observation { side, kind, content })
+    fn see(&mut self, side: Side, kind: usize, content: ObservationContent) -> Vec<Key> {
+        self.apply(Observation { side, kind, content })
     }
 
     fn list(&mut self, side: Side, kind: usize, objects: &[Value]) -> Vec<Key> {
-        self.see(side, kind, Observations::Begin);
+        self.see(side, kind, ObservationContent::Begin);
         for object in objects {
             assert!(
-                self.see(side, kind, Observations::Object(Arc::new(object.clone())))
+                self.see(side, kind, ObservationContent::Object(Arc::new(object.clone())))
                     .is_empty()
             );
         }
-        self.see(side, kind, Observations::End)
+        self.see(side, kind, ObservationContent::End)
     }
 
     fn step(&mut self, key: &Key) -> Option<Step> {
@@ -90,7 +90,11 @@ fn nothing_is_planned_before_enough_is_known() {
     mirrors.list(Side::Up, 0, &[leaving]);
     mirrors.list(Side::Down, 0, &[home()]);
     assert_eq!(mirrors.step(&key(0, "app")), None, "there may be config maps");
-    mirrors.see(Side::Up, 0, Observations::Object(Arc::new(namespace("app"))));
+    mirrors.see(
+        Side::Up,
+        0,
+        ObservationContent::Object(Arc::new(namespace("app"))),
+    );
     assert_eq!(mirrors.step(&key(0, "app")), Some(Step::Rest));
     mirrors.list(
         Side::Down,
@@ -106,7 +110,7 @@ fn nothing_is_planned_before_enough_is_known() {
     assert_eq!(due, [key(0, "app"), key(1, "a")]);
     assert_eq!(mirrors.step(&key(0, "app")), Some(Step::Rest));
     assert_eq!(mirrors.step(&key(1, "a")), Some(Step::Rest));
-    assert!(mirrors.are_known(|_, _| false));
+    assert!(mirrors.is_complete_except(|_, _| false));
 }
 
 #[test]
@@ -115,13 +119,13 @@ fn a_kind_that_cannot_be_followed_stops_only_itself() {
     mirrors.list(Side::Up, 0, &[namespace("app")]);
     mirrors.list(Side::Down, 0, &[]);
     mirrors.list(Side::Up, 1, &[config_map("a")]);
-    mirrors.see(Side::Down, 1, Observations::Failed("forbidden".to_owned()));
+    mirrors.see(Side::Down, 1, ObservationContent::Failed("forbidden".to_owned()));
     assert!(matches!(mirrors.step(&key(0, "app")), Some(Step::Create(_))));
     assert_eq!(mirrors.step(&key(1, "a")), None);
-    assert!(!mirrors.are_known(|_, _| false));
-    assert!(mirrors.are_known(|kind, side| (kind, side) == (1, Side::Down)));
-    assert_eq!(mirrors.count(), 2);
-    assert_eq!(mirrors.shows(&key(1, "a")), Some(true));
+    assert!(!mirrors.is_complete_except(|_, _| false));
+    assert!(mirrors.is_complete_except(|kind, side| (kind, side) == (1, Side::Down)));
+    assert_eq!(mirrors.upstream_count(), 2);
+    assert_eq!(mirrors.exists_upstream(&key(1, "a")), Some(true));
 }
 
 #[test]
@@ -156,7 +160,7 @@ fn content_waits_for_its_namespace_and_a_namespace_for_its_content() {
         mirrors.step(&key(1, "a")),
         Some(Step::Wait(SyncerWait::Namespace))
     );
-    let due = mirrors.see(Side::Down, 0, Observations::Object(Arc::new(home())));
+    let due = mirrors.see(Side::Down, 0, ObservationContent::Object(Arc::new(home())));
     assert!(
         due.contains(&key(1, "a")) && due.contains(&key(0, "app")),
         "{due:?}"
@@ -169,12 +173,12 @@ fn content_waits_for_its_namespace_and_a_namespace_for_its_content() {
 
     let mut leaving = namespace("app");
     leaving["metadata"]["deletionTimestamp"] = "2021-10-28T08:00:00Z".into();
-    mirrors.see(Side::Up, 0, Observations::Object(Arc::new(leaving)));
+    mirrors.see(Side::Up, 0, ObservationContent::Object(Arc::new(leaving)));
     assert_eq!(
         mirrors.step(&key(0, "app")),
         Some(Step::Wait(SyncerWait::Content))
     );
-    let due = mirrors.see(Side::Up, 1, Observations::Gone(Arc::new(config_map("a"))));
+    let due = mirrors.see(Side::Up, 1, ObservationContent::Gone(Arc::new(config_map("a"))));
     assert!(due.contains(&key(0, "app")), "{due:?}");
     assert_eq!(mirrors.step(&key(0, "app")), Some(Step::Delete));
 }
@@ -189,6 +193,6 @@ fn copies_are_known_by_what_they_are_copies_of() {
     let due = mirrors.list(Side::Down, 1, &[made.clone()]);
     assert!(due.contains(&key(1, "kube-root-ca.crt")), "{due:?}");
     made["metadata"]["namespace"] = "elsewhere".into();
-    let due = mirrors.see(Side::Down, 1, Observations::Object(Arc::new(made)));
+    let due = mirrors.see(Side::Down, 1, ObservationContent::Object(Arc::new(made)));
     assert!(due.is_empty(), "in a namespace that is none of ours: {due:?}");
 }

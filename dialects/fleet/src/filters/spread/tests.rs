@@ -46,10 +46,7 @@ fn naive(
     let mut picked = Vec::new();
     while picked.len() < wanted {
         let mut best: Option<CandidateRank> = None;
-        for candidate in candidates
-            .iter()
-            .filter(|standing| !placed.contains(&standing.candidate))
-        {
+        for candidate in candidates.iter().filter(|rank| !placed.contains(&rank.candidate)) {
             let (mut score, mut refused) = (0, false);
             for constraint in constraints {
                 let Some(own) = label(candidate.candidate, &constraint.key) else {
@@ -87,12 +84,12 @@ fn naive(
                     -i32::try_from(change).unwrap()
                 };
             }
-            let standing = CandidateRank {
+            let rank = CandidateRank {
                 topology: score,
                 ..*candidate
             };
-            if !refused && best.is_none_or(|best| standing > best) {
-                best = Some(standing);
+            if !refused && best.is_none_or(|best| rank > best) {
+                best = Some(rank);
             }
         }
         let Some(best) = best else { break };

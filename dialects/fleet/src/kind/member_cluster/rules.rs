@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use super::MemberClusterSpec;
 
-/// All errors in `spec`.
+/// All errors in `spec`, the spec of a MemberCluster.
 pub(super) fn spec_errors(spec: &Value) -> Vec<FieldError> {
-    // The schema has refused an object that cannot be parsed.
+    // The schema has already refused a spec that cannot be parsed.
     let Ok(spec) = MemberClusterSpec::deserialize(spec) else {
         return Vec::new();
     };

@@ -1,4 +1,4 @@
-//! Rules for a placement beyond its schema, and its immutable fields (docs/systems/fleet.md, "Placement
+//! Rules for a placement beyond its schema, including immutable fields (docs/systems/fleet.md, "Placement
 //! policy" and "Placements beside the policy").
 
 use berth_apimachinery::selector::Selector;
@@ -10,20 +10,20 @@ use super::{NAMESPACE_ACCESSIBLE, PlacementSpec, ResourceSelector};
 use crate::kind::policy::{PlacementPolicy, PlacementType};
 use crate::kind::policy_rules;
 
-/// All errors in `new`, a placement of `scope` that replaces `old`.
+/// All errors in `new`, a placement of `scope` that is created or replaces `old`.
 pub(super) fn errors(old: Option<&Value>, new: &Value, scope: Scope) -> Vec<FieldError> {
-    // The schema has refused an object that cannot be parsed.
+    // The schema has already refused a placement that cannot be parsed.
     let read = |object: &Value| PlacementSpec::deserialize(&object["spec"]).ok();
     let Some(spec) = read(new) else {
         return Vec::new();
     };
     let mut errors = Vec::new();
     for (index, selector) in spec.resource_selectors.iter().enumerate() {
-        resource_selector(selector, &format!("spec.resourceSelectors[{index}]"), &mut errors);
+        check_resource_selector(selector, &format!("spec.resourceSelectors[{index}]"), &mut errors);
     }
-    in_parts(&spec, &mut errors);
+    check_partial_namespaces(&spec, &mut errors);
     if scope == Scope::Cluster {
-        accessible(&spec, &mut errors);
+        check_reporting_scope(&spec, &mut errors);
     }
     if let Some(policy) = &spec.policy {
         errors.extend(policy_rules::errors(
@@ -32,12 +32,12 @@ pub(super) fn errors(old: Option<&Value>, new: &Value, scope: Scope) -> Vec<Fiel
             "spec.policy",
         ));
     }
-    strategy(&new["spec"]["strategy"], &mut errors);
+    check_strategy(&new["spec"]["strategy"], &mut errors);
     if let Some(old) = old {
         if let Some(known) = read(old) {
-            immutable(&known, &spec, &mut errors);
+            check_policy_change(&known, &spec, &mut errors);
             if scope == Scope::Cluster {
-                reporting(&known, &spec, &mut errors);
+                check_reporting_scope_change(&known, &spec, &mut errors);
             }
         }
         let external = |object: &Value| object["spec"]["strategy"]["type"] == "External";
@@ -49,7 +49,8 @@ pub(super) fn errors(old: Option<&Value>, new: &Value, scope: Scope) -> Vec<Fiel
     errors
 }
 
-fn resource_selector(selector: &ResourceSelector, path: &str, errors: &mut Vec<FieldError>) {
+/// Adds the errors of the resource selector at `path`.
+fn check_resource_selector(selector: &ResourceSelector, path: &str, errors: &mut Vec<FieldError>) {
     let Some(labels) = &selector.label_selector else {
         return;
     };
@@ -61,43 +62,43 @@ fn resource_selector(selector: &ResourceSelector, path: &str, errors: &mut Vec<F
     errors.extend(compiled.err().unwrap_or_default());
 }
 
-/// Adds errors of a namespace that is placed only with the resources that the other selectors select: the
-/// namespace must be the only one, and be selected by name.
-fn in_parts(spec: &PlacementSpec, errors: &mut Vec<FieldError>) {
-    const IN_PARTS: &str = "NamespaceWithResourceSelectors";
+/// Adds the errors of Namespaces with the selection scope NamespaceWithResourceSelectors: such a namespace
+/// must be selected by name, and no other selector may select Namespaces.
+fn check_partial_namespaces(spec: &PlacementSpec, errors: &mut Vec<FieldError>) {
+    const PARTIAL: &str = "NamespaceWithResourceSelectors";
     let all: Vec<_> = spec.namespaces().collect();
     let core = |selector: &ResourceSelector| selector.group.is_empty() && selector.version == "v1";
     for &(index, selector) in all
         .iter()
-        .filter(|(_, selector)| core(selector) && selector.selection_scope.as_deref() == Some(IN_PARTS))
+        .filter(|(_, selector)| core(selector) && selector.selection_scope.as_deref() == Some(PARTIAL))
     {
         let path = format!("spec.resourceSelectors[{index}]");
         if selector.name.is_empty() {
-            let detail = format!("must be specified when selectionScope is {IN_PARTS}");
+            let detail = format!("must be specified when selectionScope is {PARTIAL}");
             errors.push(FieldError::required(format!("{path}.name"), detail));
         }
         if all.len() > 1 {
-            let detail = format!("may be {IN_PARTS} only where no other selector selects Namespaces");
+            let detail = format!("may be {PARTIAL} only if no other selector selects Namespaces");
             errors.push(FieldError::forbidden(format!("{path}.selectionScope"), detail));
         }
     }
 }
 
-/// Adds errors of a status that is copied to a namespace: the placement must have exactly one selector of
-/// Namespaces.
-fn accessible(spec: &PlacementSpec, errors: &mut Vec<FieldError>) {
+/// Adds the error of a placement with the reporting scope NamespaceAccessible that does not have exactly one
+/// selector of Namespaces.
+fn check_reporting_scope(spec: &PlacementSpec, errors: &mut Vec<FieldError>) {
     let count = spec.namespaces().count();
     if spec.status_reporting_scope.as_deref() == Some(NAMESPACE_ACCESSIBLE) && count != 1 {
         let detail = format!(
-            "NamespaceAccessible needs exactly one resourceSelector with kind Namespace, in which the status is shown; there \
-             are {count}"
+            "NamespaceAccessible needs exactly one resourceSelector with kind Namespace, which names the namespace for the copy \
+             of the status; there are {count}"
         );
         errors.push(FieldError::forbidden("spec.statusReportingScope", detail));
     }
 }
 
-/// Adds errors of the strategy, such as settings that belong to another type of strategy.
-fn strategy(strategy: &Value, errors: &mut Vec<FieldError>) {
+/// Adds the errors of `strategy`, such as settings that belong to another type of strategy.
+fn check_strategy(strategy: &Value, errors: &mut Vec<FieldError>) {
     let rolling = &strategy["rollingUpdate"];
     if strategy["type"] == "External" && !rolling.is_null() {
         let detail = "may not be specified when type is External";
@@ -120,8 +121,8 @@ fn strategy(strategy: &Value, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Adds errors of a changed `statusReportingScope`, which is immutable once it is set.
-fn reporting(old: &PlacementSpec, new: &PlacementSpec, errors: &mut Vec<FieldError>) {
+/// Adds the error of a changed `statusReportingScope`, which is immutable after it is set.
+fn check_reporting_scope_change(old: &PlacementSpec, new: &PlacementSpec, errors: &mut Vec<FieldError>) {
     if let Some(scope) = &old.status_reporting_scope
         && new.status_reporting_scope.as_ref() != Some(scope)
     {
@@ -133,9 +134,9 @@ fn reporting(old: &PlacementSpec, new: &PlacementSpec, errors: &mut Vec<FieldErr
     }
 }
 
-/// Adds errors of changed immutable fields: a policy cannot be removed, its type cannot change, and
-/// tolerations can only be added. A placement without a policy counts as PickAll.
-fn immutable(old: &PlacementSpec, new: &PlacementSpec, errors: &mut Vec<FieldError>) {
+/// Adds the errors of a changed policy: a policy cannot be removed, its type cannot change, and tolerations
+/// can only be added. A placement without a policy counts as PickAll.
+fn check_policy_change(old: &PlacementSpec, new: &PlacementSpec, errors: &mut Vec<FieldError>) {
     let Some(policy) = &new.policy else {
         if old.policy.is_some() {
             let detail = "may not be removed once it is set";
@@ -146,14 +147,14 @@ fn immutable(old: &PlacementSpec, new: &PlacementSpec, errors: &mut Vec<FieldErr
     let known = old.policy.as_ref();
     let known_type = known.map_or(PlacementType::PickAll, |known| known.placement_type);
     if policy.placement_type != known_type {
-        let why = match known {
+        let reason = match known {
             Some(_) => String::new(),
             None => ", since without a policy every cluster that fits is picked".to_owned(),
         };
         errors.push(FieldError::invalid(
             "spec.policy.placementType",
             policy.placement_type.as_str(),
-            format!("field is immutable: it is {}{why}", known_type.as_str()),
+            format!("field is immutable: it is {}{reason}", known_type.as_str()),
         ));
     }
     let tolerations = |policy: &PlacementPolicy| policy.tolerations.clone();
@@ -164,8 +165,8 @@ fn immutable(old: &PlacementSpec, new: &PlacementSpec, errors: &mut Vec<FieldErr
         .filter(|known| !policy.tolerations.contains(known))
     {
         let detail = format!(
-            "may only be added to: {} was changed or removed",
-            policy_rules::shown(toleration)
+            "tolerations may only be added: {} was changed or removed",
+            policy_rules::error_value(toleration)
         );
         errors.push(FieldError::forbidden("spec.policy.tolerations", detail));
     }

@@ -214,7 +214,7 @@ fn a_shoot_that_hosts_itself_needs_no_seed() {
     assert_eq!((outcome, actions, writes), (Outcome::Ignored, vec![], 0));
     assert_eq!(
         message,
-        "the shoot hosts itself (spec.provider.workers[].controlPlane) and needs no seed"
+        "the shoot is self-hosted (spec.provider.workers[].controlPlane) and needs no seed"
     );
 }
 

@@ -180,6 +180,6 @@ fn a_profile_in_a_namespace_is_its_parent_until_it_is_made() {
     let orphan = fleet(&[own_profile("mine", "gone"), shoot.clone()]);
     assert_eq!(
         orphan.message(&decide(&orphan, &shoot)),
-        "CloudProfile \"gone\" not found, which NamespacedCloudProfile \"mine\" is made of"
+        "CloudProfile \"gone\" not found, which NamespacedCloudProfile \"mine\" extends"
     );
 }

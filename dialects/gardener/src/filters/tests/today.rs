@@ -431,7 +431,7 @@ fn without_a_choice_the_seeds_say_which_rules_hold() {
     let old = seed("b", "aws", EU);
     assert_eq!(
         rules(std::slice::from_ref(&old)),
-        "Documented: no Seed says that it is of Gardener 1.49 or newer"
+        "Documented: no Seed is known to be of Gardener 1.49 or newer"
     );
     assert_eq!(
         rules(&[old.clone(), of_today("a")]),

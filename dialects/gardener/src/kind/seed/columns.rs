@@ -3,9 +3,9 @@
 use berth_apimachinery::{Column, Object};
 
 use super::spec::{Seed, SeedStatus};
-use crate::kind::common::{UNKNOWN, condition, last_operation};
+use crate::kind::common::{UNKNOWN, condition, last_operation_cell};
 
-/// The columns.
+/// Columns of a list of seeds.
 pub(super) const COLUMNS: &[Column] = &[
     Column::NAME,
     Column::text(
@@ -23,11 +23,11 @@ pub(super) const COLUMNS: &[Column] = &[
         "The current or last operation of the seed's agent",
     )
     .at(".status.lastOperation.state")
-    .computed(last_operation),
-    Column::text("Provider", "The provider type")
+    .computed(last_operation_cell),
+    Column::text("Provider", "The provider type of the seed")
         .at(".spec.provider.type")
         .or(UNKNOWN),
-    Column::text("Region", "The region")
+    Column::text("Region", "The region of the seed")
         .at(".spec.provider.region")
         .or(UNKNOWN),
     Column::AGE,
@@ -39,12 +39,13 @@ pub(super) const COLUMNS: &[Column] = &[
         .or(UNKNOWN),
 ];
 
+/// Parses the seed; `None` if its fields have other types than in the schema.
 fn read(object: &Object) -> Option<Seed> {
     object.view().ok()
 }
 
-/// The Status cell. It depends on more conditions than scheduling, so the scheduler may still pick a seed
-/// that is NotReady.
+/// The cell of the column Status. It depends on more conditions than scheduling does, so the scheduler may
+/// pick a seed that is NotReady here.
 fn status_cell(status: &SeedStatus) -> &'static str {
     let status_of = |name| condition(&status.conditions, name).map(|condition| condition.status.as_str());
     match status_of("GardenletReady") {

@@ -7,49 +7,52 @@ use berth_apimachinery::quantity::Quantity;
 
 use super::spec::{Seed, SeedBackup, SeedNetworks};
 use crate::cidr::{FAMILIES, Families, Range};
-use crate::kind::common::{cidr, disjoint, immutable, ip_families, of_families, required, unreserved};
+use crate::kind::common::{
+    check_cidr, check_disjoint, check_families, check_immutable, check_ip_families, check_required,
+    check_unreserved,
+};
 
-/// Checks a seed, and its changes if there is a stored seed `old`.
+/// All errors of `seed`, and of its changes if there is a stored seed `old`.
 pub(super) fn check(seed: &Seed, old: Option<&Seed>) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let provider = &seed.spec.provider;
-    required(
+    check_required(
         &mut errors,
         "spec.provider.type",
         &provider.r#type,
         "must be the provider type, such as \"aws\"",
     );
-    required(
+    check_required(
         &mut errors,
         "spec.provider.region",
         &provider.region,
-        "must be the seed's region",
+        "must be the region of the seed",
     );
-    unique_zones(&mut errors, &provider.zones);
+    check_zones(&mut errors, &provider.zones);
     let settings = seed.spec.settings.as_ref();
     if settings.is_some_and(|settings| settings.zone_selection.is_some()) && provider.zones.is_empty() {
         let detail = "may only be set for a seed with spec.provider.zones";
         errors.push(FieldError::forbidden("spec.settings.zoneSelection", detail));
     }
-    networks(&mut errors, &seed.spec.networks);
-    taints(&mut errors, seed);
+    check_networks(&mut errors, &seed.spec.networks);
+    check_taints(&mut errors, seed);
     if let Some(backup) = &seed.spec.backup {
-        required(
+        check_required(
             &mut errors,
             "spec.backup.provider",
             &backup.provider,
-            "must be the bucket's provider type",
+            "must be the provider type of the backup bucket",
         );
     }
-    amounts(&mut errors, seed);
+    check_amounts(&mut errors, seed);
     if let Some(old) = old {
-        unchanged_networks(&mut errors, &seed.spec.networks, &old.spec.networks);
-        unchanged_backup(&mut errors, seed.spec.backup.as_ref(), old.spec.backup.as_ref());
+        check_network_changes(&mut errors, &seed.spec.networks, &old.spec.networks);
+        check_backup_changes(&mut errors, seed.spec.backup.as_ref(), old.spec.backup.as_ref());
     }
     errors
 }
 
-fn unique_zones(errors: &mut Vec<FieldError>, zones: &[String]) {
+fn check_zones(errors: &mut Vec<FieldError>, zones: &[String]) {
     let mut seen = BTreeSet::new();
     for (index, zone) in zones.iter().enumerate() {
         if !seen.insert(zone) {
@@ -61,18 +64,18 @@ fn unique_zones(errors: &mut Vec<FieldError>, zones: &[String]) {
     }
 }
 
-/// Checks the ranges: all are CIDRs of the seed's families, and none overlaps with a range that Gardener
-/// reserves. The seed's ranges do not overlap with one another, and its defaults for shoots do not overlap
-/// with one another. Defaults of IPv4 may overlap with the seed's ranges, since Gardener maps addresses of
-/// IPv4.
-fn networks(errors: &mut Vec<FieldError>, networks: &SeedNetworks) {
-    required(
+/// Checks the ranges of a seed and its default ranges for shoots. Each must be a CIDR of an IP family of the
+/// seed, and must not overlap with a range that Gardener reserves. The ranges of the seed must not overlap
+/// with one another, nor the default ranges with one another. A default range of IPv4 may overlap with a
+/// range of the seed, since Gardener maps IPv4 addresses.
+fn check_networks(errors: &mut Vec<FieldError>, networks: &SeedNetworks) {
+    check_required(
         errors,
         "spec.networks.pods",
         &networks.pods,
         "must be the CIDR of the seed's pods",
     );
-    required(
+    check_required(
         errors,
         "spec.networks.services",
         &networks.services,
@@ -100,19 +103,19 @@ fn networks(errors: &mut Vec<FieldError>, networks: &SeedNetworks) {
             defaults.and_then(|defaults| defaults.services.as_deref()),
         ),
     ];
-    ip_families(errors, "spec.networks.ipFamilies", &networks.ip_families);
+    check_ip_families(errors, "spec.networks.ipFamilies", &networks.ip_families);
     for (path, text) in own_ranges.iter().chain(&default_ranges) {
-        cidr(errors, path, *text);
+        check_cidr(errors, path, *text);
     }
     for ranges in [&own_ranges[..], &default_ranges[..]] {
-        of_families(errors, &networks.ip_families, ranges);
-        unreserved(errors, ranges);
-        disjoint(errors, ranges);
+        check_families(errors, &networks.ip_families, ranges);
+        check_unreserved(errors, ranges);
+        check_disjoint(errors, ranges);
     }
     check_ipv6_defaults(errors, &own_ranges, &default_ranges);
 }
 
-/// Refuses default ranges of IPv6 that overlap with the seed's own ranges.
+/// Refuses default ranges of IPv6 that overlap with ranges of the seed.
 fn check_ipv6_defaults(
     errors: &mut Vec<FieldError>,
     own_ranges: &[(&'static str, Option<&str>)],
@@ -123,17 +126,22 @@ fn check_ipv6_defaults(
         let is_ipv6 = |text: &str| Range::parse(text).is_ok_and(|range| ipv6.admit(range));
         if default.1.is_some_and(is_ipv6) {
             for own_range in own_ranges {
-                disjoint(errors, &[*own_range, *default]);
+                check_disjoint(errors, &[*own_range, *default]);
             }
         }
     }
 }
 
-fn taints(errors: &mut Vec<FieldError>, seed: &Seed) {
+fn check_taints(errors: &mut Vec<FieldError>, seed: &Seed) {
     let mut seen = BTreeSet::new();
     for (index, taint) in seed.spec.taints.iter().enumerate() {
         let path = format!("spec.taints[{index}]");
-        required(errors, &format!("{path}.key"), &taint.key, "a taint needs a key");
+        check_required(
+            errors,
+            &format!("{path}.key"),
+            &taint.key,
+            "must be the key of the taint",
+        );
         let value = taint.value.as_deref().unwrap_or_default();
         if !seen.insert((&taint.key, value)) {
             errors.push(FieldError::duplicate(path, format!("{}={value}", taint.key)));
@@ -141,7 +149,7 @@ fn taints(errors: &mut Vec<FieldError>, seed: &Seed) {
     }
 }
 
-fn amounts(errors: &mut Vec<FieldError>, seed: &Seed) {
+fn check_amounts(errors: &mut Vec<FieldError>, seed: &Seed) {
     for (field, amounts) in [
         ("allocatable", &seed.status.allocatable),
         ("capacity", &seed.status.capacity),
@@ -155,8 +163,8 @@ fn amounts(errors: &mut Vec<FieldError>, seed: &Seed) {
     }
 }
 
-fn unchanged_networks(errors: &mut Vec<FieldError>, new: &SeedNetworks, old: &SeedNetworks) {
-    immutable(
+fn check_network_changes(errors: &mut Vec<FieldError>, new: &SeedNetworks, old: &SeedNetworks) {
+    check_immutable(
         errors,
         "spec.networks.nodes",
         old.nodes.as_deref(),
@@ -170,8 +178,8 @@ fn unchanged_networks(errors: &mut Vec<FieldError>, new: &SeedNetworks, old: &Se
             "field is immutable",
         ));
     }
-    immutable(errors, "spec.networks.pods", Some(&old.pods), Some(&new.pods));
-    immutable(
+    check_immutable(errors, "spec.networks.pods", Some(&old.pods), Some(&new.pods));
+    check_immutable(
         errors,
         "spec.networks.services",
         Some(&old.services),
@@ -179,7 +187,7 @@ fn unchanged_networks(errors: &mut Vec<FieldError>, new: &SeedNetworks, old: &Se
     );
 }
 
-fn unchanged_backup(errors: &mut Vec<FieldError>, new: Option<&SeedBackup>, old: Option<&SeedBackup>) {
+fn check_backup_changes(errors: &mut Vec<FieldError>, new: Option<&SeedBackup>, old: Option<&SeedBackup>) {
     let Some(old) = old else { return };
     let Some(new) = new else {
         errors.push(FieldError::forbidden(
@@ -188,13 +196,13 @@ fn unchanged_backup(errors: &mut Vec<FieldError>, new: Option<&SeedBackup>, old:
         ));
         return;
     };
-    immutable(
+    check_immutable(
         errors,
         "spec.backup.provider",
         Some(&old.provider),
         Some(&new.provider),
     );
-    immutable(
+    check_immutable(
         errors,
         "spec.backup.region",
         old.region.as_deref(),

@@ -6,7 +6,7 @@ use berth_dialect_contract::rules::Rules;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::kind::common::{AccessRestriction, Condition, Gardener, LastOperation};
+use crate::kind::common::{AccessRestriction, Condition, GardenerVersion, LastOperation};
 use crate::names::{DISABLE_DNS_TAINT, INVISIBLE_TAINT};
 
 /// The fields of a Seed beside its metadata.
@@ -14,34 +14,35 @@ use crate::names::{DISABLE_DNS_TAINT, INVISIBLE_TAINT};
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct Seed {
-    /// Settings of the seed.
+    /// Specification of the seed.
     pub spec: SeedSpec,
     /// Observed status of the seed.
     #[serde(default)]
     pub status: SeedStatus,
 }
 
-/// Settings of a seed.
+/// Specification of a seed.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct SeedSpec {
     /// The infrastructure of the seed.
     pub provider: SeedProvider,
-    /// The networks of the seed, which must be disjoint from those of its shoots; by the current rules, only
-    /// IPv6 networks must.
+    /// The networks of the seed, which must not overlap with the networks of its shoots. By the current
+    /// rules, only IPv6 networks must not overlap.
     pub networks: SeedNetworks,
     /// Taints of the seed, which shoots must tolerate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub taints: Vec<SeedTaint>,
-    /// Switches.
+    /// Settings that switch features of the seed on or off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<SeedSettings>,
-    /// Destination of backups of the seed's shoots; a shoot's control plane can only move between seeds that
-    /// have one.
+    /// The destination of the backups of shoots on the seed. Control planes can only move between seeds with
+    /// backup.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backup: Option<SeedBackup>,
-    /// Access restrictions that the seed offers: it accepts shoots that require no others.
+    /// The access restrictions that the seed offers. A shoot on the seed can only require access restrictions
+    /// from this list.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub access_restrictions: Vec<AccessRestriction>,
     /// The domains of the seed and of its shoots.
@@ -54,10 +55,12 @@ pub struct SeedSpec {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct SeedDns {
-    /// The domain of the names of control planes. A shoot moves only between seeds with the same domain.
+    /// The domain of the DNS names of control planes. Shoots can only move between seeds with equal internal
+    /// domains.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub internal: Option<SeedDomain>,
-    /// Domains of shoots, whose own domain is <shoot>.<project>.<one of these>; the first is the default.
+    /// The domains below which shoots get their domain, in the form <shoot>.<project>.<domain>. The first is
+    /// the default.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub defaults: Vec<SeedDomain>,
 }
@@ -67,7 +70,7 @@ pub struct SeedDns {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("required" = ["domain"], "x-kubernetes-preserve-unknown-fields" = true))]
 pub struct SeedDomain {
-    /// The domain.
+    /// The name of the domain.
     pub domain: String,
 }
 
@@ -78,9 +81,9 @@ pub struct SeedDomain {
 pub struct SeedProvider {
     /// The provider type, such as aws or openstack.
     pub r#type: String,
-    /// The region.
+    /// The region of the seed.
     pub region: String,
-    /// The availability zones.
+    /// The availability zones of the seed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub zones: Vec<String>,
 }
@@ -90,42 +93,42 @@ pub struct SeedProvider {
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct SeedNetworks {
-    /// The range of the nodes. Cannot be changed once set.
+    /// The range of the seed's nodes. Cannot be changed once set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<String>,
-    /// The range of the pods. Cannot be changed.
+    /// The range of the seed's pods. Cannot be changed.
     pub pods: String,
-    /// The range of the services. Cannot be changed.
+    /// The range of the seed's services. Cannot be changed.
     pub services: String,
-    /// The default ranges of shoots.
+    /// The default ranges of shoots on the seed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shoot_defaults: Option<ShootDefaults>,
-    /// The families of addresses, IPv4 and IPv6. Cannot be changed once set.
+    /// The IP families of the seed: IPv4, IPv6 or both. Cannot be changed once set.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ip_families: Vec<String>,
 }
 
-/// The default ranges of shoots.
+/// The default ranges of shoots on a seed.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct ShootDefaults {
-    /// The range of the pods.
+    /// The default range of a shoot's pods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pods: Option<String>,
-    /// The range of the services.
+    /// The default range of a shoot's services.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub services: Option<String>,
 }
 
-/// A taint, without effect and operator: a shoot must tolerate it.
+/// A taint of a seed, which shoots must tolerate. Unlike a taint of a node, it has no effect.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct SeedTaint {
-    /// The key.
+    /// The key of the taint.
     pub key: String,
-    /// The value; a taint without a value is tolerated by any toleration of its key.
+    /// The value of the taint. Any toleration with the key tolerates a taint without a value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
 }
@@ -141,7 +144,7 @@ impl From<&SeedTaint> for berth_dialect_contract::Taint {
     }
 }
 
-/// Switches of a seed.
+/// Settings that switch features of a seed on or off.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -149,24 +152,24 @@ pub struct SeedSettings {
     /// Settings of the scheduler for the seed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduling: Option<SchedulingSetting>,
-    /// Whether shoots on the seed get DNS records, by the rules of Gardener v1.8. When absent, the taint
-    /// seed.gardener.cloud/disable-dns decides.
+    /// Whether shoots on the seed get DNS records; only by the rules of Gardener v1.8. If absent, shoots get
+    /// DNS records unless the seed has the taint seed.gardener.cloud/disable-dns.
     #[serde(rename = "shootDNS", skip_serializing_if = "Option::is_none")]
     pub shoot_dns: Option<ShootDnsSetting>,
-    /// Whether the seed is chosen by the zones of a shoot's workers. Only for seeds with zones.
+    /// Selection of the seed by the zones of a shoot's workers. Can only be set if the seed has zones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zone_selection: Option<ZoneSelection>,
 }
 
-/// Whether a seed is chosen by the zones of a shoot's workers.
+/// Selection of a seed by the zones of a shoot's workers.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("required" = ["mode"], "x-kubernetes-preserve-unknown-fields" = true))]
 pub struct ZoneSelection {
-    /// Enforce: the seed refuses shoots whose workers name zones, none of which it has. Prefer: it refuses
-    /// them while another seed, which no earlier step refuses, has one of these zones, or has another mode.
-    /// Shoots that must survive the loss of a zone, or that name zones of their control plane, are accepted
-    /// regardless of the mode.
+    /// Treatment of a shoot whose workers name zones, none of which the seed has. Enforce: the seed refuses
+    /// the shoot. Prefer: the seed refuses the shoot if another seed that passes the earlier filters has one
+    /// of these zones, or does not have the mode Prefer. The mode has no effect on shoots that must survive
+    /// the loss of a zone, or that set spec.controlPlane.zones.
     #[schemars(extend("enum" = ["Prefer", "Enforce"]))]
     pub mode: String,
 }
@@ -176,7 +179,7 @@ pub struct ZoneSelection {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct SchedulingSetting {
-    /// Whether the scheduler considers the seed. Shoots can be manually bound to a seed that is not visible.
+    /// Whether the scheduler considers the seed. A shoot can be bound manually to a seed that is not visible.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub visible: Option<bool>,
 }
@@ -186,12 +189,12 @@ pub struct SchedulingSetting {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct ShootDnsSetting {
-    /// Whether shoots get DNS records.
+    /// Whether shoots on the seed get DNS records.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
 }
 
-/// Destination of backups.
+/// The destination of the backups of shoots on a seed.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -208,28 +211,29 @@ pub struct SeedBackup {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct SeedStatus {
-    /// Conditions: GardenletReady, Bootstrapped, BackupBucketsReady, ExtensionsReady,
+    /// The conditions of the seed: GardenletReady, Bootstrapped, BackupBucketsReady, ExtensionsReady and
     /// SeedSystemComponentsHealthy.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
-    /// The current or last operation of the agent.
+    /// The current or last operation of the gardenlet on the seed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_operation: Option<LastOperation>,
-    /// Allocatable resources; only shoots is counted. A resource without an entry has no limit.
+    /// The allocatable resources of the seed. The scheduler only reads shoots, the maximum number of shoots.
+    /// If shoots is absent, the number is not limited.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub allocatable: BTreeMap<String, Amount>,
-    /// All resources of the seed.
+    /// The resources of the seed, including resources that are not allocatable.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub capacity: BTreeMap<String, Amount>,
-    /// The Gardener that last reconciled the seed.
+    /// The version of Gardener that last reconciled the seed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub gardener: Option<Gardener>,
+    pub gardener: Option<GardenerVersion>,
     /// The Kubernetes version of the seed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kubernetes_version: Option<String>,
 }
 
-/// A quantity as written, a text or a number.
+/// A quantity as it is written: a text, or a whole number.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Amount(pub String);
 
@@ -237,13 +241,13 @@ impl<'de> Deserialize<'de> for Amount {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged, expecting = "a quantity: a text such as \"200\" or a whole number")]
-        enum Either {
+        enum TextOrNumber {
             Text(String),
             Number(i64),
         }
-        Either::deserialize(deserializer).map(|either| match either {
-            Either::Text(text) => Self(text),
-            Either::Number(number) => Self(number.to_string()),
+        TextOrNumber::deserialize(deserializer).map(|quantity| match quantity {
+            TextOrNumber::Text(text) => Self(text),
+            TextOrNumber::Number(number) => Self(number.to_string()),
         })
     }
 }
@@ -266,9 +270,10 @@ impl JsonSchema for Amount {
 }
 
 impl SeedSpec {
-    /// Whether the seed is visible to the scheduler. By the current rules, no taint hides a seed.
+    /// Whether the seed is visible to the scheduler. By the documented rules, the taint [`INVISIBLE_TAINT`]
+    /// also hides a seed that has no scheduling settings.
     #[must_use]
-    pub fn visible(&self, rules: Rules) -> bool {
+    pub fn is_visible(&self, rules: Rules) -> bool {
         match self
             .settings
             .as_ref()
@@ -280,9 +285,10 @@ impl SeedSpec {
         }
     }
 
-    /// Whether shoots get DNS records: by the setting if there is one, else by the taint.
+    /// Whether shoots on the seed get DNS records. The taint [`DISABLE_DNS_TAINT`] only counts if there is no
+    /// setting.
     #[must_use]
-    pub fn dns_enabled(&self) -> bool {
+    pub fn is_dns_enabled(&self) -> bool {
         let setting = self
             .settings
             .as_ref()
@@ -294,13 +300,13 @@ impl SeedSpec {
         }
     }
 
-    /// The default domains of shoots. The first is for shoots without a domain.
+    /// The domains below which shoots get their domain. The first is the default.
     pub fn default_domains(&self) -> impl Iterator<Item = &str> {
         let dns = self.dns.iter().flat_map(|dns| &dns.defaults);
         dns.map(|default| default.domain.as_str())
     }
 
-    /// The domain of control planes' names; empty if there is none.
+    /// The domain of the DNS names of control planes; empty if there is none.
     #[must_use]
     pub fn internal_domain(&self) -> &str {
         let internal = self.dns.as_ref().and_then(|dns| dns.internal.as_ref());

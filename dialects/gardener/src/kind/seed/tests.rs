@@ -99,7 +99,7 @@ fn every_rule_of_a_seed_is_told() {
         (
             "/spec/networks/pods",
             json!("241.0.0.0/16"),
-            "spec.networks.pods: Invalid value: \"241.0.0.0/16\": must not meet 241.0.0.0/8, which is reserved for",
+            "spec.networks.pods: Invalid value: \"241.0.0.0/16\": must not overlap with 241.0.0.0/8, which is reserved for",
         ),
         (
             "/spec/networks/ipFamilies",

@@ -1,4 +1,5 @@
-//! Effects and rules of a write through `shoots/binding`, by any user (docs/systems/gardener.md, "Binding").
+//! Effects and rules of writes through the subresource `shoots/binding`, by the scheduler and by users
+//! (docs/systems/gardener.md, "Binding").
 
 use berth_apimachinery::FieldError;
 use serde_json::{Map, Value, json};
@@ -8,26 +9,26 @@ use super::spec::Toleration;
 use crate::cidr::{Families, Range};
 use crate::kind::{child, fill};
 
-/// The error for a change of the seed's name in a write of the Shoot itself.
+/// The error of a change of `spec.seedName` in a write of the Shoot itself.
 pub const ONLY_BY_BINDING: &str = "may only be changed through the subresource shoots/binding";
 
-/// Values that a binding sets in a shoot that does not have them.
+/// Values that a binding sets in the spec of a shoot if the shoot does not have them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SeedDefaults<'a> {
-    /// The seed's default range for pods.
+    /// The default range of the seed for pods.
     pub pods: Option<&'a str>,
-    /// The seed's default range for services.
+    /// The default range of the seed for services.
     pub services: Option<&'a str>,
-    /// The domain below the seed's first default domain.
+    /// The domain of the shoot below the first default domain of the seed.
     pub domain: Option<String>,
-    /// The default tolerations of the configuration and the project, without those whose keys the shoot's
-    /// own tolerations have.
+    /// The default tolerations of the configuration and of the project whose keys no toleration of the shoot
+    /// has.
     pub tolerations: Vec<&'a Toleration>,
 }
 
-/// Binds the raw `shoot` to `seed`: sets the name, the missing fields from `defaults`, and the labels, and
-/// adds the tolerations from `defaults`. If the shoot had no seed, this also removes a pending Create from
-/// the status, which is from a failed attempt to schedule the shoot.
+/// Binds the raw `shoot` to `seed`: sets `spec.seedName`, the missing fields in `defaults` and the labels of
+/// seeds, and adds the tolerations in `defaults`. If the shoot had no seed, also removes a pending Create
+/// from the status, which a failed attempt to schedule the shoot may have left.
 pub fn bind(shoot: &mut Value, seed: &str, defaults: &SeedDefaults<'_>) {
     let uid = shoot.pointer("/metadata/uid").and_then(Value::as_str);
     let own_services = own_services(uid.unwrap_or_default());
@@ -41,7 +42,7 @@ pub fn bind(shoot: &mut Value, seed: &str, defaults: &SeedDefaults<'_>) {
         {
             fill(dns, "domain", domain.as_str());
         }
-        tolerate(spec, &defaults.tolerations);
+        add_tolerations(spec, &defaults.tolerations);
     }
     if had_no_seed {
         remove_pending_create(root);
@@ -50,7 +51,7 @@ pub fn bind(shoot: &mut Value, seed: &str, defaults: &SeedDefaults<'_>) {
 }
 
 /// Adds `tolerations` to the spec of a shoot.
-fn tolerate(spec: &mut Map<String, Value>, tolerations: &[&Toleration]) {
+fn add_tolerations(spec: &mut Map<String, Value>, tolerations: &[&Toleration]) {
     if tolerations.is_empty() {
         return;
     }
@@ -60,15 +61,16 @@ fn tolerate(spec: &mut Map<String, Value>, tolerations: &[&Toleration]) {
     }
 }
 
-/// Whether the cluster has no machines, and thus no pods.
+/// Whether the shoot has no worker pools, and thus no pods.
 fn is_workerless(spec: &Map<String, Value>) -> bool {
     let workers = spec.get("provider").and_then(|provider| provider.get("workers"));
     workers.and_then(Value::as_array).is_none_or(Vec::is_empty)
 }
 
-/// Sets the shoot's missing ranges to the seed's default ranges of the shoot's families. A shoot without
-/// machines gets no range for pods. If such a shoot is of IPv6 and the seed has no fitting default for
-/// services, the services get the range `own_services`, since no network could provide a range.
+/// Sets the missing ranges of the shoot to the default ranges of the seed that are of an IP family of the
+/// shoot. A shoot without worker pools gets no range for pods. If such a shoot has IPv6 and the seed has no
+/// fitting default for services, the services get the range `own_services`, since no network could provide a
+/// range.
 fn fill_ranges(spec: &mut Map<String, Value>, defaults: &SeedDefaults<'_>, own_services: &str) {
     let names = spec
         .get("networking")
@@ -95,8 +97,8 @@ fn fill_ranges(spec: &mut Map<String, Value>, defaults: &SeedDefaults<'_>, own_s
     }
 }
 
-/// A unique local range of IPv6 for services. Its 40 random bits are derived from the shoot's `uid`, so that
-/// another decision results in the same range.
+/// A unique local IPv6 range for services. The 40 random bits of the range are derived from the `uid` of the
+/// shoot, so that repeated decisions result in equal ranges.
 fn own_services(uid: &str) -> String {
     // The FNV-1a hash.
     let hash = uid.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
@@ -106,8 +108,8 @@ fn own_services(uid: &str) -> String {
     format!("fd{a:02x}:{b:02x}{c:02x}:{d:02x}{e:02x}::/112")
 }
 
-/// Restores the stored status, since a binding does not write the status. If the binding sets the first seed,
-/// a pending Create is removed from the status.
+/// Restores the status of the stored object `old` in `new`, since a binding does not write the status. If the
+/// shoot had no seed before, also removes a pending Create from the status.
 pub(super) fn keep_status(old: &Value, new: &mut Map<String, Value>) {
     match old.get("status") {
         Some(status) => new.insert("status".to_owned(), status.clone()),
@@ -138,8 +140,8 @@ fn remove_pending_create(root: &mut Map<String, Value>) {
     }
 }
 
-/// Errors of a binding: the seed's name must be set, and must change. If the shoot has a seed already, all
-/// other fields of the spec must stay.
+/// Errors in the change of `spec.seedName` by a binding: the field must be set, and must change. If the shoot
+/// had a seed before, all other fields of the spec must stay.
 pub(super) fn check_seed_name(old: &Value, new: &Value) -> Vec<FieldError> {
     const PATH: &str = "spec.seedName";
     let name = |value: &Value| {
@@ -151,7 +153,7 @@ pub(super) fn check_seed_name(old: &Value, new: &Value) -> Vec<FieldError> {
     match (name(old), name(new)) {
         (_, None) => vec![FieldError::required(
             PATH,
-            "a binding names the seed, and cannot take it away",
+            "must be the name of a seed: a binding cannot remove the shoot from its seed",
         )],
         (None, Some(_)) => Vec::new(),
         (Some(current), Some(requested)) if current == requested => {

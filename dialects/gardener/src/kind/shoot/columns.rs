@@ -3,12 +3,12 @@
 use berth_apimachinery::{Column, Object};
 
 use super::spec::{NAMESPACED_CLOUD_PROFILE, Shoot};
-use crate::kind::common::{UNKNOWN, last_operation};
+use crate::kind::common::{UNKNOWN, last_operation_cell};
 
-/// The columns.
+/// Columns of a list of shoots.
 pub(super) const COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("CloudProfile", "The cloud profile")
+    Column::text("CloudProfile", "The cloud profile of the cluster")
         .at(".spec.cloudProfile.name")
         .computed(|shoot| {
             read(shoot)
@@ -18,13 +18,13 @@ pub(super) const COLUMNS: &[Column] = &[
                 )
                 .into()
         }),
-    Column::text("Provider", "The provider type").at(".spec.provider.type"),
+    Column::text("Provider", "The provider type of the cluster").at(".spec.provider.type"),
     Column::text("Region", "The region of the cluster").at(".spec.region"),
     Column::text("Seed", "The seed that runs the control plane")
         .at(".spec.seedName")
         .or_none()
         .wide(),
-    Column::text("K8S Version", "The Kubernetes version")
+    Column::text("K8S Version", "The Kubernetes version of the cluster")
         .at(".spec.kubernetes.version")
         .or(UNKNOWN),
     Column::text("Hibernation", "Whether the cluster is hibernated")
@@ -34,10 +34,10 @@ pub(super) const COLUMNS: &[Column] = &[
                 .map_or(UNKNOWN, |shoot| hibernation_cell(&shoot))
                 .into()
         }),
-    Column::text("Last Operation", "The current or last operation")
+    Column::text("Last Operation", "The current or last operation on the cluster")
         .at(".status.lastOperation.state")
-        .computed(last_operation),
-    Column::text("Status", "The overall status")
+        .computed(last_operation_cell),
+    Column::text("Status", "The overall status of the cluster")
         .at(".metadata.labels.shoot\\.gardener\\.cloud/status")
         .or("<pending>"),
     Column::text("Purpose", "The purpose of the cluster")
@@ -46,7 +46,7 @@ pub(super) const COLUMNS: &[Column] = &[
         .wide(),
     Column::text(
         "Gardener Version",
-        "The version of the Gardener that manages the cluster",
+        "The version of Gardener that manages the cluster",
     )
     .at(".status.gardener.version")
     .or(UNKNOWN)

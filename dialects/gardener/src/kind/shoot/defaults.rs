@@ -7,12 +7,12 @@ use crate::kind::common::minor_version;
 use crate::kind::{child, fill};
 use crate::names::{DEFAULT_SCHEDULER, GARDEN_NAMESPACE, PROTECTED_TAINT, SEED_NAME_LABEL};
 
-/// The older field with the name of the profile.
-const OLD_FORM: &str = "cloudProfileName";
+/// The older field for the cloud profile, which only has the name of a CloudProfile.
+const OLD_PROFILE_FIELD: &str = "cloudProfileName";
 
-/// Sets defaults: the purpose, the scheduler, the fields for the profile unless the shoot is being deleted,
-/// and the toleration of protected seeds in the namespace `garden`.
-pub(super) fn fill_in(root: &mut Map<String, Value>, old: Option<&Value>) {
+/// Sets the defaults of a shoot: the purpose and the scheduler; the fields for the profile, unless the shoot
+/// is being deleted; and, in the namespace `garden`, the toleration of protected seeds.
+pub(super) fn set_defaults(root: &mut Map<String, Value>, old: Option<&Value>) {
     let in_garden = root
         .get("metadata")
         .and_then(|metadata| metadata.get("namespace")?.as_str())
@@ -27,69 +27,73 @@ pub(super) fn fill_in(root: &mut Map<String, Value>, old: Option<&Value>) {
     fill(spec, "purpose", "evaluation");
     fill(spec, "schedulerName", DEFAULT_SCHEDULER);
     if !is_deleting {
-        name_profile(spec, old.and_then(|old| old.get("spec")));
+        align_profile_fields(spec, old.and_then(|old| old.get("spec")));
     }
     if in_garden {
         tolerate_protected(spec);
     }
 }
 
-/// Aligns the two fields for the profile, depending on the Shoot's version of Kubernetes: before 1.33 both
-/// fields are set, in 1.33 `cloudProfileName` is optional, and since 1.34 only `cloudProfile` exists. A
-/// NamespacedCloudProfile is only in `cloudProfile`.
-fn name_profile(spec: &mut Map<String, Value>, old: Option<&Value>) {
+/// Aligns the two fields for the profile, `cloudProfile` and `cloudProfileName`. The Kubernetes version of
+/// the shoot decides: before 1.33, both fields are set; in 1.33, `cloudProfileName` is optional; since 1.34,
+/// only `cloudProfile` is allowed. A NamespacedCloudProfile can only be in `cloudProfile`.
+fn align_profile_fields(spec: &mut Map<String, Value>, old: Option<&Value>) {
     let version = spec
         .get("kubernetes")
         .and_then(|kubernetes| kubernetes.get("version"));
     let version = version.and_then(Value::as_str).and_then(minor_version);
-    let has_one_form = version >= Some((1, 34));
-    let old_name = spec.get(OLD_FORM).and_then(Value::as_str).map(str::to_owned);
-    if !has_one_form && let Some(name) = &old_name {
+    let has_only_reference = version >= Some((1, 34));
+    let old_name = spec
+        .get(OLD_PROFILE_FIELD)
+        .and_then(Value::as_str)
+        .map(str::to_owned);
+    if !has_only_reference && let Some(name) = &old_name {
         fill(spec, "cloudProfile", json!({"kind": CLOUD_PROFILE, "name": name}));
     }
     let Some(reference) = spec.get_mut("cloudProfile").and_then(Value::as_object_mut) else {
         return;
     };
     fill(reference, "kind", CLOUD_PROFILE);
-    let is_plain = reference["kind"] == CLOUD_PROFILE;
+    let is_cluster_scoped = reference["kind"] == CLOUD_PROFILE;
     let Some(profile_name) = reference.get("name").and_then(Value::as_str).map(str::to_owned) else {
         return;
     };
-    if has_one_form {
-        let stored_name = old.and_then(|old| old.get(OLD_FORM)?.as_str());
-        if is_plain
+    if has_only_reference {
+        let stored_name = old.and_then(|old| old.get(OLD_PROFILE_FIELD)?.as_str());
+        if is_cluster_scoped
             && old_name.as_deref() == Some(profile_name.as_str())
             && stored_name == Some(profile_name.as_str())
         {
-            spec.remove(OLD_FORM);
+            spec.remove(OLD_PROFILE_FIELD);
         }
-    } else if !is_plain {
-        spec.remove(OLD_FORM);
+    } else if !is_cluster_scoped {
+        spec.remove(OLD_PROFILE_FIELD);
     } else if version.is_none_or(|version| version < (1, 33))
         || old_name.is_some_and(|old_name| old_name != profile_name)
     {
-        spec.insert(OLD_FORM.to_owned(), profile_name.into());
+        spec.insert(OLD_PROFILE_FIELD.to_owned(), profile_name.into());
     }
 }
 
+/// Adds the toleration of protected seeds.
 fn tolerate_protected(spec: &mut Map<String, Value>) {
     fill(spec, "tolerations", json!([]));
     let Some(tolerations) = spec.get_mut("tolerations").and_then(Value::as_array_mut) else {
         return;
     };
-    // A toleration of this key with a value is a different toleration. If a key has several tolerations, the
+    // A toleration of this key with a value does not suffice. Of several tolerations with equal keys, the
     // last counts.
-    let is_plain = |toleration: &Value| {
+    let has_no_value = |toleration: &Value| {
         toleration.get("key").and_then(Value::as_str) == Some(PROTECTED_TAINT)
             && toleration.get("value").is_none_or(Value::is_null)
     };
-    if !tolerations.iter().any(is_plain) {
+    if !tolerations.iter().any(has_no_value) {
         tolerations.push(json!({"key": PROTECTED_TAINT}));
     }
 }
 
-/// Sets the label `name.seed.gardener.cloud/<seed>=true` for the seeds of spec and status, and removes the
-/// labels of other seeds.
+/// Sets the label `name.seed.gardener.cloud/<seed>=true` for the seeds in the spec and in the status, and
+/// removes the labels of other seeds.
 pub(super) fn label_seeds(root: &mut Map<String, Value>) {
     let seed = |part: &str| {
         root.get(part)?

@@ -8,14 +8,18 @@ use super::BINDING;
 use super::binding;
 use super::spec::{ControlPlane, Networking, Shoot, ShootSpec, ZONE};
 use crate::cidr::FAMILIES;
-use crate::kind::common::{LastOperation, immutable};
+use crate::kind::common::{LastOperation, check_immutable};
 
 /// A shoot before and after a write, parsed and raw.
 #[derive(Clone, Copy)]
 pub(super) struct ShootUpdate<'a> {
+    /// The stored shoot.
     pub(super) old: &'a Shoot,
+    /// The shoot after the write.
     pub(super) new: &'a Shoot,
+    /// The raw object of `old`.
     pub(super) old_value: &'a Value,
+    /// The raw object of `new`.
     pub(super) new_value: &'a Value,
 }
 
@@ -25,8 +29,7 @@ impl ShootUpdate<'_> {
     }
 }
 
-/// Checks every rule about the change from old to new. Writes through subresources other than the binding are
-/// not checked.
+/// All errors of the changes in `update`. Writes through subresources other than the binding are not checked.
 pub(super) fn check(via: Via, update: &ShootUpdate<'_>) -> Vec<FieldError> {
     if matches!(via, Via::Subresource(name) if name != BINDING) {
         return Vec::new();
@@ -34,7 +37,7 @@ pub(super) fn check(via: Via, update: &ShootUpdate<'_>) -> Vec<FieldError> {
     let (old, new) = (&update.old.spec, &update.new.spec);
     let mut errors = Vec::new();
     if update.changes_spec() {
-        errors.extend(frozen(update));
+        errors.extend(frozen_spec_error(update));
     }
     if via == Via::Subresource(BINDING) {
         errors.extend(binding::check_seed_name(update.old_value, update.new_value));
@@ -42,35 +45,35 @@ pub(super) fn check(via: Via, update: &ShootUpdate<'_>) -> Vec<FieldError> {
         errors.push(FieldError::forbidden("spec.seedName", binding::ONLY_BY_BINDING));
     }
     if via == Via::Subresource(BINDING) && old.profile() != new.profile() {
-        // In other writes, `crate::agreement` checks the change against the stored profiles.
+        // In other writes, `crate::cross_checks` checks the change against the stored profiles.
         errors.push(FieldError::forbidden(
             new.profile_path(),
             "a binding cannot change the cloud profile",
         ));
     }
-    immutable(&mut errors, "spec.region", Some(&old.region), Some(&new.region));
-    immutable(
+    check_immutable(&mut errors, "spec.region", Some(&old.region), Some(&new.region));
+    check_immutable(
         &mut errors,
         "spec.provider.type",
         Some(&old.provider.r#type),
         Some(&new.provider.r#type),
     );
-    immutable(
+    check_immutable(
         &mut errors,
         "spec.schedulerName",
         old.scheduler_name.as_deref(),
         new.scheduler_name.as_deref(),
     );
-    networking(&mut errors, old.networking.as_ref(), new.networking.as_ref());
-    zones(
+    check_networking(&mut errors, old.networking.as_ref(), new.networking.as_ref());
+    check_zones(
         &mut errors,
         old.control_plane.as_ref(),
         new.control_plane.as_ref(),
     );
-    tolerance(&mut errors, old, new);
+    check_failure_tolerance(&mut errors, old, new);
     let domain = |dns: Option<&super::spec::Dns>| dns.and_then(|dns| dns.domain.clone());
     let (old_domain, new_domain) = (domain(old.dns.as_ref()), domain(new.dns.as_ref()));
-    immutable(
+    check_immutable(
         &mut errors,
         "spec.dns.domain",
         old_domain.as_deref(),
@@ -79,8 +82,9 @@ pub(super) fn check(via: Via, update: &ShootUpdate<'_>) -> Vec<FieldError> {
     errors
 }
 
-/// The error of a changed spec while the shoot is being deleted, or its control plane moves between seeds.
-fn frozen(update: &ShootUpdate<'_>) -> Option<FieldError> {
+/// The error of a changed spec while the shoot is being deleted, or while its control plane moves to another
+/// seed.
+fn frozen_spec_error(update: &ShootUpdate<'_>) -> Option<FieldError> {
     let deleting = update
         .old_value
         .pointer("/metadata/deletionTimestamp")
@@ -105,17 +109,17 @@ fn frozen(update: &ShootUpdate<'_>) -> Option<FieldError> {
     })
 }
 
-fn networking(errors: &mut Vec<FieldError>, old: Option<&Networking>, new: Option<&Networking>) {
+fn check_networking(errors: &mut Vec<FieldError>, old: Option<&Networking>, new: Option<&Networking>) {
     let Some(old) = old else { return };
     let none = Networking::default();
     let new = new.unwrap_or(&none);
-    immutable(
+    check_immutable(
         errors,
         "spec.networking.pods",
         old.pods.as_deref(),
         new.pods.as_deref(),
     );
-    immutable(
+    check_immutable(
         errors,
         "spec.networking.services",
         old.services.as_deref(),
@@ -127,10 +131,10 @@ fn networking(errors: &mut Vec<FieldError>, old: Option<&Networking>, new: Optio
     };
     let (old_families, new_families) = (families(old), families(new));
     // IPv6 may be added to IPv4, and removed again.
-    let grows = |one: &[String], other: &[String]| one == [FAMILIES[0]] && other == FAMILIES;
+    let adds_ipv6 = |one: &[String], other: &[String]| one == [FAMILIES[0]] && other == FAMILIES;
     if old_families != new_families
-        && !grows(&old_families, &new_families)
-        && !grows(&new_families, &old_families)
+        && !adds_ipv6(&old_families, &new_families)
+        && !adds_ipv6(&new_families, &old_families)
     {
         let detail = format!(
             "cannot change from {} to {}",
@@ -141,11 +145,11 @@ fn networking(errors: &mut Vec<FieldError>, old: Option<&Networking>, new: Optio
     }
 }
 
-/// Refuses a change of the control plane's failure tolerance, once it is set and the shoot has a seed.
-fn tolerance(errors: &mut Vec<FieldError>, old: &ShootSpec, new: &ShootSpec) {
+/// Refuses a change of the control plane's failure tolerance if it was set before and the shoot has a seed.
+fn check_failure_tolerance(errors: &mut Vec<FieldError>, old: &ShootSpec, new: &ShootSpec) {
     let tolerance_of = |spec: &ShootSpec| spec.failure_tolerance().map(str::to_owned);
     if new.seed_name.is_some() {
-        immutable(
+        check_immutable(
             errors,
             "spec.controlPlane.highAvailability.failureTolerance.type",
             tolerance_of(old).as_deref(),
@@ -154,25 +158,25 @@ fn tolerance(errors: &mut Vec<FieldError>, old: &ShootSpec, new: &ShootSpec) {
     }
 }
 
-/// Refuses a change of the control plane's zones, unless all are removed, or zones are added while the
-/// failure tolerance becomes `zone`.
-fn zones(errors: &mut Vec<FieldError>, old: Option<&ControlPlane>, new: Option<&ControlPlane>) {
+/// Refuses a change of the control plane's zones, unless all zones are removed, or zones are added to the
+/// present zones while the failure tolerance becomes `zone`.
+fn check_zones(errors: &mut Vec<FieldError>, old: Option<&ControlPlane>, new: Option<&ControlPlane>) {
     const PATH: &str = "spec.controlPlane.zones";
     let zones_of = |plane: Option<&ControlPlane>| plane.map(|plane| plane.zones.clone()).unwrap_or_default();
     let (old_zones, new_zones) = (zones_of(old), zones_of(new));
     if old_zones == new_zones || new_zones.is_empty() {
         return;
     }
-    let survives = |plane: Option<&ControlPlane>| {
+    let tolerates_zone_loss = |plane: Option<&ControlPlane>| {
         let availability = plane.and_then(|plane| plane.high_availability.as_ref());
         availability.is_some_and(|availability| availability.failure_tolerance.r#type == ZONE)
     };
-    if old_zones.is_empty() || survives(old) || !survives(new) {
+    if old_zones.is_empty() || tolerates_zone_loss(old) || !tolerates_zone_loss(new) {
         errors.push(FieldError::forbidden(PATH, "field is immutable"));
     } else if !old_zones.iter().all(|zone| new_zones.contains(zone)) {
         errors.push(FieldError::forbidden(
             PATH,
-            "a zone that is there cannot be taken away when others are added",
+            "zones can only be added: the present zones must stay in the list",
         ));
     }
 }

@@ -10,22 +10,23 @@ use super::spec::{
     Toleration, ZONE,
 };
 use crate::kind::common::{
-    AccessRestriction, cidr, disjoint, ip_families, label_key, label_text, of_families, required,
+    AccessRestriction, check_cidr, check_disjoint, check_families, check_ip_families, check_label_key,
+    check_label_value, check_required,
 };
 use crate::names::GARDEN_NAMESPACE;
 
-/// Checks the rules that apply at every write. `namespace` is the namespace of the shoot.
+/// All errors of a shoot in `namespace` by the rules that apply at every write.
 pub(super) fn check(shoot: &Shoot, namespace: &str) -> Vec<FieldError> {
     let spec = &shoot.spec;
     let mut errors = Vec::new();
-    profile(&mut errors, shoot);
-    required(
+    check_profile(&mut errors, shoot);
+    check_required(
         &mut errors,
         "spec.region",
         &spec.region,
-        "must be the region the shoot runs in",
+        "must be the region of the cluster",
     );
-    required(
+    check_required(
         &mut errors,
         "spec.provider.type",
         &spec.provider.r#type,
@@ -40,50 +41,55 @@ pub(super) fn check(shoot: &Shoot, namespace: &str) -> Vec<FieldError> {
         ));
     }
     if let Some(networking) = &spec.networking {
-        cidr(&mut errors, "spec.networking.nodes", networking.nodes.as_deref());
-        cidr(&mut errors, "spec.networking.pods", networking.pods.as_deref());
-        cidr(
+        check_cidr(&mut errors, "spec.networking.nodes", networking.nodes.as_deref());
+        check_cidr(&mut errors, "spec.networking.pods", networking.pods.as_deref());
+        check_cidr(
             &mut errors,
             "spec.networking.services",
             networking.services.as_deref(),
         );
-        ip_families(&mut errors, "spec.networking.ipFamilies", &networking.ip_families);
+        check_ip_families(&mut errors, "spec.networking.ipFamilies", &networking.ip_families);
     }
     if let Some(control_plane) = &spec.control_plane {
-        zones(&mut errors, control_plane);
+        check_zones(&mut errors, control_plane);
     }
-    for (index, restriction) in spec.access_restrictions.iter().enumerate() {
-        let path = format!("spec.accessRestrictions[{index}]");
-        required(
-            &mut errors,
-            &format!("{path}.name"),
-            &restriction.name,
-            "must be one that seeds offer",
-        );
-        let same = |other: &AccessRestriction| other.name == restriction.name;
-        if spec.access_restrictions[..index].iter().any(same) {
-            errors.push(FieldError::duplicate(path, restriction.name.as_str()));
-        }
-    }
+    check_access_restrictions(&mut errors, &spec.access_restrictions);
     if let Some(dns) = &spec.dns {
         check_dns(&mut errors, dns);
     }
-    names(&mut errors, shoot);
+    check_names(&mut errors, shoot);
     if let Some(selector) = &spec.seed_selector {
         errors.extend(selector.compile("spec.seedSelector").err().into_iter().flatten());
     }
-    tolerations(&mut errors, "spec.tolerations", &spec.tolerations);
+    check_tolerations(&mut errors, "spec.tolerations", &spec.tolerations);
     errors
+}
+
+/// Checks that access restrictions have names, and that no name is repeated.
+fn check_access_restrictions(errors: &mut Vec<FieldError>, restrictions: &[AccessRestriction]) {
+    for (index, restriction) in restrictions.iter().enumerate() {
+        let path = format!("spec.accessRestrictions[{index}]");
+        check_required(
+            errors,
+            &format!("{path}.name"),
+            &restriction.name,
+            "must be the name of an access restriction that seeds offer",
+        );
+        let has_name = |other: &AccessRestriction| other.name == restriction.name;
+        if restrictions[..index].iter().any(has_name) {
+            errors.push(FieldError::duplicate(path, restriction.name.as_str()));
+        }
+    }
 }
 
 /// Checks the zones of the control plane, if any are set: one zone, or three different zones if the control
 /// plane tolerates the loss of a zone.
-fn zones(errors: &mut Vec<FieldError>, control_plane: &ControlPlane) {
+fn check_zones(errors: &mut Vec<FieldError>, control_plane: &ControlPlane) {
     const PATH: &str = "spec.controlPlane.zones";
     let zones = &control_plane.zones;
     let availability = control_plane.high_availability.as_ref();
     let expected = match availability {
-        Some(high) if high.failure_tolerance.r#type == ZONE => 3,
+        Some(availability) if availability.failure_tolerance.r#type == ZONE => 3,
         _ => 1,
     };
     if !zones.is_empty() && zones.len() != expected {
@@ -100,44 +106,45 @@ fn zones(errors: &mut Vec<FieldError>, control_plane: &ControlPlane) {
     }
 }
 
-/// Checks that the shoot's own ranges are disjoint, and that each is of an IP family of the shoot. This is
-/// only checked when the networking changes, since the ranges of a stored shoot were checked when they were
-/// set.
-pub(super) fn ranges(networking: &Networking) -> Vec<FieldError> {
+/// Errors of the shoot's own ranges: the ranges must not overlap with one another, and each must be of an IP
+/// family of the shoot. Callers only check this when the networking changes, so that a stored shoot can still
+/// be updated.
+pub(super) fn range_errors(networking: &Networking) -> Vec<FieldError> {
     let own_ranges = [
         ("spec.networking.nodes", networking.nodes.as_deref()),
         ("spec.networking.pods", networking.pods.as_deref()),
         ("spec.networking.services", networking.services.as_deref()),
     ];
     let mut errors = Vec::new();
-    of_families(&mut errors, &networking.ip_families, &own_ranges);
-    disjoint(&mut errors, &own_ranges);
+    check_families(&mut errors, &networking.ip_families, &own_ranges);
+    check_disjoint(&mut errors, &own_ranges);
     errors
 }
 
-/// The error of `spec.cloudProfileName`, the older field for the profile. Since Kubernetes 1.34, only a
-/// stored shoot may still have this field.
-pub(super) fn old_form(shoot: &Shoot, old: Option<&Shoot>) -> Option<FieldError> {
+/// The error of a shoot of Kubernetes 1.34 or newer that sets `spec.cloudProfileName`, the older field for
+/// the profile. A stored shoot may keep the field.
+pub(super) fn old_profile_field_error(shoot: &Shoot, old: Option<&Shoot>) -> Option<FieldError> {
     let name_and_form = |shoot: &Shoot| {
         let name = shoot.spec.cloud_profile_name.clone();
         (
             name.filter(|name| !name.is_empty()),
-            shoot.spec.has_one_profile_form(),
+            shoot.spec.has_only_profile_reference(),
         )
     };
     let is_refused = matches!(name_and_form(shoot), (Some(_), true))
         && old.map(name_and_form) != Some(name_and_form(shoot));
     is_refused.then(|| {
-        let detail = "is gone for Kubernetes 1.34 and newer: name the profile in spec.cloudProfile.name";
+        let detail =
+            "cannot be set for Kubernetes 1.34 and newer: name the profile in spec.cloudProfile.name";
         FieldError::forbidden("spec.cloudProfileName", detail)
     })
 }
 
-fn profile(errors: &mut Vec<FieldError>, shoot: &Shoot) {
+fn check_profile(errors: &mut Vec<FieldError>, shoot: &Shoot) {
     const HINT: &str = "must name the shoot's cloud profile, here or in spec.cloudProfile.name";
     match &shoot.spec.cloud_profile {
         Some(reference) => {
-            required(
+            check_required(
                 errors,
                 "spec.cloudProfile.name",
                 &reference.name,
@@ -155,11 +162,12 @@ fn profile(errors: &mut Vec<FieldError>, shoot: &Shoot) {
         }
         None => {
             let name = shoot.spec.cloud_profile_name.as_deref().unwrap_or_default();
-            required(errors, "spec.cloudProfileName", name, HINT);
+            check_required(errors, "spec.cloudProfileName", name, HINT);
         }
     }
 }
 
+/// Checks the domain, and that at most one of the providers is primary.
 fn check_dns(errors: &mut Vec<FieldError>, dns: &Dns) {
     if let Some(domain) = &dns.domain
         && let Err(problem) = dns_subdomain(domain)
@@ -180,7 +188,7 @@ fn check_dns(errors: &mut Vec<FieldError>, dns: &Dns) {
         }
         if provider.primary == Some(true) {
             if has_primary {
-                let detail = "there is a primary provider already; at most one is allowed";
+                let detail = "another provider is primary already; at most one is allowed";
                 errors.push(FieldError::forbidden(format!("{path}.primary"), detail));
             }
             has_primary = true;
@@ -194,7 +202,8 @@ fn check_dns(errors: &mut Vec<FieldError>, dns: &Dns) {
     }
 }
 
-fn names(errors: &mut Vec<FieldError>, shoot: &Shoot) {
+/// Checks the form of the names of the seed and the scheduler.
+fn check_names(errors: &mut Vec<FieldError>, shoot: &Shoot) {
     if let Some(name) = &shoot.spec.seed_name
         && let Err(problem) = dns_subdomain(name)
     {
@@ -207,11 +216,11 @@ fn names(errors: &mut Vec<FieldError>, shoot: &Shoot) {
     }
 }
 
-/// Checks the list of tolerations at the path `list`.
-pub(crate) fn tolerations(errors: &mut Vec<FieldError>, list: &str, tolerations: &[Toleration]) {
+/// Checks the keys and values of `tolerations`, which are at `list_path`, and refuses repeated tolerations.
+pub(crate) fn check_tolerations(errors: &mut Vec<FieldError>, list_path: &str, tolerations: &[Toleration]) {
     let mut seen = BTreeSet::new();
     for (index, toleration) in tolerations.iter().enumerate() {
-        let path = format!("{list}[{index}]");
+        let path = format!("{list_path}[{index}]");
         let key = toleration.key.as_str();
         if key.is_empty() {
             errors.push(FieldError::required(
@@ -220,14 +229,15 @@ pub(crate) fn tolerations(errors: &mut Vec<FieldError>, list: &str, tolerations:
             ));
             continue;
         }
-        if let Err(problem) = label_key(key) {
+        if let Err(problem) = check_label_key(key) {
             errors.push(FieldError::invalid(format!("{path}.key"), key, problem));
         }
         let value = toleration.value.as_deref().unwrap_or_default();
-        if let Err(problem) = label_text(value) {
+        if let Err(problem) = check_label_value(value) {
             errors.push(FieldError::invalid(format!("{path}.value"), value, problem));
         }
-        // No toleration may follow a toleration of the same key without a value.
+        // A toleration without a value tolerates all values of its key, so no toleration of the key may
+        // follow.
         if seen.contains(&(key, "")) || !seen.insert((key, value)) {
             errors.push(FieldError::duplicate(path, format!("{key}={value}")));
         }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::kind::common::{
-    AccessRestriction, Condition, Gardener, LastOperation, SeedSelector, minor_version,
+    AccessRestriction, Condition, GardenerVersion, LastOperation, SeedSelector, minor_version,
 };
 use crate::names::DEFAULT_SCHEDULER;
 
@@ -29,94 +29,96 @@ pub struct Shoot {
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct ShootSpec {
-    /// The cloud profile in the older form, which Kubernetes 1.34 and newer no longer have. If both are set,
-    /// cloudProfile wins.
+    /// The name of the CloudProfile, in the older field, which cannot be set for Kubernetes 1.34 and newer.
+    /// If both fields are set, cloudProfile counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cloud_profile_name: Option<String>,
-    /// The cloud profile, by kind and name. It can only change between a CloudProfile and the
-    /// NamespacedCloudProfiles that extend it.
+    /// The cloud profile, by kind and name. Can only be changed between a CloudProfile and the
+    /// NamespacedCloudProfiles that extend this CloudProfile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cloud_profile: Option<CloudProfileReference>,
-    /// The region of the cluster. Cannot be changed. Scheduling compares it with the regions of seeds.
+    /// The region of the cluster, which scheduling compares with the regions of seeds. Cannot be changed.
     pub region: String,
-    /// The infrastructure and the machines.
+    /// The infrastructure of the cluster and its worker pools.
     pub provider: ShootProvider,
-    /// Purpose of the cluster. A cluster of purpose testing may be scheduled to any region of its provider;
-    /// infrastructure is only for the namespace garden. The default is evaluation.
+    /// The purpose of the cluster; evaluation by default. A cluster of purpose testing may be scheduled to
+    /// any region of its provider. The purpose infrastructure is only allowed in the namespace garden.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("enum" = ["evaluation", "testing", "development", "production", "infrastructure"]))]
     pub purpose: Option<String>,
-    /// The networks of the cluster, which must be disjoint from those of its seed; by the current rules, only
-    /// IPv6 networks must.
+    /// The networks of the cluster, which must not overlap with the networks of its seed. By the current
+    /// rules, only IPv6 networks must not overlap.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub networking: Option<Networking>,
-    /// DNS settings. A cluster without them may be scheduled to a seed whose DNS is disabled.
+    /// DNS settings of the cluster. A cluster without DNS settings may be scheduled to a seed whose DNS is
+    /// disabled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dns: Option<Dns>,
-    /// The seed that runs the control plane. Once the object exists, only its binding subresource changes
-    /// this.
+    /// The seed that runs the control plane. After creation, it can only be changed through the subresource
+    /// binding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed_name: Option<String>,
-    /// The seeds that may be picked, by labels and provider types.
+    /// The seeds that may run the control plane, by labels and provider types.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed_selector: Option<SeedSelector>,
     /// The taints of seeds that the cluster tolerates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tolerations: Vec<Toleration>,
-    /// The scheduler that picks a seed; default-scheduler by default. Clusters of other schedulers are
-    /// ignored.
+    /// The name of the scheduler that picks a seed; default-scheduler by default. Berth ignores clusters with
+    /// other schedulers. Cannot be changed once set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler_name: Option<String>,
-    /// Layout of the control plane.
+    /// Failure tolerance and zones of the control plane.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_plane: Option<ControlPlane>,
-    /// Access restrictions of the cluster, which its seed must offer.
+    /// The access restrictions of the cluster, all of which its seed must offer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub access_restrictions: Vec<AccessRestriction>,
-    /// Whether the cluster hibernates.
+    /// Hibernation of the cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hibernation: Option<Hibernation>,
-    /// Kubernetes settings.
+    /// Kubernetes settings of the cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kubernetes: Option<Kubernetes>,
 }
 
-/// A cloud profile by kind and name.
+/// Reference to a cloud profile by kind and name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CloudProfileReference {
-    /// CloudProfile (the default) or NamespacedCloudProfile.
+    /// The kind of the profile: CloudProfile (the default) or NamespacedCloudProfile.
     #[serde(default)]
     pub kind: String,
-    /// The name.
+    /// The name of the profile.
     pub name: String,
 }
 
-/// The infrastructure of a cluster.
+/// The infrastructure of a cluster and its worker pools.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct ShootProvider {
     /// The provider type, such as aws or openstack. Cannot be changed.
     pub r#type: String,
-    /// The pools of machines. A cluster without pools has no nodes and no pods, and needs no ranges for
-    /// them.
+    /// The worker pools. A cluster without worker pools has no nodes and no pods, and needs no ranges for
+    /// nodes and pods.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<Worker>,
 }
 
-/// A pool of machines.
+/// A worker pool: machines with equal settings.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct Worker {
-    /// The name.
+    /// The name of the pool.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// The availability zones of the machines.
+    /// The availability zones of the machines in the pool.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub zones: Vec<String>,
-    /// Settings of machines for the control plane. If set, the cluster is self-hosted and gets no seed.
+    /// Settings for running the control plane on the machines of the pool. If set, the cluster is self-hosted
+    /// and gets no seed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub control_plane: Option<BTreeMap<String, Value>>,
 }
@@ -129,20 +131,21 @@ pub struct Networking {
     /// The range of the nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<String>,
-    /// The range of the pods; by default that of the seed, if it is of one of ipFamilies. Cannot be changed
-    /// once set.
+    /// The range of the pods. The default is the default range of the seed, if it is of one of the
+    /// ipFamilies. Cannot be changed once set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pods: Option<String>,
-    /// The range of the services; by default that of the seed, if it is of one of ipFamilies. Cannot be
-    /// changed once set.
+    /// The range of the services. The default is the default range of the seed, if it is of one of the
+    /// ipFamilies. Cannot be changed once set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub services: Option<String>,
-    /// The address families, IPv4 and IPv6; IPv4 by default. A cluster without IPv4 needs no ranges.
+    /// The IP families of the cluster: IPv4, IPv6 or both; IPv4 by default. A cluster without IPv4 needs no
+    /// ranges.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ip_families: Vec<String>,
 }
 
-/// Layout of a control plane.
+/// Failure tolerance and zones of a control plane.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -150,7 +153,8 @@ pub struct ControlPlane {
     /// Failures that the control plane tolerates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high_availability: Option<HighAvailability>,
-    /// The zones of the control plane on the seed: one, or three if it tolerates the failure of a zone.
+    /// The zones of the control plane on the seed: one zone, or three zones if the control plane tolerates
+    /// the failure of a zone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub zones: Vec<String>,
 }
@@ -160,7 +164,7 @@ pub struct ControlPlane {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct HighAvailability {
-    /// The kind of failure.
+    /// The kind of failure that the control plane tolerates.
     pub failure_tolerance: FailureTolerance,
 }
 
@@ -169,7 +173,7 @@ pub struct HighAvailability {
 #[serde(default)]
 #[schemars(extend("required" = ["type"], "x-kubernetes-preserve-unknown-fields" = true))]
 pub struct FailureTolerance {
-    /// A node or a zone.
+    /// The failure that the control plane tolerates: node or zone.
     #[schemars(extend("enum" = ["node", "zone"]))]
     pub r#type: String,
 }
@@ -179,48 +183,48 @@ pub struct FailureTolerance {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct Dns {
-    /// The domain. Cannot be changed once set.
+    /// The domain of the cluster. Cannot be changed once set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub domain: Option<String>,
-    /// Providers that manage the DNS records, of which at most one is primary. If the first is of type
-    /// unmanaged, the records are not managed.
+    /// The providers that manage the DNS records of the cluster. At most one is primary. If the first
+    /// provider has the type unmanaged, Gardener does not manage the records.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub providers: Vec<DnsProvider>,
 }
 
-/// Provider that manages DNS records.
+/// A provider that manages DNS records.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct DnsProvider {
-    /// The type, such as aws-route53, or unmanaged.
+    /// The type of the provider: unmanaged, or a service such as aws-route53.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub r#type: Option<String>,
-    /// Whether this provider manages the cluster's own domain.
+    /// Whether the provider manages the domain of the cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub primary: Option<bool>,
-    /// The secret with the credentials.
+    /// The name of the secret with the credentials of the provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_name: Option<String>,
-    /// The credentials, in the newer form.
+    /// Reference to the credentials of the provider, in newer versions of Gardener.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
     pub credentials_ref: Option<BTreeMap<String, Value>>,
 }
 
-/// A taint that the cluster tolerates.
+/// A toleration of taints of seeds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct Toleration {
-    /// The key of the taint.
+    /// The key of the tolerated taints.
     pub key: String,
-    /// The value of the taint.
+    /// The value of the tolerated taints.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
 }
 
-/// Whether a cluster hibernates.
+/// Hibernation of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -230,12 +234,12 @@ pub struct Hibernation {
     pub enabled: Option<bool>,
 }
 
-/// Kubernetes settings.
+/// Kubernetes settings of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct Kubernetes {
-    /// The version.
+    /// The Kubernetes version of the cluster.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub version: String,
 }
@@ -245,23 +249,23 @@ pub struct Kubernetes {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct ShootStatus {
-    /// The seed that runs the control plane now, written by its agent.
+    /// The seed that runs the control plane now, as the gardenlet of the seed reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed_name: Option<String>,
-    /// The current or last operation.
+    /// The current or last operation on the cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_operation: Option<LastOperation>,
-    /// Conditions: APIServerAvailable, ControlPlaneHealthy, ObservabilityComponentsHealthy, EveryNodeReady,
-    /// SystemComponentsHealthy.
+    /// The conditions of the cluster: APIServerAvailable, ControlPlaneHealthy,
+    /// ObservabilityComponentsHealthy, EveryNodeReady and SystemComponentsHealthy.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
     /// Whether the cluster hibernates now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hibernated: Option<bool>,
-    /// The Gardener that last reconciled the cluster.
+    /// The version of Gardener that last reconciled the cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub gardener: Option<Gardener>,
-    /// The current networks of the cluster, to which the rule for spec.networking applies, too.
+    pub gardener: Option<GardenerVersion>,
+    /// The current networks of the cluster, which must not overlap with the networks of its seed, either.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub networking: Option<NetworkingStatus>,
 }
@@ -283,7 +287,7 @@ pub struct NetworkingStatus {
 }
 
 impl NetworkingStatus {
-    /// The ranges of nodes, pods and services.
+    /// The ranges of nodes, of pods and of services.
     #[must_use]
     pub fn lists(&self) -> [&[String]; 3] {
         [&self.nodes, &self.pods, &self.services]
@@ -292,19 +296,19 @@ impl NetworkingStatus {
 
 /// The failure tolerance of control planes that survive the loss of a zone.
 pub const ZONE: &str = "zone";
-/// The purpose of clusters that may go to any region of their provider.
+/// The purpose of clusters that may be scheduled to any region of their provider.
 pub const TESTING: &str = "testing";
 /// The purpose of Gardener's own clusters.
 pub const INFRASTRUCTURE: &str = "infrastructure";
 
-/// The kind of profiles without a namespace.
+/// The kind of cloud profiles for all namespaces.
 pub const CLOUD_PROFILE: &str = "CloudProfile";
-/// The kind of profiles in namespaces.
+/// The kind of cloud profiles in a namespace.
 pub const NAMESPACED_CLOUD_PROFILE: &str = "NamespacedCloudProfile";
 
 impl Toleration {
-    /// Whether this allowed toleration allows `other`: the keys are equal, and this toleration has either the
-    /// value of `other` or no value.
+    /// Whether a list of allowed tolerations with this toleration allows `other`: the keys are equal, and
+    /// this toleration has no value, or the value of `other`.
     #[must_use]
     pub fn allows(&self, other: &Self) -> bool {
         self.key == other.key && (self.value.is_none() || self.value == other.value)
@@ -321,7 +325,8 @@ impl fmt::Display for Toleration {
 }
 
 impl ShootSpec {
-    /// The kind and name of the profile. If both fields are set, `cloudProfile` wins.
+    /// The kind and the name of the cloud profile; `None` if neither field is set. If both fields are set,
+    /// `cloudProfile` counts.
     #[must_use]
     pub fn profile(&self) -> Option<(&str, &str)> {
         match (&self.cloud_profile, &self.cloud_profile_name) {
@@ -338,7 +343,7 @@ impl ShootSpec {
         }
     }
 
-    /// The field that names the profile.
+    /// The path of the field that names the cloud profile.
     #[must_use]
     pub fn profile_path(&self) -> &'static str {
         match self.cloud_profile {
@@ -347,9 +352,10 @@ impl ShootSpec {
         }
     }
 
-    /// Whether `cloudProfile` is the only field for the profile: the version of Kubernetes is 1.34 or newer.
+    /// Whether `cloudProfile` is the only field for the profile, since the Kubernetes version is 1.34 or
+    /// newer.
     #[must_use]
-    pub fn has_one_profile_form(&self) -> bool {
+    pub fn has_only_profile_reference(&self) -> bool {
         let version = self
             .kubernetes
             .as_ref()
@@ -357,7 +363,7 @@ impl ShootSpec {
         version.and_then(minor_version) >= Some((1, 34))
     }
 
-    /// The kind of failure that the control plane tolerates: `node` or `zone`.
+    /// The kind of failure that the control plane tolerates: `node` or `zone`. `None` if it is not set.
     #[must_use]
     pub fn failure_tolerance(&self) -> Option<&str> {
         let plane = self.control_plane.as_ref()?;
@@ -366,7 +372,7 @@ impl ShootSpec {
 
     /// Whether the control plane survives the loss of a zone.
     #[must_use]
-    pub fn survives_a_zone(&self) -> bool {
+    pub fn survives_zone_loss(&self) -> bool {
         self.failure_tolerance() == Some(ZONE)
     }
 
@@ -385,7 +391,7 @@ impl ShootSpec {
             .any(|worker| worker.control_plane.is_some())
     }
 
-    /// The shoot's scheduler.
+    /// The name of the scheduler that picks a seed for the shoot.
     #[must_use]
     pub fn scheduler(&self) -> &str {
         self.scheduler_name.as_deref().unwrap_or(DEFAULT_SCHEDULER)

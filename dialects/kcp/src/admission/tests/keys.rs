@@ -170,10 +170,7 @@ fn syncer_finalizers_are_the_syncers_own() {
     refused(
         update_resource(ALICE, &one, &none),
         403,
-        &[
-            "metadata.finalizers[workloads.kcp.dev/syncer-x]",
-            "may take it out",
-        ],
+        &["metadata.finalizers[workloads.kcp.dev/syncer-x]", "may remove it"],
     );
     assert!(
         update_resource(ALICE, &one, &held(&[FINALIZER_X])).is_ok(),

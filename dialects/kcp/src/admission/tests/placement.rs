@@ -56,7 +56,7 @@ fn every_transition_is_its_actors_alone() {
                     let who = match legal {
                         "P" => "only the placement controller (user berth:placement-controller) may do this",
                         "N" => "only the namespace controller (user berth:namespace-controller) may do this",
-                        _ => "nobody may do this; it goes to ",
+                        _ => "nobody may do this; from ",
                     };
                     assert!(message.contains(who), "{message}");
                 }
@@ -71,8 +71,8 @@ fn users_get_the_whole_story() {
     assert_eq!(
         answer.unwrap_err().1,
         "namespaces \"app\" is forbidden: metadata.annotations[scheduling.kcp.dev/placement]: Forbidden: entry \
-         \"root:compute+east+x\" from Bound to absent: nobody may do this; it goes to Removing by the placement \
-         controller (user berth:placement-controller)"
+         \"root:compute+east+x\" from Bound to absent: nobody may do this; from Bound, an entry may only change to \
+         Removing by the placement controller (user berth:placement-controller)"
     );
 }
 
@@ -87,11 +87,15 @@ fn a_namespace_is_not_made_with_a_placement() {
         403,
         &["from absent to Pending", "only the placement controller"],
     );
-    refused(create(ALICE, &placed(Some("{}"))), 403, &["not even in form"]);
+    refused(
+        create(ALICE, &placed(Some("{}"))),
+        403,
+        &["even if its entries stay the same"],
+    );
     refused(
         create(ALICE, &placed(Some("{"))),
         403,
-        &["not even in form", "is not JSON"],
+        &["even if its entries stay the same", "is not JSON"],
     );
     assert!(create(PLACEMENTS, &pending).is_ok());
 }
@@ -100,18 +104,22 @@ fn a_namespace_is_not_made_with_a_placement() {
 fn the_text_is_guarded_byte_for_byte() {
     let old = placed(Some(BOUND));
     let reformatted = placed(Some(r#"{ "root:compute+east+x": "Bound" }"#));
-    refused(update(ALICE, &old, &reformatted), 403, &["not even in form"]);
+    refused(
+        update(ALICE, &old, &reformatted),
+        403,
+        &["even if its entries stay the same"],
+    );
     assert!(update(PLACEMENTS, &old, &reformatted).is_ok());
     assert!(update(NAMESPACES_BY, &old, &reformatted).is_ok());
     refused(
         update(ALICE, &placed(Some("{}")), &placed(None)),
         403,
-        &["not even in form"],
+        &["even if its entries stay the same"],
     );
     refused(
         update(ALICE, &placed(Some("{")), &placed(Some("{}"))),
         403,
-        &["not even in form"],
+        &["even if its entries stay the same"],
     );
 }
 
@@ -191,7 +199,7 @@ fn malformed_values_are_refused_whoever_writes_them() {
         ),
         (
             r#"{"root:compute+east+x":"Pending","root:compute+west+x":"Pending"}"#,
-            "workload cluster \"x\" has the entry",
+            "workload cluster \"x\" already has the entry",
         ),
     ] {
         let (old, new) = (placed(Some("{}")), placed(Some(text)));

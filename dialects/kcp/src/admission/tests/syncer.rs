@@ -82,7 +82,7 @@ fn a_syncer_makes_and_deletes_nothing() {
     refused(
         review(&guard, SYNCER_X, DEPLOYMENTS, "", None, &bare),
         403,
-        &["a syncer makes no objects"],
+        &["a syncer may not create objects"],
     );
     for (name, may) in [(SYNCER_X, false), (ALICE, true)] {
         let user = UserInfo {

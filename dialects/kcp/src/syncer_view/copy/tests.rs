@@ -140,7 +140,7 @@ fn the_token_of_an_account_is_copied_as_data_that_no_controller_takes_for_its_ow
     // A Secret that was copied with its original type cannot be updated to this copy.
     let mut before = wanted.clone();
     before["type"] = token["type"].clone();
-    assert!(is_another(&wanted, &before) && !is_another(&wanted, &wanted));
+    assert!(must_recreate(&wanted, &before) && !must_recreate(&wanted, &wanted));
 }
 
 fn service(spec: Value) -> Value {
@@ -202,14 +202,14 @@ fn a_service_that_becomes_headless_or_gets_an_address_is_made_anew() {
         json!({"clusterIP": "10.9.0.7", "clusterIPs": ["10.9.0.7"]}),
         json!({}),
     );
-    assert!(is_another(&copied(headless()), &down(with_address.clone())));
-    assert!(is_another(&copied(none.clone()), &down(headless())));
-    assert!(!is_another(&copied(headless()), &down(headless())));
-    assert!(!is_another(&copied(none.clone()), &down(with_address.clone())));
-    assert!(!is_another(&copied(none), &down(json!({}))), "none yet");
+    assert!(must_recreate(&copied(headless()), &down(with_address.clone())));
+    assert!(must_recreate(&copied(none.clone()), &down(headless())));
+    assert!(!must_recreate(&copied(headless()), &down(headless())));
+    assert!(!must_recreate(&copied(none.clone()), &down(with_address.clone())));
+    assert!(!must_recreate(&copied(none), &down(json!({}))), "none yet");
     let external = json!({"type": "ExternalName", "externalName": "db.example.com"});
-    assert!(!is_another(&copied(external.clone()), &down(with_address)));
-    assert!(!is_another(&copied(headless()), &down(external)));
+    assert!(!must_recreate(&copied(external.clone()), &down(with_address)));
+    assert!(!must_recreate(&copied(headless()), &down(external)));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 
-const PLACE: Place<'static> = Place {
+const PLACE: StepContext<'static> = StepContext {
     identifier: "x",
     namespace: "kcp1",
     ready: true,
@@ -62,7 +62,7 @@ fn an_object_is_held_before_it_is_made_and_made_only_where_there_is_room() {
         panic!("the finalizer comes first");
     };
     assert_eq!(held, up(true, false, ""));
-    let nowhere = Place {
+    let nowhere = StepContext {
         ready: false,
         ..PLACE
     };
@@ -110,7 +110,7 @@ fn changes_go_down_and_status_comes_up() {
         json!({"readyReplicas": 2, "observedGeneration": 4})
     );
     assert_eq!(PLACE.next(Some(&reported), Some(&reporting)), Step::Rest);
-    let silent = Place {
+    let silent = StepContext {
         reports: false,
         ..PLACE
     };
@@ -201,7 +201,7 @@ fn two_objects_that_would_have_one_copy_stand_in_each_others_way() {
         panic!("the copy is another's");
     };
     assert!(
-        why.contains("web-2 would have the name of the copy of web"),
+        why.contains("the copies of web and web-2 would both have the name web"),
         "{why}"
     );
 }

@@ -10,13 +10,13 @@ use crate::value::{List, Value};
 /// Default number of digits after the point.
 const PRECISION: usize = 6;
 /// Highest number of digits after the point.
-const HIGHEST_PRECISION: usize = 1000;
+const MAX_PRECISION: usize = 1000;
 
 pub(super) fn format<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     let (text, Value::List(list)) = (text(args, 0)?, &args[1]) else {
         return Err(Error::no_such_overload());
     };
-    meter.bytes(text.len())?;
+    meter.charge_bytes(text.len())?;
     let mut output = String::new();
     let mut used = 0;
     let mut rest = &**text;
@@ -49,7 +49,7 @@ fn argument<'a>(list: &List<'a>, index: usize) -> Result<Value<'a>, Error> {
         .ok_or_else(|| Error::failed(format!("index {index} out of range")))
 }
 
-/// Parses the precision and the letter of a clause.
+/// Parses the precision and the letter of a clause at the start of `rest`, and removes the clause.
 fn clause(rest: &mut &str) -> Result<(Option<usize>, char), Error> {
     let mut precision = None;
     if let Some(digits) = rest.strip_prefix('.') {
@@ -59,7 +59,7 @@ fn clause(rest: &mut &str) -> Result<(Option<usize>, char), Error> {
         let number = digits[..length]
             .parse()
             .ok()
-            .filter(|number| *number <= HIGHEST_PRECISION);
+            .filter(|number| *number <= MAX_PRECISION);
         precision = Some(number.ok_or_else(|| {
             Error::failed("could not parse formatting clause: error while parsing precision")
         })?);
@@ -109,8 +109,8 @@ fn write_clause(
             output.push_str(&in_base(number.unsigned_abs(), verb));
         }
         ('b' | 'o' | 'x' | 'X', Value::Uint(number)) => output.push_str(&in_base(*number, verb)),
-        ('x' | 'X', Value::String(text)) => bytes(meter, output, text.as_bytes(), verb)?,
-        ('x' | 'X', Value::Bytes(all)) => bytes(meter, output, all, verb)?,
+        ('x' | 'X', Value::String(text)) => write_hex(meter, output, text.as_bytes(), verb)?,
+        ('x' | 'X', Value::Bytes(all)) => write_hex(meter, output, all, verb)?,
         ('b', value) => return Err(clause_error("binary", "integers and bools", value)),
         ('o', value) => return Err(clause_error("octal", "integers", value)),
         ('x' | 'X', value) => return Err(clause_error("hex", "integers, byte buffers, and strings", value)),
@@ -123,6 +123,7 @@ fn write_clause(
     Ok(())
 }
 
+/// Returns the number of a double, or of the text of a special double.
 fn double(value: &Value<'_>) -> Option<f64> {
     match value {
         Value::Double(number) => Some(*number),
@@ -154,8 +155,9 @@ fn in_base(number: u64, verb: char) -> String {
     }
 }
 
-fn bytes(meter: &mut Meter, output: &mut String, all: &[u8], verb: char) -> Result<(), Error> {
-    meter.bytes(2 * all.len())?;
+/// Writes bytes as hexadecimal digits: in lower case if `verb` is `x`, otherwise in upper case.
+fn write_hex(meter: &mut Meter, output: &mut String, all: &[u8], verb: char) -> Result<(), Error> {
+    meter.charge_bytes(2 * all.len())?;
     for byte in all {
         let formatted = if verb == 'x' {
             format!("{byte:02x}")
@@ -201,10 +203,11 @@ fn scientific(number: f64) -> String {
     output
 }
 
-/// Writes a value for `%s`; `inside` lists and maps, in the form of an expression.
+/// Writes `value` for `%s`. With `inside`, the value is in a list or map, where text is quoted, and other
+/// values have the form of an expression.
 fn write_value(meter: &mut Meter, output: &mut String, value: &Value<'_>, inside: bool) -> Result<(), Error> {
     meter.charge(1)?;
-    meter.bytes(value.size())?;
+    meter.charge_bytes(value.size())?;
     match value {
         Value::Null => output.push_str("null"),
         Value::List(list) => {
@@ -257,7 +260,7 @@ fn write_value(meter: &mut Meter, output: &mut String, value: &Value<'_>, inside
     Ok(())
 }
 
-/// Quotes a text, with the escapes of CEL.
+/// Quotes `text` as in a CEL expression.
 pub(super) fn quoted(text: &str) -> String {
     let mut output = String::with_capacity(text.len() + 2);
     output.push('"');

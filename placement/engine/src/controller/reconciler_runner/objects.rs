@@ -7,11 +7,11 @@ use berth_apimachinery::{GroupResource, Key, Object};
 use berth_dialect_contract::Objects;
 use berth_storage::{Collection, Source};
 
-/// One list per resource. Lists are cheap to get, and immutable.
+/// Immutable lists of objects, one for each watched resource.
 pub(super) struct Lists(BTreeMap<GroupResource, Collection>);
 
 impl Lists {
-    /// The cached objects of `resources` in `source`.
+    /// Takes the cached objects of `resources` from `source`.
     pub(super) fn of(source: &dyn Source, resources: &[GroupResource]) -> Self {
         let lists = resources
             .iter()

@@ -1,7 +1,9 @@
 //! Two replicas over one store: one works, and the other takes over.
 
 use super::*;
-use crate::controller::{Hold, LEASES, Leadership, Lease, LeaseDurations, Record, ResourceLock, Silent};
+use crate::controller::{
+    ElectionResult, LEASES, Leadership, Lease, LeaseDurations, LockRecord, NoopObserver, ResourceLock,
+};
 
 fn lease_key() -> Key {
     Key::new(LEASES, "kube-system", "berth-controllers")
@@ -73,7 +75,7 @@ async fn a_lease_is_renewed_expires_and_is_given_up() {
 /// A record in memory that counts its reads.
 #[derive(Default)]
 struct CountedLock {
-    record: parking_lot::Mutex<Option<Record>>,
+    record: parking_lot::Mutex<Option<LockRecord>>,
     reads: AtomicUsize,
 }
 
@@ -83,23 +85,23 @@ impl ResourceLock for CountedLock {
         ("kube-system", "berth-controllers")
     }
 
-    async fn read(&self) -> Result<Option<Record>, berth_storage::StoreError> {
+    async fn read(&self) -> Result<Option<LockRecord>, berth_storage::StoreError> {
         self.reads.fetch_add(1, Ordering::Relaxed);
         Ok(self.record.lock().clone())
     }
 
     async fn write(
         &self,
-        over: Option<&Record>,
+        over: Option<&LockRecord>,
         value: &Value,
-    ) -> Result<Option<Record>, berth_storage::StoreError> {
+    ) -> Result<Option<LockRecord>, berth_storage::StoreError> {
         let mut record = self.record.lock();
-        let version = |record: Option<&Record>| record.map(|record| record.version.clone());
+        let version = |record: Option<&LockRecord>| record.map(|record| record.version.clone());
         if version(record.as_ref()) != version(over) {
             return Ok(None);
         }
         let number: u64 = over.map_or(0, |record| record.version.parse().unwrap());
-        *record = Some(Record {
+        *record = Some(LockRecord {
             version: (number + 1).to_string(),
             value: value.clone(),
         });
@@ -172,7 +174,7 @@ struct CutOff {
 
 #[async_trait::async_trait]
 impl LeaderElector for CutOff {
-    async fn hold(&self, now: Timestamp) -> Result<Hold, berth_storage::StoreError> {
+    async fn hold(&self, now: Timestamp) -> Result<ElectionResult, berth_storage::StoreError> {
         if self.is_cut.load(Ordering::Relaxed) {
             return Err(berth_storage::StoreError::Unavailable("cut off".to_owned()));
         }
@@ -255,7 +257,7 @@ struct Stuck(Arc<Lease>, AtomicBool);
 
 #[async_trait::async_trait]
 impl LeaderElector for Stuck {
-    async fn hold(&self, now: Timestamp) -> Result<Hold, berth_storage::StoreError> {
+    async fn hold(&self, now: Timestamp) -> Result<ElectionResult, berth_storage::StoreError> {
         if self.1.swap(true, Ordering::Relaxed) {
             std::future::pending::<()>().await;
         }
@@ -277,7 +279,7 @@ async fn who_hears_nothing_while_renewing_stops_when_its_own_time_is_over() {
     let world = World::default();
     let elector = Arc::new(Stuck(lease(&world, "one"), AtomicBool::default()));
     let start = tokio::time::Instant::now();
-    let leadership = Leadership::spawn(elector, Arc::new(Ticking(start)), Arc::new(Silent));
+    let leadership = Leadership::spawn(elector, Arc::new(Ticking(start)), Arc::new(NoopObserver));
     let mut leading = leadership.leading();
     leading.wait_for(|leads| *leads).await.unwrap();
     leading.wait_for(|leads| !leads).await.unwrap();

@@ -26,7 +26,7 @@ async fn replicas_bindings_and_creates_at_once_never_overcommit() {
                     };
                     let committer = StoreCommitter(Arc::clone(&world.store));
                     match engine.bind(&committer, wish).await {
-                        Ok(_) | Err(BindError::Unplaced(_) | BindError::Moved(_)) => {}
+                        Ok(_) | Err(BindError::Unplaced(_) | BindError::Conflict(_)) => {}
                         Err(error) => panic!("{error}"),
                     }
                 }

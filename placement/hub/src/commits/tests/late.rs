@@ -53,7 +53,7 @@ async fn what_was_made_is_waited_for_where_its_fence_cannot_be_read_again() {
     };
     let (result, ()) = tokio::join!(world.committer.commit(commit), comes);
     assert!(
-        matches!(&result, Err(error) if error.why == WriteRefusal::Refused && error.status.code == 403),
+        matches!(&result, Err(error) if error.reason == WriteRefusal::Refused && error.status.code == 403),
         "{result:?}"
     );
     // Who decides next counts what is there.
@@ -71,7 +71,7 @@ async fn what_came_too_late_is_taken_back_as_it_was_made() {
     let world = World::with(None, hub(200, &lease)).await;
     let result = world.committer.commit(counted(&world)).await;
     let error = result.unwrap_err();
-    assert_eq!(error.why, WriteRefusal::Fenced);
+    assert_eq!(error.reason, WriteRefusal::Fenced);
     assert!(error.status.message.contains(FENCE), "{error}");
     let asked = world.asked.lock().clone();
     let [.., patch, delete] = &asked[..] else {

@@ -106,7 +106,7 @@ async fn what_is_stored_here_is_guarded_once_and_what_it_refuses_ends_the_list()
     commit.writes.insert(0, first.clone());
     let refused = world.committer.commit(commit).await;
     assert!(
-        matches!(&refused, Err(error) if error.why == WriteRefusal::Refused && error.status.code == 403),
+        matches!(&refused, Err(error) if error.reason == WriteRefusal::Refused && error.status.code == 403),
         "{refused:?}"
     );
     assert!(world.asked.lock().is_empty(), "nothing comes after it");

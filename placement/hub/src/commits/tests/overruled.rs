@@ -39,13 +39,13 @@ const PATH: &str = "/apis/example.com/v1/namespaces/ns/things";
 #[tokio::test(start_paused = true)]
 async fn an_update_that_the_hub_changes_is_put_back_and_told() {
     let (world, error) = refused_update(["evil", "s5"], false).await;
-    assert_eq!((error.why, error.status.code), (WriteRefusal::Overruled, 403));
+    assert_eq!((error.reason, error.status.code), (WriteRefusal::Overruled, 403));
     let message = &error.status.message;
     for part in [
         "metadata.labels.state",
         "berth:scheduler",
         "MutatingAdmissionPolicy",
-        "put back as it was",
+        "reverted to its former state",
     ] {
         assert!(message.contains(part), "{part} is not in {message}");
     }
@@ -59,16 +59,19 @@ async fn an_update_that_the_hub_changes_is_put_back_and_told() {
 #[tokio::test(start_paused = true)]
 async fn what_the_hub_changes_whatever_is_written_stands_and_is_told() {
     let (world, error) = refused_update(["evil", "evil"], false).await;
-    assert_eq!(error.why, WriteRefusal::Overruled);
+    assert_eq!(error.reason, WriteRefusal::Overruled);
     let message = &error.status.message;
-    assert!(message.contains("it is still stored"), "{message}");
+    assert!(
+        message.contains("the changed object is still stored"),
+        "{message}"
+    );
     assert_eq!(writes(&world).len(), 2, "it is not fought for");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_dry_run_that_the_hub_changes_is_refused_and_nothing_is_put_back() {
     let (world, error) = refused_update(["evil", "s5"], true).await;
-    assert_eq!(error.why, WriteRefusal::Overruled);
+    assert_eq!(error.reason, WriteRefusal::Overruled);
     let expected = [(format!("PUT {PATH}/a?dryRun=All"), json!("sdecided"))];
     assert_eq!(writes(&world), expected);
 }
@@ -88,7 +91,7 @@ async fn what_the_hub_creates_otherwise_is_deleted_again() {
         .commit(world.commit(Verb::Create))
         .await
         .unwrap_err();
-    assert_eq!(error.why, WriteRefusal::Overruled);
+    assert_eq!(error.reason, WriteRefusal::Overruled);
     assert!(
         error.status.message.contains("deleted again"),
         "{}",

@@ -105,7 +105,7 @@ fn a_syncer_sees_the_hubs_objects_as_they_concern_it_and_writes_them_as_itself()
     );
     let refused = patch("-n app patch deployment web", &json!({"spec": {"replicas": 9}})).fails();
     assert!(
-        refused.contains("the syncer may change its finalizer and the status only"),
+        refused.contains("the syncer may only change its own finalizer and the status"),
         "{refused}"
     );
     assert!(

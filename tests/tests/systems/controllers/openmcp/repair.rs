@@ -31,7 +31,7 @@ fn a_lost_finalizer_is_put_back_on_cluster_and_request() {
     });
     assert_eq!(
         event,
-        format!("bound to ns/{name}; its lost finalizer is put back")
+        format!("bound to ns/{name}; the lost finalizer of the request is restored")
     );
     force(&server, "-n ns clusterrequest one", without);
     eventually("the request's own to be put back", || {

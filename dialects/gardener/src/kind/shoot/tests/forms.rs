@@ -93,7 +93,7 @@ fn a_profile_has_the_forms_that_the_version_of_kubernetes_has() {
         ["-", plain, "aws"]
     );
     let gone = shoot(Some("1.34.0"), Some("aws"), None);
-    let told = "spec.cloudProfileName: Forbidden: is gone for Kubernetes 1.34 and newer: name the profile in \
+    let told = "spec.cloudProfileName: Forbidden: cannot be set for Kubernetes 1.34 and newer: name the profile in \
                 spec.cloudProfile.name";
     assert_eq!(created(&gone), [told]);
     let labelled = with(gone.clone(), "/metadata/labels", json!({"a": "b"}));

@@ -1,0 +1,163 @@
+//! Writers of published objects: into Berth's own store, or to a hub that has the CustomResourceDefinitions.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use berth_admission::UserInfo;
+use berth_apimachinery::write::{CommitError, Verb, Write};
+use berth_apimachinery::{GroupResource, Key, Object, Revision};
+use berth_apiserver::{ApplyConfiguration, Author, Registry};
+use berth_hub::HubCommitter;
+use berth_hub::commits::ApplyRequest;
+use berth_hub::mirror::{CopyProgress, Progress};
+use berth_multicluster::{CLUSTER_PROFILES, MANAGER, PLACEMENT_DECISIONS, USER};
+use berth_scheduling_rest::faults;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use super::PUBLICATIONS;
+
+/// Cause of the writes, for the audit log.
+const CAUSE: &str = "a Publication";
+
+/// Reason why objects cannot be published: a word for the condition, and a sentence.
+pub(super) type Obstacle = (&'static str, String);
+
+/// Writer of published objects, by server-side apply.
+#[async_trait]
+pub(super) trait ObjectWriter: Send + Sync {
+    /// Checks that all Publications and published objects are known.
+    ///
+    /// # Errors
+    /// The obstacle: some are not known yet, or the hub does not have a kind.
+    fn ready(&self) -> Result<(), Obstacle>;
+
+    /// Applies `config` to the object at `key`, or to a `subresource` of the object. The object must have the
+    /// revision `base`, or not exist if `base` is `None`.
+    async fn apply(
+        &self,
+        key: &Key,
+        subresource: &'static str,
+        config: &Value,
+        base: Option<Revision>,
+    ) -> Result<Arc<Object>, CommitError>;
+
+    /// Deletes the object at `key`, which must have the revision `base`.
+    async fn delete(&self, key: &Key, base: Revision) -> Result<(), CommitError>;
+}
+
+/// Writer into Berth's own store.
+pub(super) struct OwnStore(pub(super) Arc<Registry>);
+
+fn author(user: &UserInfo) -> Author<'_> {
+    Author {
+        user,
+        manager: MANAGER,
+        cause: Some(CAUSE),
+    }
+}
+
+#[async_trait]
+impl ObjectWriter for OwnStore {
+    fn ready(&self) -> Result<(), Obstacle> {
+        Ok(())
+    }
+
+    async fn apply(
+        &self,
+        key: &Key,
+        subresource: &'static str,
+        config: &Value,
+        base: Option<Revision>,
+    ) -> Result<Arc<Object>, CommitError> {
+        faults::point();
+        let request = ApplyConfiguration {
+            key,
+            subresource,
+            config,
+            base,
+        };
+        let user = berth_scheduling_rest::actor_user(USER);
+        self.0.apply_as(author(&user), request).await
+    }
+
+    async fn delete(&self, key: &Key, base: Revision) -> Result<(), CommitError> {
+        faults::point();
+        let write = Write {
+            verb: Verb::Delete,
+            key: key.clone(),
+            subresource: "",
+            object: Value::Null,
+            base: Some(base),
+        };
+        let user = berth_scheduling_rest::actor_user(USER);
+        let result = self.0.commit(author(&user), vec![write], Vec::new(), false);
+        result.await.map(drop)
+    }
+}
+
+/// Writer to a hub that has the kinds ClusterProfile and PlacementDecision.
+pub(super) struct OnHub {
+    pub(super) committer: Arc<HubCommitter>,
+    pub(super) progress: watch::Receiver<Progress>,
+}
+
+impl OnHub {
+    fn copy_progress(&self, resource: GroupResource) -> Option<CopyProgress> {
+        self.progress.borrow().get(&resource).cloned()
+    }
+}
+
+#[async_trait]
+impl ObjectWriter for OnHub {
+    fn ready(&self) -> Result<(), Obstacle> {
+        for resource in [PUBLICATIONS, CLUSTER_PROFILES, PLACEMENT_DECISIONS] {
+            match self.copy_progress(resource) {
+                Some(CopyProgress::Complete) => {}
+                Some(CopyProgress::Absent) => {
+                    let text = format!("the hub does not have {resource}; retrying");
+                    return Err(("KindsMissing", text));
+                }
+                Some(CopyProgress::Waiting(Some(problem))) => {
+                    return Err(("NotCopied", format!("{resource} cannot be read: {problem}")));
+                }
+                Some(CopyProgress::Waiting(None)) | None => {
+                    return Err(("NotCopied", format!("{resource} has not been read yet")));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn apply(
+        &self,
+        key: &Key,
+        subresource: &'static str,
+        config: &Value,
+        base: Option<Revision>,
+    ) -> Result<Arc<Object>, CommitError> {
+        faults::point();
+        let request = ApplyRequest {
+            actor: USER,
+            manager: MANAGER,
+            key,
+            subresource,
+            config,
+            base,
+        };
+        self.committer.apply(request).await
+    }
+
+    async fn delete(&self, key: &Key, base: Revision) -> Result<(), CommitError> {
+        faults::point();
+        let write = Write {
+            verb: Verb::Delete,
+            key: key.clone(),
+            subresource: "",
+            object: json!({"apiVersion": berth_multicluster::API_VERSION}),
+            base: Some(base),
+        };
+        let result = self.committer.write_alone(USER, &write, false).await;
+        result.map(drop)
+    }
+}

@@ -1,0 +1,63 @@
+//! The stored form of an object: conversion to it, and errors in it.
+
+use berth_apimachinery::{FieldError, FieldErrorKind, Kind, Timestamp, Via, Write};
+use serde_json::Value;
+
+/// Converts `value` from `version` to the stored form of its `kind`, with all defaults.
+pub(super) fn convert_to_stored(kind: &dyn Kind, version: &str, value: &mut Value, now: Timestamp) {
+    let info = kind.info();
+    kind.to_stored(version, value);
+    value["apiVersion"] = info.api_version(info.storage_version).into();
+    kind.schema(info.storage_version).default(value);
+    // The object is prepared as an update of itself: rules for new objects would reset fields of its state
+    // (taint times, status).
+    let old = value.clone();
+    let write = Write {
+        via: Via::Update,
+        old: Some(&old),
+        now,
+    };
+    kind.prepare(&write, value);
+}
+
+/// Errors of `value`, which has its stored form, against the schema and the name rules of its `kind`.
+pub(super) fn form_errors(kind: &dyn Kind, value: &Value) -> Vec<FieldError> {
+    let mut errors = kind.schema(kind.info().storage_version).validate(value);
+    errors.retain(|error| !is_missing_in_status(error));
+    let name = value["metadata"]["name"].as_str().unwrap_or_default();
+    if let Err(problem) = kind.validate_name(name) {
+        errors.push(FieldError::invalid("metadata.name", name, problem));
+    }
+    errors
+}
+
+/// Errors of `value` by the rules of its `kind`: as on create for a new object, else as in an update that
+/// changes nothing, since fields that the preparation sets are not changes of the object.
+pub(super) fn rule_errors(kind: &dyn Kind, value: &Value, is_new: bool, now: Timestamp) -> Vec<FieldError> {
+    let write = match is_new {
+        true => Write {
+            via: Via::Create,
+            old: None,
+            now,
+        },
+        false => Write {
+            via: Via::Update,
+            old: Some(value),
+            now,
+        },
+    };
+    kind.validate(&write, value)
+}
+
+/// Whether the error is only that a status in a file lacks a field that its controller would write. A
+/// status is a report, and no decision depends on its missing parts.
+fn is_missing_in_status(error: &FieldError) -> bool {
+    let field = error.path.strip_prefix("status.");
+    error.kind == FieldErrorKind::Required && field.is_some_and(|field| !field.contains(['.', '[']))
+}
+
+/// Whether a server has stored `value` already, according to the server's fields in it.
+pub(super) fn was_stored(value: &Value) -> bool {
+    let written = ["uid", "resourceVersion", "creationTimestamp", "generation"];
+    value.get("status").is_some() || written.iter().any(|field| value["metadata"].get(field).is_some())
+}
