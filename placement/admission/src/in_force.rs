@@ -127,13 +127,16 @@ impl Rules {
         self.configuration().plugins.get(number).map(Arc::clone)
     }
 
-    /// Returns the configuration in force. Every request reads the configuration several times, so the parsed
-    /// form is cached until a change.
+    /// Returns the configuration in force. Every request reads the configuration several times for each plugin,
+    /// so the parsed form is cached until a change, and the source is only read again at another revision.
     fn configuration(&self) -> MutexGuard<'_, ParsedConfiguration> {
-        let all = self.engine.source().cached(config::RESOURCE);
+        let source = self.engine.source();
         let mut parsed = self.parsed.lock();
-        if !parsed.all.ptr_eq(&all) {
-            self.update(&mut parsed);
+        if parsed.all.revision != source.revision() {
+            let all = source.cached(config::RESOURCE);
+            if !parsed.all.ptr_eq(&all) {
+                self.update(&mut parsed);
+            }
             parsed.all = all;
         }
         parsed

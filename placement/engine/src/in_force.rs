@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use berth_apimachinery::{Change, Object};
 use berth_dialect_contract::{Dialect, config};
-use berth_storage::Source;
+use berth_storage::{Collection, Source};
 use parking_lot::Mutex;
 use serde_json::Value;
 
@@ -50,6 +50,9 @@ pub struct Configurations {
     source: Arc<dyn Source>,
     dialects: Vec<Arc<dyn Dialect>>,
     judge: OnceLock<Judge>,
+    /// The stored configurations as of the last read. Another read of the source is only necessary at
+    /// another revision.
+    stored: Mutex<Collection>,
     verdicts: Mutex<HashMap<&'static str, CachedVerdict>>,
 }
 
@@ -67,6 +70,7 @@ impl Configurations {
             source,
             dialects,
             judge: OnceLock::new(),
+            stored: Mutex::default(),
             verdicts: Mutex::default(),
         }
     }
@@ -80,8 +84,14 @@ impl Configurations {
     /// The configuration in force of `dialect`, by the stored objects.
     #[must_use]
     pub fn of(&self, dialect: &str) -> ConfigurationInForce {
-        let all = self.source.cached(config::RESOURCE);
-        self.judge_stored(dialect, all.get("", dialect))
+        let stored = {
+            let mut all = self.stored.lock();
+            if all.revision != self.source.revision() {
+                *all = self.source.cached(config::RESOURCE);
+            }
+            all.get("", dialect).cloned()
+        };
+        self.judge_stored(dialect, stored.as_ref())
     }
 
     /// Judges `stored`, the stored configuration of `dialect`, unless it was judged before. Returns the
@@ -94,7 +104,9 @@ impl Configurations {
         let name = dialect.name();
         let mut verdicts = self.verdicts.lock();
         let Some(stored) = stored else {
-            verdicts.remove(name);
+            if !verdicts.is_empty() {
+                verdicts.remove(name);
+            }
             return ConfigurationInForce::Nothing;
         };
         let before = verdicts.get(name);
