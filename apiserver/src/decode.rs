@@ -115,7 +115,7 @@ pub(crate) fn body(
                 duplicates: Vec::new(),
             })
         }
-        _ => return Err(Status::unsupported_media_type(&accepted(true))),
+        _ => return Err(Status::unsupported_media_type(&accepted(codec.is_some()))),
     }?;
     if decoded.value.is_object() {
         return Ok(decoded);

@@ -31,7 +31,7 @@ impl Quantity {
     /// Returns the sum of both quantities, or with the `sign` -1 their difference.
     pub(crate) fn plus(self, other: Self, sign: i128) -> Self {
         Self {
-            nanos: self.nanos.saturating_add(sign * other.nanos),
+            nanos: self.nanos.saturating_add(other.nanos.saturating_mul(sign)),
             whole: self.whole && other.whole,
         }
     }
@@ -133,5 +133,18 @@ fn parse_digits(digits: &str) -> Option<i128> {
     match digits.trim_start_matches('0') {
         "" => Some(0),
         digits => digits.parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_beyond_the_range_stay_at_its_end() {
+        let least = Quantity::read("-1e100").unwrap();
+        let sum = least.plus(least, 1).plus(least, 1);
+        assert_eq!(sum.nanos, i128::MIN);
+        assert_eq!(Quantity::read("0").unwrap().plus(sum, -1).nanos, i128::MAX);
     }
 }

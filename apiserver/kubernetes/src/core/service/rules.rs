@@ -126,8 +126,8 @@ fn target_port_error(port: &Value, path: &str) -> Option<FieldError> {
 
 fn node_port_error(port: &Value, service_type: &str, path: &str) -> Option<FieldError> {
     port.get("nodePort")?.as_i64().filter(|node| *node != 0)?;
-    if !matches!(service_type, "NodePort" | "LoadBalancer") {
-        let detail = format!("may not be used when `type` is '{service_type}'");
+    if matches!(service_type, "ClusterIP" | "") {
+        let detail = "may not be used when `type` is 'ClusterIP'";
         return Some(FieldError::forbidden(format!("{path}.nodePort"), detail));
     }
     port_number_error(port, "nodePort", path)

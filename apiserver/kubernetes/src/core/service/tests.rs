@@ -55,6 +55,11 @@ fn what_no_cluster_would_take_is_refused_all_at_once() {
             vec![],
         ),
         (
+            json!({"type": "ExternalName", "externalName": "db.example.org", "ports": [{"port": 1, "targetPort": 1,
+                "nodePort": 30000}]}),
+            vec![],
+        ),
+        (
             json!({"ports": [{"port": 0}, {"name": "a", "port": 70000, "nodePort": 30000}]}),
             vec![
                 "spec.ports[0].name: Required value",
