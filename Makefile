@@ -178,8 +178,8 @@ soak: ## mixed work, 1,000 watchers and 20,000 objects that come and go, for SOA
 	ulimit -n 8192 && BERTH_PROGRAM=$(TARGET)/release/berth cargo run --release -p berth-tests --example soak
 
 bench-scheduling-peers: ## beside OCM's, KubeFleet's, Gardener's and Karmada's schedulers, into docs/benchmarks (BENCH_ROUNDS, BENCH_CLUSTERS, BENCH_SYSTEMS)
-	cd tests/peers/ocm && GOFLAGS=-mod=readonly go build -trimpath -o $(TARGET)/peers/ocm .
-	cd tests/peers/fleet && GOFLAGS=-mod=readonly go build -trimpath -o $(TARGET)/peers/fleet .
-	cd tests/peers/gardener && GOFLAGS=-mod=readonly go build -trimpath -o $(TARGET)/peers/gardener .
-	cd tests/peers/karmada && GOFLAGS=-mod=readonly go build -trimpath -o $(TARGET)/peers/karmada .
+	cd tests/peers/ocm && GOFLAGS=-mod=readonly go build -trimpath -o $(TARGET)/bench-peers/ocm .
+	cd tests/peers/fleet && GOFLAGS=-mod=readonly go build -trimpath -o $(TARGET)/bench-peers/fleet .
+	cd tests/peers/gardener && GOFLAGS=-mod=readonly go build -trimpath -o $(TARGET)/bench-peers/gardener .
+	cd tests/peers/karmada && GOFLAGS=-mod=readonly go build -trimpath -o $(TARGET)/bench-peers/karmada .
 	cargo run --release -p berth-tests --example bench-scheduling-peers

@@ -101,7 +101,7 @@ fn variable(name: &str, usual: &str) -> Result<String> {
 fn measure(fleet: &Fleet, rounds: usize, target: &Path, folder: &Path) -> Result<Vec<Measured>> {
     let file = folder.join(format!("{}-{}.json", fleet.name, fleet.clusters));
     std::fs::write(&file, fleet.world.to_string()).with_context(|| file.display().to_string())?;
-    let program = target.join("peers").join(fleet.dialect);
+    let program = target.join("bench-peers").join(fleet.dialect);
     let mut peer = Peer::start(&program, &file)?;
     let mut ours = Ours::read(fleet, &file)?;
     for name in &fleet.compared {
