@@ -17,8 +17,8 @@ pub struct Actor<'a> {
     pub now: Timestamp,
     /// Whether the write is a dry run, which stores nothing.
     pub dry_run: bool,
-    /// Whether policies and webhooks have already been consulted, about the body of the subresource that
-    /// causes this write.
+    /// Whether policies and webhooks have already admitted the body of the subresource that causes this
+    /// write; they are then not consulted again.
     pub(crate) policies_consulted: bool,
     /// Whether this process determined the content of the write, so that policies and webhooks may only add
     /// to it.

@@ -17,7 +17,7 @@ pub(crate) struct PolicyMatch<'p> {
     pub(crate) params: Vec<Option<Arc<Value>>>,
 }
 
-/// A policy with one of its bindings and one parameter.
+/// A mutating policy with one of its bindings and at most one parameter.
 pub(crate) struct Invocation<'p> {
     pub(crate) policy_match: &'p PolicyMatch<'p>,
     pub(crate) params: Option<&'p Value>,

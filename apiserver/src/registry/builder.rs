@@ -41,7 +41,7 @@ impl RegistryBuilder {
         &self.registry
     }
 
-    /// Adds `hook`, which acts on each create that a client requests.
+    /// Sets the hook that acts on each create that a client requests.
     pub fn on_create(mut self, hook: Arc<dyn CreateHook>) -> Self {
         self.create_hook = Some(hook);
         self

@@ -23,7 +23,7 @@ const MAX_CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(1);
 /// Highest number of decisions, or of warnings, that are listed one by one.
 const MAX_LISTED: usize = 10;
 
-/// The path of one decision of each system, below the version of Berth's group, by system.
+/// For each system, the path of one of its decisions, relative to `/apis/<group>/<version>` of Berth.
 pub(super) fn decision_paths(decisions: &[Value]) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for decision in decisions {

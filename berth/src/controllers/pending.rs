@@ -61,7 +61,8 @@ impl PendingDemands {
             .collect()
     }
 
-    /// Seconds since the first attempt at the longest unplaced demand, by dialect and result.
+    /// Seconds since the first failed attempt at the demand that has been pending for longest, by dialect and
+    /// result.
     pub(super) fn oldest(&self) -> Vec<Series> {
         let groups = self.by_result().into_iter();
         groups

@@ -79,7 +79,7 @@ pub fn select(list: &[String], dialects: &[Arc<dyn Dialect>]) -> Result<Selectio
     }
     if let Some(entry) = list.first_unknown(&known) {
         return Err(format!(
-            "--controllers: unknown controller {entry:?}; known are *, {}, and each of them with a leading -",
+            "--controllers: unknown controller {entry:?}; known are * and, with or without a leading -, {}",
             known.join(", ")
         ));
     }

@@ -141,7 +141,8 @@ impl Labels {
         Self(keys)
     }
 
-    /// Applies `edit` to the column of `key`, which is created before, and removed if it becomes empty.
+    /// Applies `edit` to the column of `key`, which is created if it is missing, and removed if it becomes
+    /// empty.
     fn edit(&mut self, key: &str, edit: impl FnOnce(&mut LabelColumn)) {
         if !self.0.contains_key(key) {
             self.0.insert(key.into(), Arc::default());

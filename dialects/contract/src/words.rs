@@ -7,7 +7,8 @@ use crate::decision::Decision;
 use crate::rules::EffectiveRules;
 use crate::view::Amount;
 
-/// The number of steps of a refusal that no edit lifts, such as a refusal for the location of the target.
+/// The weight of a refusal that no edit lifts, such as a refusal for the location of the target: in the order
+/// of refused targets, it counts as this many changes.
 pub const FINAL: usize = 3;
 
 /// The texts of a dialect about decisions.
@@ -56,8 +57,8 @@ pub trait Words {
         None
     }
 
-    /// Number of changes that lift a refusal for `reason`; [`FINAL`] for refusals that no edit lifts, such as
-    /// refusals for the region of a target, or for the deletion of a target.
+    /// Number of changes that lift a refusal for `reason`, by which refused targets are sorted. A refusal
+    /// that no edit lifts, such as for the region or the deletion of a target, counts as [`FINAL`] changes.
     fn steps(&self, _reason: Reason) -> usize {
         1
     }
@@ -73,8 +74,8 @@ pub trait Words {
         None
     }
 
-    /// The rules in force, where the system's newest release differs from the documentation that Berth
-    /// follows.
+    /// The rules in force, for a system whose newest release differs from the documentation that Berth
+    /// follows; `None` for other systems.
     fn rules_in_force(&self) -> Option<EffectiveRules> {
         None
     }
@@ -92,8 +93,8 @@ pub trait Words {
         None
     }
 
-    /// The amount that `decision` divides among the picked clusters, where the system divides one; `placed`
-    /// is the sum of the parts of the picked clusters.
+    /// The amount that `decision` divides among the picked clusters; `None` if the system divides none.
+    /// [`Amount::placed`] is the sum of the parts of the picked clusters.
     fn amount(&self, _decision: &Decision) -> Option<Amount> {
         None
     }

@@ -65,9 +65,9 @@ impl Reconciler for StatusCopier {
         true
     }
 
-    /// The keys of the copies that a change makes due. A change of a placement concerns the copies in the
-    /// former and the present namespace, a change of a copy that copy, and a change of a namespace all copies
-    /// in the namespace. Only copies that need a write are due.
+    /// The keys of the copies that a change makes due: for a placement, the copies in its former and its present
+    /// namespace; for a copy, the copy itself; for a namespace, all copies in it. Copies that need no write are
+    /// left out.
     fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key> {
         let Some(fleet) = fleet(context) else {
             return Vec::new();
@@ -121,8 +121,8 @@ impl Reconciler for StatusCopier {
     }
 }
 
-/// Whether `copy` has the placement with the name of the copy as its owner. An object without this owner is
-/// of another client, and is not deleted.
+/// Whether `copy` has the placement with the name of the copy as its owner. An object without this owner
+/// belongs to another client, and is not deleted.
 fn has_placement_as_owner(copy: &Object) -> bool {
     let owners = copy.meta().owner_references();
     owners

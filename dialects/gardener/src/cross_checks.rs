@@ -1,6 +1,7 @@
 //! Checks of a Shoot or Seed against other objects (docs/systems/gardener.md, "Shoot" and "Binding"):
 //!
-//! - The Shoot has the provider type of its cloud profile, and a new region is in the list of the profile.
+//! - The Shoot has the provider type of its cloud profile, and a new region is in the profile's list, if it
+//!   has one.
 //! - The Shoot only names zones of the control plane if the profile allows zone pinning.
 //! - The profile only changes among a CloudProfile and the NamespacedCloudProfiles derived from it.
 //! - The Project of the Shoot or the configuration allows new tolerations.
@@ -112,8 +113,8 @@ pub(crate) fn seed_errors(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Ve
     errors
 }
 
-/// The errors of the Shoot by its cloud profile. A missing profile is no error: the Shoot is scheduled once
-/// the profile exists.
+/// The errors of a Shoot that contradicts its cloud profile. A missing profile is no error: the Shoot is
+/// scheduled once the profile exists.
 fn profile_errors(
     fleet: &Fleet,
     namespace: &str,

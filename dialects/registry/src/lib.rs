@@ -1,5 +1,5 @@
-//! The only list of all dialects. A further system is one folder and one line in this list; other programs
-//! add further systems with [`register`].
+//! The only list of all dialects. A further system needs one folder, and one line in this list; other
+//! programs add further systems with [`register`].
 //!
 //! ```
 //! let names: Vec<&str> = berth_dialect_registry::all().iter().map(|dialect| dialect.name()).collect();

@@ -13,7 +13,8 @@ impl Environment {
     /// Compiles `source`.
     ///
     /// # Errors
-    /// When `source` is longer than [`MAX_SOURCE_BYTES`]; otherwise its syntax error, or all its type errors.
+    /// When `source` is longer than [`MAX_SOURCE_BYTES`], has a syntax error, or has type errors (all are
+    /// reported).
     pub fn compile(&self, source: &str) -> Result<Program, CompileError> {
         if source.len() > MAX_SOURCE_BYTES {
             return Err(CompileError::without_position(format!(

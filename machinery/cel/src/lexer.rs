@@ -32,7 +32,8 @@ impl Token {
     }
 }
 
-/// Signs. A sign stands before the shorter signs that it begins with, so the longest sign is found.
+/// Signs. If a sign is the beginning of another sign, the longer sign comes first, so that the longest sign
+/// is found.
 const SIGNS: [&str; 26] = [
     "&&", "||", "==", "!=", "<=", ">=", "<", ">", "+", "-", "*", "/", "%", "!", "?", ":", ".", ",", "(", ")",
     "[", "]", "{", "}", "=", "`",

@@ -17,7 +17,7 @@ pub(crate) struct DecisionText {
     pub(crate) by: Option<String>,
     /// The user of the write.
     pub(crate) actor: &'static str,
-    /// Cause of the decision, where the change of an object was the cause.
+    /// The change of an object that caused the decision, if any.
     pub(crate) cause: Option<RecordCause>,
     /// One-line summary of the decision.
     pub(crate) message: String,

@@ -118,7 +118,7 @@ impl StoreLease {
     }
 }
 
-/// The identity of the store in the folder `data`, which is created at the first start.
+/// The identity of the store in the folder `data`. The first start creates it.
 fn identity(data: &Path) -> Result<String> {
     let file = data.join(FILE);
     if let Ok(text) = std::fs::read_to_string(&file)

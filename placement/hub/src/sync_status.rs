@@ -1,5 +1,5 @@
-//! State of each system's copies from the hub, for the engine, which decides nothing for a system with
-//! missing copies, and for people.
+//! State of the copies from the hub, by system. While copies of a system are missing, the engine decides
+//! nothing for this system. People can read the reason in [`SyncStatus::sentences`].
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub struct Needs {
     pub dialect: &'static str,
     /// All resources of the hub on which the dialect's decisions depend.
     pub reads: BTreeSet<GroupResource>,
-    /// Resources that every decision needs: the demands and the targets.
+    /// Resources without which nothing can be decided: the first kind of demands, and the targets.
     pub essential: BTreeSet<GroupResource>,
 }
 
@@ -42,7 +42,8 @@ impl SyncObstacle {
     }
 }
 
-/// The obstacle to decisions at the `progress` of the copies that `needs` lists, if any.
+/// The reason why nothing is decided for the system of `needs`; `None` if its resources are copied.
+/// `progress` is the state of all copies.
 fn find_obstacle(needs: &Needs, progress: &Progress) -> Option<SyncObstacle> {
     let mut problems = BTreeSet::new();
     let mut waiting = Vec::new();
@@ -70,8 +71,8 @@ fn find_obstacle(needs: &Needs, progress: &Progress) -> Option<SyncObstacle> {
     })
 }
 
-/// Whether a system has objects on the hub, and the SchedulerConfigurations of the hub are not copied yet, so
-/// that another scheduler may decide the system.
+/// Whether the configuration of a system on the hub is unknown, since the SchedulerConfigurations are not
+/// copied yet. Another scheduler may then decide for the system.
 fn is_unconfigured(needs: &Needs, progress: &Progress) -> bool {
     let configurations = progress.get(&config::RESOURCE);
     !needs.essential.is_empty() && matches!(configurations, Some(CopyProgress::Waiting(_)))

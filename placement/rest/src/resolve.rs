@@ -29,7 +29,7 @@ pub(super) enum DemandResolver {
     Decision,
     /// The request names a placeable object of `dialect`.
     Source {
-        /// The dialect.
+        /// The name of the dialect.
         dialect: &'static str,
         /// The object's resource.
         resource: GroupResource,

@@ -1,8 +1,7 @@
-//! Copies of earlier registrations on the workload cluster (docs/systems/kcp.md, "Registering again"). A copy
-//! of an object that the hub shows is taken over by the step that would create the copy ([`super::act`]).
-//! This module finds the copies of earlier registrations. [`super::work`] waits for a while, and then marks
-//! the copies of objects that the hub does not show as this registration's, so that they are removed like all
-//! copies of objects that the hub no longer shows.
+//! Copies of earlier registrations on the workload cluster (docs/systems/kcp.md, "Registering again"). This
+//! module finds them. If the hub shows the object of such a copy, the step that would create the copy takes
+//! it over ([`super::act`]). Otherwise, [`super::work`] waits for a while, and then gives the copy the mark
+//! of this registration. The copy is then removed like every marked copy whose object the hub does not show.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;

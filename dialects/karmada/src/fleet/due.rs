@@ -82,8 +82,8 @@ pub(super) fn binding(
     affected(if is_due { vec![key.clone()] } else { Vec::new() })
 }
 
-/// Whether `new` differs from `old` in the requirements, the claim or the deletion. The listed clusters are
-/// not compared.
+/// Whether `new` differs from `old` in the requirements, the claim or the deletion. The listed clusters and
+/// the resourceVersion of the template are not compared.
 fn requirements_differ(old: &Record, new: &Record) -> bool {
     let requirements = |record: &Record| {
         let mut spec = record.spec.clone();

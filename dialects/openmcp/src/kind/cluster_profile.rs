@@ -52,7 +52,7 @@ pub struct SupportedVersion {
     pub deprecated: bool,
 }
 
-/// Serves ClusterProfile.
+/// The kind ClusterProfile.
 #[derive(Clone, Copy, Debug)]
 pub struct ClusterProfileKind;
 

@@ -1,4 +1,4 @@
-//! Encoding of a set: `fieldsV1`.
+//! Encoding and decoding of a set of paths as `fieldsV1`.
 
 use std::fmt;
 

@@ -84,7 +84,8 @@ impl Checker<'_> {
             self.compile_pattern(place, pattern);
         }
         self.calls.push(function.clone());
-        // An operator checks the values at run time: numbers of unknown types can be compared.
+        // An operator checks its operands when it runs, since numbers can be compared even if their types are
+        // unknown here. So it gets a single candidate, which accepts operands of all types.
         if !function.starts_with(|first: char| first.is_ascii_alphabetic()) {
             let args = vec![Type::Dyn; nodes.len()].into();
             candidates = candidates

@@ -1,5 +1,5 @@
 //! The search for advice on one target. It tries sets of edits, the smallest first, and decides again on a
-//! fork of the world after each edit.
+//! fork of the world after each remedy.
 //!
 //! Every refusal of the target has to be lifted, so each step of the search tries the remedies of the first
 //! remaining refusal. Thus each set is tried in one order only. If all of the smallest sets contain changes

@@ -270,7 +270,8 @@ pub struct Lease {
     durations: LeaseDurations,
     /// The last seen version of the record, and the time at which this replica saw it first.
     last_change: Mutex<Option<(String, Timestamp)>>,
-    /// The record as this replica wrote it last; `None` if another replica has written the record since.
+    /// The record as this replica wrote it last; `None` before the first write, after a release, and after a
+    /// write that failed because of another replica.
     own_record: Mutex<Option<LockRecord>>,
 }
 
