@@ -16,7 +16,7 @@ use crate::replicas::{CLUSTERS, Replicas};
 
 /// Number of writes, which are sent one after the other.
 const WRITES: usize = 200;
-/// Pause between two writes.
+/// Pause between two writes, so that each finds servers that have finished the work of the one before.
 const PAUSE: Duration = Duration::from_millis(10);
 /// Longest wait for an event.
 const LIMIT: Duration = Duration::from_secs(10);

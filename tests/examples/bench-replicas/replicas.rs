@@ -15,7 +15,7 @@ pub(crate) const CLUSTERS: &str = "/apis/cluster.open-cluster-management.io/v1/m
 const MAKE: Make = Make::Cluster("cluster.open-cluster-management.io/v1");
 /// Time limit until every server has every object.
 const READY: Duration = Duration::from_secs(60);
-/// Pause between two checks.
+/// Pause between two checks, at most until [`READY`].
 const LOOK: Duration = Duration::from_millis(20);
 
 /// One server.
