@@ -19,7 +19,7 @@ pub mod rights;
 pub mod webhook;
 mod wire;
 
-pub use chain::{Chain, Observer, Phase, PluginPass};
+pub use chain::{Chain, Observer, Phase, PluginPass, SelectedPlugins};
 pub use garbage_collection::GARBAGE_COLLECTORS;
 pub use plugin::{Plugin, Ready};
 pub use request::{Denial, NAMESPACES, Operation, Request, UserInfo};

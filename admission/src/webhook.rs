@@ -3,10 +3,10 @@
 //!
 //! This module does no I/O: [`read`] parses a body into a [`Review`], [`Review::request`] turns the review
 //! into a request for a [`Chain`], and [`Review::mutate`] or [`Review::validate`] return the answer. Before
-//! these, the caller waits for [`Chain::ready`].
+//! these, the caller waits for [`SelectedPlugins::ready`].
 //!
 //! [`Chain`]: crate::Chain
-//! [`Chain::ready`]: crate::Chain::ready
+//! [`SelectedPlugins::ready`]: crate::SelectedPlugins::ready
 
 mod answer;
 mod read;

@@ -61,7 +61,8 @@ impl Chain {
         if !rounds.changed() {
             return Ok(Vec::new());
         }
-        self.mutate(subject.request, object, &mut notes.warnings)?;
+        self.plugins_for(subject.request)
+            .mutate(object, &mut notes.warnings)?;
         if rounds.begin_second_round(object) {
             self.run_round(&matching, subject, object, &mut rounds, notes)
                 .await?;

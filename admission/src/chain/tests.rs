@@ -9,8 +9,8 @@ use berth_apimachinery::GroupResource;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::request::UserInfo;
-use crate::rights::{Right, RightCheck, RightCheckError};
+use crate::request::{Denial, UserInfo};
+use crate::rights::{RequiredRight, Right, RightCheck, RightCheckError};
 
 struct Stamp(&'static str);
 
@@ -76,42 +76,37 @@ fn plugins_run_in_order_and_only_where_they_handle() {
     let user = UserInfo::default();
     let mut request = request(&user);
     let mut object = json!({"seen": []});
-    chain().mutate(&request, &mut object, &mut Vec::new()).unwrap();
+    let chain = chain();
+    let plugins = chain.plugins_for(&request);
+    plugins.mutate(&mut object, &mut Vec::new()).unwrap();
     assert_eq!(object["seen"], json!(["a", "b"]));
-    let denied = chain()
-        .validate(&request, Some(&object), &mut Vec::new())
-        .unwrap_err();
+    let denied = plugins.validate(Some(&object), &mut Vec::new()).unwrap_err();
     assert_eq!(denied.message, "foos.g \"x\" is forbidden: no");
     request.operation = Operation::Delete;
-    assert!(chain().validate(&request, None, &mut Vec::new()).is_ok());
+    assert!(
+        chain
+            .plugins_for(&request)
+            .validate(None, &mut Vec::new())
+            .is_ok()
+    );
 }
 
 #[test]
 fn guards_let_the_break_glass_group_pass_and_the_audit_log_says_so() {
     let chain = chain().with_break_glass(vec!["firefighters".to_owned()]);
     let somebody = UserInfo::default();
-    assert!(
-        chain
-            .validate(&request(&somebody), None, &mut Vec::new())
-            .is_err()
-    );
-    assert_eq!(
-        chain.annotations(&request(&somebody), None),
-        [("stamp", "a,b".to_owned())]
-    );
+    let write = request(&somebody);
+    let plugins = chain.plugins_for(&write);
+    assert!(plugins.validate(None, &mut Vec::new()).is_err());
+    assert_eq!(plugins.annotations(None), [("stamp", "a,b".to_owned())]);
     let firefighter = UserInfo {
         groups: vec!["firefighters".to_owned()],
         ..UserInfo::default()
     };
-    assert!(
-        chain
-            .validate(&request(&firefighter), None, &mut Vec::new())
-            .is_ok()
-    );
-    assert_eq!(
-        chain.annotations(&request(&firefighter), None),
-        [("break-glass", "a,b".to_owned())]
-    );
+    let write = request(&firefighter);
+    let plugins = chain.plugins_for(&write);
+    assert!(plugins.validate(None, &mut Vec::new()).is_ok());
+    assert_eq!(plugins.annotations(None), [("break-glass", "a,b".to_owned())]);
 }
 
 #[test]
@@ -120,14 +115,10 @@ fn every_pass_is_observed_per_plugin_and_as_a_whole() {
     let chain = chain().observed_by(Arc::clone(&notes) as Arc<_>);
     let user = UserInfo::default();
     let mut object = json!({});
-    chain
-        .mutate(&request(&user), &mut object, &mut Vec::new())
-        .unwrap();
-    assert!(
-        chain
-            .validate(&request(&user), Some(&object), &mut Vec::new())
-            .is_err()
-    );
+    let request = request(&user);
+    let plugins = chain.plugins_for(&request);
+    plugins.mutate(&mut object, &mut Vec::new()).unwrap();
+    assert!(plugins.validate(Some(&object), &mut Vec::new()).is_err());
     let expected = [
         "a Mutate false",
         "b Mutate false",
@@ -194,7 +185,9 @@ fn a_write_that_needs_a_right_passes_with_it_only() {
             name: name.to_owned(),
             ..UserInfo::default()
         };
-        at_once(chain.check_rights(&request(&user), None)).map_err(|status| (status.code, status.message))
+        let request = request(&user);
+        let plugins = chain.plugins_for(&request);
+        at_once(plugins.check_rights(None)).map_err(|status| (status.code, status.message))
     };
     assert_eq!(ask(&chain, "ada"), Ok(()));
     assert_eq!(

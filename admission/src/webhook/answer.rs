@@ -7,7 +7,6 @@ use serde_json::{Map, Value, json};
 
 use super::{API_VERSION, KIND, Review};
 use crate::chain::Chain;
-use crate::request::Request;
 
 /// Verdict of the plugins about a write.
 struct Verdict {
@@ -31,7 +30,8 @@ impl Review {
         }
         let mut object = self.object.clone();
         let mut warnings = Vec::new();
-        let result = chain.mutate(&request, &mut object, &mut warnings);
+        let plugins = chain.plugins_for(&request);
+        let result = plugins.mutate(&mut object, &mut warnings);
         let patch = match result {
             Ok(()) => patch(&self.object, &object)?,
             Err(_) => None,
@@ -49,8 +49,12 @@ impl Review {
         let request = self.request(resource);
         let object = Some(&self.object).filter(|object| !object.is_null());
         let mut warnings = Vec::new();
-        let result = chain.validate(&request, object, &mut warnings);
-        let annotations = annotations(chain, &request, object, &result);
+        let plugins = chain.plugins_for(&request);
+        let result = plugins.validate(object, &mut warnings);
+        let annotations = match result {
+            Ok(()) => plugins.annotations(object),
+            Err(_) => Vec::new(),
+        };
         self.answer(Verdict {
             warnings,
             annotations,
@@ -110,18 +114,6 @@ impl Verdict {
             warnings: Vec::new(),
             annotations: Vec::new(),
         }
-    }
-}
-
-fn annotations(
-    chain: &Chain,
-    request: &Request<'_>,
-    object: Option<&Value>,
-    result: &Result<(), Status>,
-) -> Vec<(&'static str, String)> {
-    match result {
-        Ok(()) => chain.annotations(request, object),
-        Err(_) => Vec::new(),
     }
 }
 

@@ -94,10 +94,10 @@ impl Admission<'_> {
             subject,
             purpose,
         } = input;
-        let chain = self.chain;
-        chain.ready(request).await?;
+        let plugins = self.chain.plugins_for(request);
+        plugins.ready().await?;
         if !value.is_null() {
-            self.with_warnings(|warnings| chain.mutate(request, &mut value, warnings))?;
+            self.with_warnings(|warnings| plugins.mutate(&mut value, warnings))?;
         }
         if let Some(subject) = subject {
             admission_object.before_external(&mut value);
@@ -105,24 +105,27 @@ impl Admission<'_> {
             admission_object.after_external(&mut value, &changers)?;
         }
         let mut value = admission_object.finish(value)?;
-        self.with_warnings(|warnings| chain.validate(request, object(&value), warnings))?;
+        self.with_warnings(|warnings| plugins.validate(object(&value), warnings))?;
         let mut guards = match purpose {
-            Purpose::Store => chain.guards(request, object(&value)),
+            Purpose::Store => plugins.guards(object(&value)),
             Purpose::Answer | Purpose::Handle => Vec::new(),
         };
-        chain.check_rights(request, object(&value)).await?;
+        plugins.check_rights(object(&value)).await?;
         if let Some(subject) = subject {
             admission_object.before_external(&mut value);
             self.validate(subject, object(&value)).await?;
             admission_object.after_external(&mut value, &[])?;
         }
         if purpose == Purpose::Store {
+            let chain = self.chain;
             guards.extend(
                 self.with_warnings(|warnings| chain.run_final_plugins(request, object(&value), warnings))?,
             );
         }
         if purpose != Purpose::Handle {
-            self.annotate(request, object(&value));
+            for (key, text) in plugins.annotations(object(&value)) {
+                self.annotations.add_own("admission", key, text);
+            }
         }
         Ok((value, guards))
     }
@@ -159,12 +162,6 @@ impl Admission<'_> {
         let result = run(&mut texts);
         texts.into_iter().for_each(|text| self.warnings.add(text));
         result
-    }
-
-    fn annotate(&self, request: &Request<'_>, object: Option<&Value>) {
-        for (key, value) in self.chain.annotations(request, object) {
-            self.annotations.add_own("admission", key, value);
-        }
     }
 }
 

@@ -83,7 +83,10 @@ impl World {
                 old: Some(old),
                 dry_run: false,
             };
-            let answer = self.guard.validate(&request, Some(new), &mut Vec::new());
+            let answer = self
+                .guard
+                .plugins_for(&request)
+                .validate(Some(new), &mut Vec::new());
             assert_eq!(
                 answer.is_ok(),
                 allowed,

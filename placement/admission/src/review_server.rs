@@ -13,7 +13,7 @@ use axum::body::Body;
 use axum::extract::{Extension, Request};
 use axum::routing::post;
 use berth_admission::webhook::{self, Body as Read, Review, Subject};
-use berth_admission::{Chain, Phase};
+use berth_admission::{Chain, Phase, SelectedPlugins};
 use berth_apimachinery::{Clock, GroupResource, Status};
 use berth_apiserver::authn::{CaPool, Connection};
 use berth_apiserver::heavy::{self, HeavyExecutor};
@@ -174,17 +174,18 @@ impl ReviewServer {
             return Ok(review.allow());
         };
         let request = review.request(resource);
-        if let Err(status) = self.chain.ready(&request).await {
+        let plugins = self.chain.plugins_for(&request);
+        if let Err(status) = plugins.ready().await {
             return Ok(review.refuse(status));
         }
         match phase {
             Phase::Mutate => review.mutate(&self.chain, resource),
             Phase::Validate => {
                 let object = Some(&review.object).filter(|object| !object.is_null());
-                if let Err(status) = self.check_rights_limit(&request, object, peer) {
+                if let Err(status) = self.check_rights_limit(&plugins, object, peer) {
                     return Ok(review.refuse(status));
                 }
-                match self.chain.check_rights(&request, object).await {
+                match plugins.check_rights(object).await {
                     Ok(()) => Ok(review.validate(&self.chain, resource)),
                     Err(status) => Ok(review.refuse(status)),
                 }
@@ -198,13 +199,13 @@ impl ReviewServer {
     /// When the address of the caller has caused too many checks.
     fn check_rights_limit(
         &self,
-        request: &berth_admission::Request<'_>,
+        plugins: &SelectedPlugins<'_>,
         object: Option<&Value>,
         peer: &Connection,
     ) -> Result<(), Status> {
         let count = match self.client_ca {
             Some(_) => 0,
-            None => self.chain.needs(request, object).len(),
+            None => plugins.needs(object).len(),
         };
         if count == 0
             || self

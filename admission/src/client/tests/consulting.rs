@@ -139,7 +139,8 @@ fn what_others_change_is_seen_again_by_us_and_then_by_them() {
     let asked = create(&user);
     let subject = about(&asked, &foo, "v1");
     let (mut object, mut recorded) = (json!({}), PolicyNotes::default());
-    chain.mutate(&asked, &mut object, &mut recorded.warnings).unwrap();
+    let plugins = chain.plugins_for(&asked);
+    plugins.mutate(&mut object, &mut recorded.warnings).unwrap();
     now(chain.mutate_by_policies(&subject, &mut object, &mut recorded)).unwrap();
     assert_eq!(
         *log.0.lock().unwrap(),

@@ -56,10 +56,13 @@ fn review(
         old,
         dry_run: false,
     };
-    chain.validate(&request, new, &mut Vec::new()).map_err(|status| {
-        assert_eq!(status.code, 403, "{}", status.message);
-        status.message
-    })
+    chain
+        .plugins_for(&request)
+        .validate(new, &mut Vec::new())
+        .map_err(|status| {
+            assert_eq!(status.code, 403, "{}", status.message);
+            status.message
+        })
 }
 
 fn update(user: &str, old: &Value, new: &Value) -> Result<(), String> {

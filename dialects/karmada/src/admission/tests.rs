@@ -30,7 +30,10 @@ fn may(user: &str, old: &Value, new: &Value) -> bool {
         old: Some(old),
         dry_run: false,
     };
-    chain.validate(&request, Some(new), &mut Vec::new()).is_ok()
+    chain
+        .plugins_for(&request)
+        .validate(Some(new), &mut Vec::new())
+        .is_ok()
 }
 
 #[test]
@@ -76,7 +79,10 @@ fn what_is_labelled_so_is_not_deleted() {
             old: Some(&old),
             dry_run: false,
         };
-        chain.validate(&request, None, &mut Vec::new()).is_ok()
+        chain
+            .plugins_for(&request)
+            .validate(None, &mut Vec::new())
+            .is_ok()
     };
     let deployments = GroupResource::new("apps", "deployments");
     for (resource, kind) in [(deployments, "Deployment"), (BINDINGS, "ResourceBinding")] {

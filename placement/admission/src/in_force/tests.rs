@@ -71,7 +71,10 @@ impl World {
             dry_run: false,
         };
         let chain = Chain::new(self.rules.plugins());
-        let refused = chain.validate(&request, Some(&new), &mut Vec::new()).is_err();
+        let refused = chain
+            .plugins_for(&request)
+            .validate(Some(&new), &mut Vec::new())
+            .is_err();
         let known = self.rules.guarded(resource.group, resource.resource) == Some(resource);
         assert_eq!(refused, known, "a webhook is asked about what is guarded");
         refused

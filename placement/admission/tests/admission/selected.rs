@@ -196,11 +196,11 @@ impl Webhooks {
             old: Some(old),
             dry_run: false,
         };
-        let chain = &self.chain;
-        chain.ready(&request).await.unwrap();
-        let mutated = chain.mutate(&request, &mut new.clone(), &mut Vec::new());
-        let entitled = chain.check_rights(&request, Some(new)).await;
-        mutated.is_ok() && entitled.is_ok() && chain.validate(&request, Some(new), &mut Vec::new()).is_ok()
+        let plugins = self.chain.plugins_for(&request);
+        plugins.ready().await.unwrap();
+        let mutated = plugins.mutate(&mut new.clone(), &mut Vec::new());
+        let entitled = plugins.check_rights(Some(new)).await;
+        mutated.is_ok() && entitled.is_ok() && plugins.validate(Some(new), &mut Vec::new()).is_ok()
     }
 }
 

@@ -32,16 +32,16 @@ fn user(name: &str) -> UserInfo {
 
 /// Asks the webhooks about the write: gives what they leave in the audit log, or their refusal.
 async fn asked(world: &World, request: &Request<'_>, object: Option<&Value>) -> Result<Vec<String>, Status> {
-    let chain = &world.webhooks;
-    chain.ready(request).await?;
+    let plugins = world.webhooks.plugins_for(request);
+    plugins.ready().await?;
     if let Some(object) = object {
-        chain.mutate(request, &mut object.clone(), &mut Vec::new())?;
+        plugins.mutate(&mut object.clone(), &mut Vec::new())?;
     }
-    chain.check_rights(request, object).await?;
+    plugins.check_rights(object).await?;
     let mut warnings = Vec::new();
-    chain.validate(request, object, &mut warnings)?;
+    plugins.validate(object, &mut warnings)?;
     assert!(warnings.is_empty(), "who observes warns of nothing: {warnings:?}");
-    let annotations = chain.annotations(request, object).into_iter();
+    let annotations = plugins.annotations(object).into_iter();
     Ok(annotations
         .map(|(key, value)| format!("{key}: {value}"))
         .collect())

@@ -37,11 +37,11 @@ async fn no_webhook_gives_or_refuses_a_place_to_creates_that_name_none_however_m
             let (name, user) = (format!("s-{number}"), user("alice", "dev"));
             let request = create(&name, &user);
             let (mut object, mut warnings) = (shoot(&name, None), Vec::new());
-            let chain = &world.webhooks;
-            chain.ready(&request).await?;
-            chain.mutate(&request, &mut object, &mut warnings)?;
-            chain.check_rights(&request, Some(&object)).await?;
-            chain.validate(&request, Some(&object), &mut warnings)?;
+            let plugins = world.webhooks.plugins_for(&request);
+            plugins.ready().await?;
+            plugins.mutate(&mut object, &mut warnings)?;
+            plugins.check_rights(Some(&object)).await?;
+            plugins.validate(Some(&object), &mut warnings)?;
             assert!(warnings.is_empty(), "there is room: {warnings:?}");
             Ok::<_, Status>(object["spec"]["seedName"].clone())
         })
@@ -61,12 +61,10 @@ async fn a_create_without_a_feasible_seed_is_warned_of_by_the_webhook() {
     let world = World::new().await;
     let user = user("alice", "dev");
     let (request, mut warnings) = (create("s", &user), Vec::new());
-    world.webhooks.ready(&request).await.unwrap();
+    let plugins = world.webhooks.plugins_for(&request);
+    plugins.ready().await.unwrap();
     let object = shoot("s", None);
-    world
-        .webhooks
-        .validate(&request, Some(&object), &mut warnings)
-        .unwrap();
+    plugins.validate(Some(&object), &mut warnings).unwrap();
     assert!(
         warnings.len() == 1 && warnings[0].starts_with("not bound (NoSuitableSeed)"),
         "{warnings:?}"
@@ -79,21 +77,18 @@ async fn a_seed_that_a_create_names_takes_the_right_to_bind_where_nothing_reserv
     world.seed("small", 3).await;
     let object = shoot("s", Some("small"));
     let (alice, root) = (user("alice", "dev"), user("root", "system:masters"));
-    world.webhooks.ready(&create("s", &alice)).await.unwrap();
-    let refused = world
-        .webhooks
-        .check_rights(&create("s", &alice), Some(&object))
-        .await;
-    let refused = refused.unwrap_err();
+    let request = create("s", &alice);
+    let plugins = world.webhooks.plugins_for(&request);
+    plugins.ready().await.unwrap();
+    let refused = plugins.check_rights(Some(&object)).await.unwrap_err();
     assert!(
         refused.code == 403 && refused.message.contains("cannot be reserved for a create"),
         "{}",
         refused.message
     );
-    let chain = &world.webhooks;
-    chain
-        .validate(&create("s", &root), Some(&object), &mut Vec::new())
-        .unwrap();
+    let request = create("s", &root);
+    let plugins = world.webhooks.plugins_for(&request);
+    plugins.validate(Some(&object), &mut Vec::new()).unwrap();
     // Here, where the store holds the place until the object is in it, a feasible one is anybody's.
     world.create(&object).await.unwrap();
 }

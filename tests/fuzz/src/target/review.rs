@@ -83,8 +83,9 @@ fn run(input: &[u8]) {
     let validated = review.validate(&rules.chain, resource);
     let mutated = review.mutate(&rules.chain, resource);
     let object = Some(&review.object).filter(|object| !object.is_null());
-    for needed in rules.chain.needs(&review.request(resource), object) {
-        let refusal = needed.refusal.clone().into_status(&review.request(resource));
+    let request = review.request(resource);
+    for needed in rules.chain.plugins_for(&request).needs(object) {
+        let refusal = needed.refusal.clone().into_status(&request);
         assert!(
             !refusal.message.is_empty() && !needed.right.verb.is_empty(),
             "{needed:?}"

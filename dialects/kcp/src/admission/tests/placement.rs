@@ -295,8 +295,9 @@ fn breaking_the_glass_allows_every_change_to_something_that_can_be_understood() 
             old: Some(&old),
             dry_run: false,
         };
-        chain.mutate(&request, &mut new.clone(), &mut Vec::new())?;
-        chain.validate(&request, Some(new), &mut Vec::new())
+        let plugins = chain.plugins_for(&request);
+        plugins.mutate(&mut new.clone(), &mut Vec::new())?;
+        plugins.validate(Some(new), &mut Vec::new())
     };
     assert!(by("oncall", &placed(None)).is_ok());
     let status = by("oncall", &placed(Some("{"))).unwrap_err();
