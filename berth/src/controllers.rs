@@ -23,7 +23,7 @@ use berth_apiserver::Registry;
 use berth_configuration::{AutoBindMode, Modes, validity};
 use berth_dialect_contract::Reconciler;
 use berth_engine::controller::{
-    LEASES, LeaderElector, Leadership, Lease, LeaseDurations, Settings, SingleReplica,
+    LEASES, LeaderElector, Leadership, LeaseDurations, LeaseElector, Settings, SingleReplica,
 };
 use berth_engine::{BindObserver, Committer, Controllers, Engine};
 use berth_storage::Store;
@@ -161,7 +161,7 @@ pub fn elector(
 ) -> Arc<dyn LeaderElector> {
     let key = Key::new(LEASES, "kube-system", CONTROLLERS_LEASE);
     let (source, writer) = (Arc::clone(store) as Arc<_>, Arc::clone(store) as Arc<_>);
-    Arc::new(Lease::new(source, writer, key, identity, durations))
+    Arc::new(LeaseElector::new(source, writer, key, identity, durations))
 }
 
 /// Starts to take part in leader election with `elector`, until the returned value is stopped.

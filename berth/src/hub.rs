@@ -29,10 +29,10 @@ use berth_certs::Folder;
 use berth_configuration::Modes;
 use berth_deploy::{Installation, Set};
 use berth_dialect_contract::Concerns;
-use berth_engine::controller::{LeaderElector, Lease, LeaseDurations};
+use berth_engine::controller::{LeaderElector, LeaseDurations, LeaseElector};
 use berth_engine::{Committer, Engine};
 use berth_history::causes::Managers;
-use berth_hub::{Copies, HubCommitter, HubVersions, LeaseLock, Mirror, Needs, StoreLease, SyncStatus};
+use berth_hub::{Copies, HubCommitter, HubVersions, LeaseLock, Mirror, Requirements, StoreLease, SyncStatus};
 use berth_policies::{AccessReviewer, Catalog};
 use berth_storage::Store;
 use tokio::sync::watch;
@@ -161,13 +161,13 @@ impl Hub {
     }
 
     /// Starts to report the progress of `mirror` to `engine`, for the resources that each system needs
-    /// (`needs`). Waits for the first copies, at most [`FIRST_COPIES_TIMEOUT`].
+    /// (`requirements`). Waits for the first copies, at most [`FIRST_COPIES_TIMEOUT`].
     pub(crate) async fn sync_status(
-        needs: Vec<Needs>,
+        requirements: Vec<Requirements>,
         engine: &Arc<Engine>,
         mirror: &Mirror,
     ) -> (Arc<SyncStatus>, JoinHandle<()>) {
-        let status_and_task = SyncStatus::follow(needs, engine, mirror.progress.clone());
+        let status_and_task = SyncStatus::follow(requirements, engine, mirror.progress.clone());
         berth_hub::settled(mirror.progress.clone(), FIRST_COPIES_TIMEOUT).await;
         status_and_task
     }
@@ -180,7 +180,7 @@ impl Hub {
             self.args.own_namespace(),
             CONTROLLERS_LEASE,
         );
-        Arc::new(Lease::with_lock(Arc::new(lock), identity, durations))
+        Arc::new(LeaseElector::with_lock(Arc::new(lock), identity, durations))
     }
 
     /// Claims the hub for the store in the folder `data`. Replicas do not share such a store, so only one

@@ -18,7 +18,7 @@ use berth_configuration::Modes;
 use berth_dialect_contract::Dialect;
 use berth_engine::{Committer, Engine};
 use berth_history::History;
-use berth_hub::Needs;
+use berth_hub::Requirements;
 use berth_kubernetes::core;
 use berth_kubernetes::protobuf::Protobuf;
 use berth_policies::Enforcer;
@@ -57,7 +57,7 @@ pub(super) struct Parts {
     /// Kinds whose objects are copied from the hub; empty without a hub.
     pub mirrored: Vec<Arc<dyn Kind>>,
     /// The resources of [`Self::mirrored`] that each dialect needs.
-    pub needs: Vec<Needs>,
+    pub requirements: Vec<Requirements>,
     /// Committer of decisions.
     pub committer: Arc<dyn Committer>,
     /// Destination of events.
@@ -132,7 +132,7 @@ pub(super) fn assemble(
     core.stored_policies.serve(&groups);
     let api = Arc::new(ApiState::from_registry(Arc::clone(&registry)).with_codec(Arc::new(Protobuf)));
     Ok(Parts {
-        needs: mirrors::needs(&core.dialects, &destinations.mirrored),
+        requirements: mirrors::requirements(&core.dialects, &destinations.mirrored),
         committer: destinations.committer,
         sink: destinations.sink,
         dialects: core.dialects,

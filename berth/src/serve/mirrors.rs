@@ -1,4 +1,4 @@
-//! Selection of the objects that are copied from a hub, and the needs of the systems for these copies.
+//! Selection of the objects that are copied from a hub, and the copies that each system requires.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use berth_apiserver::{Backing, Group, Registry, Resource};
 use berth_deploy::Storage;
 use berth_dialect_contract::{Concern, Concerns, Dialect};
 use berth_dialect_registry::LEAVE_OUT_SECRETS;
-use berth_hub::Needs;
+use berth_hub::Requirements;
 use berth_kubernetes::core::{namespace, resource_quota, secret};
 use berth_storage::Source;
 use berth_storage::encryption::Encryption;
@@ -105,13 +105,13 @@ pub(super) fn check_secrets(
     )
 }
 
-/// The resources among `mirrored` that each of `dialects` needs; empty if nothing is copied.
-pub(super) fn needs(dialects: &[Arc<dyn Dialect>], mirrored: &[Arc<dyn Kind>]) -> Vec<Needs> {
+/// The resources among `mirrored` that each of `dialects` requires; empty if nothing is copied.
+pub(super) fn requirements(dialects: &[Arc<dyn Dialect>], mirrored: &[Arc<dyn Kind>]) -> Vec<Requirements> {
     if mirrored.is_empty() {
         return Vec::new();
     }
     let mirrored: BTreeSet<GroupResource> = mirrored.iter().map(|kind| kind.info().resource()).collect();
-    let needs_of = |dialect: &Arc<dyn Dialect>| {
+    let requirements_of = |dialect: &Arc<dyn Dialect>| {
         let reconcilers = dialect.controllers().hub_reconcilers().into_iter();
         let watched = reconcilers.flat_map(|reconciler| reconciler.watches());
         // If a system selects objects of a resource by labels, it does not wait for the resource, which is
@@ -120,7 +120,7 @@ pub(super) fn needs(dialects: &[Arc<dyn Dialect>], mirrored: &[Arc<dyn Kind>]) -
         let reads = dialect.reads().into_iter().filter(needs_all).chain(watched);
         // Only the first kind of demands is essential, since older releases of a system lack the others.
         let first = dialect.demands().first().map(|demand| demand.resource);
-        Needs {
+        Requirements {
             dialect: dialect.name(),
             reads: reads.filter(|resource| mirrored.contains(resource)).collect(),
             essential: first
@@ -130,7 +130,7 @@ pub(super) fn needs(dialects: &[Arc<dyn Dialect>], mirrored: &[Arc<dyn Kind>]) -
                 .collect(),
         }
     };
-    dialects.iter().map(needs_of).collect()
+    dialects.iter().map(requirements_of).collect()
 }
 
 #[cfg(test)]
@@ -154,9 +154,9 @@ mod tests {
             !observed_resources(&gardener).contains(&of_all),
             "gardener reads only some ConfigMaps"
         );
-        let needs = needs(&dialects, &gardener[0].kinds());
+        let requirements = requirements(&dialects, &gardener[0].kinds());
         let named = |name: &str| {
-            let found = needs.iter().find(|needs| needs.dialect == name);
+            let found = requirements.iter().find(|one| one.dialect == name);
             found.unwrap_or_else(|| panic!("{name} needs nothing"))
         };
         let texts = |resources: &BTreeSet<GroupResource>| -> Vec<String> {
@@ -170,20 +170,24 @@ mod tests {
         // For kcp, all ConfigMaps are copied. Gardener, which selects ConfigMaps with distances by labels,
         // does not wait for the copies.
         let core = berth_kubernetes::core::kinds();
-        let needs = super::needs(&gardener, &core);
-        assert!(!needs[0].reads.contains(&of_all), "{:?}", needs[0].reads);
-        assert!(super::needs(&dialects, &[]).is_empty());
+        let requirements = super::requirements(&gardener, &core);
+        assert!(
+            !requirements[0].reads.contains(&of_all),
+            "{:?}",
+            requirements[0].reads
+        );
+        assert!(super::requirements(&dialects, &[]).is_empty());
     }
 
     #[test]
     fn kinds_that_older_releases_do_not_have_are_not_essential() {
         let dialects = berth_dialect_registry::all();
         let fleet = dialects.iter().find(|dialect| dialect.name() == "fleet").unwrap();
-        let needs = needs(std::slice::from_ref(fleet), &fleet.kinds());
-        let essential: Vec<&str> = needs[0].essential.iter().map(|one| one.resource).collect();
+        let requirements = requirements(std::slice::from_ref(fleet), &fleet.kinds());
+        let essential: Vec<&str> = requirements[0].essential.iter().map(|one| one.resource).collect();
         assert_eq!(essential, ["memberclusters", "clusterresourceplacements"]);
         assert!(
-            needs[0]
+            requirements[0]
                 .reads
                 .iter()
                 .any(|one| one.resource == "resourceplacements")
@@ -235,8 +239,8 @@ mod tests {
             .into_iter()
             .filter(|kind| followed.contains(&kind.info().resource()))
             .collect();
-        let needs = needs(&dialects, &copied);
-        let kcp = needs.iter().find(|needs| needs.dialect == "kcp").unwrap();
+        let requirements = requirements(&dialects, &copied);
+        let kcp = requirements.iter().find(|one| one.dialect == "kcp").unwrap();
         let texts: Vec<String> = kcp.reads.iter().map(ToString::to_string).collect();
         assert_eq!(
             texts,

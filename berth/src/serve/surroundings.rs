@@ -98,7 +98,8 @@ pub(super) async fn start_behind_hub(
         (Arc::clone(kind), concerns)
     });
     let mirror = hub.mirror(store, &kinds_with_concerns.collect::<Vec<_>>(), leading);
-    let (sync_status, status_task) = Hub::sync_status(parts.needs.clone(), &parts.engine, &mirror).await;
+    let (sync_status, status_task) =
+        Hub::sync_status(parts.requirements.clone(), &parts.engine, &mirror).await;
     let mut tasks = mirror.tasks;
     tasks.push(status_task);
     tasks.extend(hub.delegation.follow());

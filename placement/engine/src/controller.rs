@@ -34,8 +34,8 @@ use crate::engine::Engine;
 
 pub use leader::Leadership;
 pub use lease::{
-    BadDurations, ElectionResult, LEASES, LeaderElector, Lease, LeaseDurations, LockRecord, ResourceLock,
-    SingleReplica,
+    BadDurations, ElectionResult, LEASES, LeaderElector, LeaseDurations, LeaseElector, LockRecord,
+    ResourceLock, SingleReplica,
 };
 pub use observer::{Attempt, FinishedStep, NoopObserver, Observer, StepResult};
 

@@ -13,8 +13,8 @@ use berth_storage::Name;
 use parking_lot::Mutex;
 
 use super::causes::Causes;
-use super::decision_text::DecisionText;
 use super::state::MAX_CLUSTERS;
+use super::written_decision::WrittenDecision;
 
 /// Highest number of decisions on one object that wait to be recorded.
 const MAX_PER_OBJECT: usize = 8;
@@ -23,11 +23,11 @@ const MAX_OBJECTS: usize = 50_000;
 /// Longest time for which a decision waits to be recorded.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
-/// Keeps the texts of written decisions until their changes are recorded.
+/// Keeps written decisions until their changes are recorded.
 pub(crate) struct BindListener {
     clock: Arc<dyn Clock>,
     causes: Arc<Causes>,
-    texts: Mutex<HashMap<Name, VecDeque<DecisionText>>>,
+    unrecorded: Mutex<HashMap<Name, VecDeque<WrittenDecision>>>,
 }
 
 impl BindListener {
@@ -35,12 +35,12 @@ impl BindListener {
         Self {
             clock,
             causes,
-            texts: Mutex::default(),
+            unrecorded: Mutex::default(),
         }
     }
 
-    /// Takes the text of the decision that explains a change at `place`: the clusters `joined` were added,
-    /// the clusters `left` were removed, and the demand was deleted if `is_gone`. Older texts about the
+    /// Takes the decision that explains a change at `place`: the clusters `joined` were added,
+    /// the clusters `left` were removed, and the demand was deleted if `is_gone`. Older decisions about the
     /// demand are forgotten.
     pub(crate) fn take(
         &self,
@@ -48,30 +48,30 @@ impl BindListener {
         joined: &[&str],
         left: &[&str],
         is_gone: bool,
-    ) -> Option<DecisionText> {
-        let mut all = self.texts.lock();
+    ) -> Option<WrittenDecision> {
+        let mut all = self.unrecorded.lock();
         let list = all.get_mut(place)?;
         let found = list
             .iter()
-            .position(|text| text.explains(joined, left, is_gone))?;
-        let text = list.drain(..=found).next_back();
+            .position(|written| written.explains(joined, left, is_gone))?;
+        let written = list.drain(..=found).next_back();
         if list.is_empty() {
             all.remove(place);
         }
-        text
+        written
     }
 
     /// Whether a decision at `place` waits to be recorded.
     pub(crate) fn has_pending(&self, place: &Name) -> bool {
-        self.texts.lock().contains_key(place)
+        self.unrecorded.lock().contains_key(place)
     }
 
-    /// Forgets texts whose changes were not recorded in time.
+    /// Forgets decisions whose changes were not recorded in time.
     pub(crate) fn sweep(&self) {
         let now = self.clock.now();
-        self.texts.lock().retain(|_, list| {
-            list.retain(|text| {
-                Duration::try_from(now.duration_since(text.at)).unwrap_or_default() <= MAX_WAIT
+        self.unrecorded.lock().retain(|_, list| {
+            list.retain(|written| {
+                Duration::try_from(now.duration_since(written.at)).unwrap_or_default() <= MAX_WAIT
             });
             !list.is_empty()
         });
@@ -90,8 +90,8 @@ impl BindObserver for BindListener {
         let due = self
             .causes
             .take_due(dialect.name(), &decision.demand, snapshot.revision);
-        let text = decision_text(snapshot, decision, request.by, due, self.clock.now());
-        let mut all = self.texts.lock();
+        let written = written_decision(snapshot, decision, request.by, due, self.clock.now());
+        let mut all = self.unrecorded.lock();
         if all.len() >= MAX_OBJECTS {
             all.clear();
         }
@@ -99,21 +99,21 @@ impl BindObserver for BindListener {
         if list.len() >= MAX_PER_OBJECT {
             list.pop_front();
         }
-        list.push_back(text);
+        list.push_back(written);
     }
 
     fn failed(&self, _: &str, _: &Key, _: &BindError) {}
 }
 
-fn decision_text(
+fn written_decision(
     snapshot: &Snapshot,
     decision: &Decision,
     by: Option<&str>,
     cause: Option<RecordCause>,
     at: Timestamp,
-) -> DecisionText {
+) -> WrittenDecision {
     let inventory = &*snapshot.inventory;
-    let mut text = DecisionText {
+    let mut written = WrittenDecision {
         at,
         by: by.map(str::to_owned),
         actor: snapshot.dialect.actor(),
@@ -123,37 +123,39 @@ fn decision_text(
             .into_iter()
             .map(|count| ((count.plugin, count.reason), count.targets))
             .collect(),
-        ..DecisionText::default()
+        ..WrittenDecision::default()
     };
     let mut counts = [0, 0];
     for change in &decision.changes {
         let name = Arc::clone(&change.cluster_name);
         let movement = match change.action {
             Action::Keep | Action::Resize => {
-                text.stays.insert(name);
+                written.stays.insert(name);
                 continue;
             }
             Action::Bind | Action::Create | Action::Restore => {
-                text.stays.insert(name);
+                written.stays.insert(name);
                 Move::Joined
             }
             Action::Unbind => {
-                text.leaves.insert(name);
+                written.leaves.insert(name);
                 Move::Left
             }
         };
         let count = &mut counts[usize::from(movement == Move::Left)];
         if *count < MAX_CLUSTERS {
             *count += 1;
-            text.clusters
+            written
+                .clusters
                 .push(cluster(snapshot, decision, &change.cluster_name, movement));
         }
     }
     // A cluster that stays may be missing from the changes.
     let picked = decision.solved.picked.iter();
-    text.stays
+    written
+        .stays
         .extend(picked.map(|&candidate| inventory.cluster_name(candidate)));
-    text
+    written
 }
 
 /// The change of the cluster `name`, with the reasons of `decision`.

@@ -31,12 +31,12 @@
 mod bind_listener;
 pub mod causes;
 mod decision_states;
-pub mod decision_text;
 pub mod reasons;
 pub mod record;
 mod record_index;
 mod recorder;
 pub mod state;
+pub mod written_decision;
 
 use std::sync::Arc;
 

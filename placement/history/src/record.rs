@@ -12,9 +12,9 @@ use berth_scheduling_api::shared::Manifest;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use super::decision_text::DecisionText;
 use super::reasons::Reasons;
 use super::state::{Agreement, DecisionState, DecisionSubject, MAX_CLUSTERS};
+use super::written_decision::WrittenDecision;
 
 /// The label with the decision's name, where the name is a valid label value.
 pub const DECISION_LABEL: &str = "decision";
@@ -33,8 +33,8 @@ pub(crate) struct Change<'a> {
     pub(crate) from: Option<&'a DecisionState>,
     /// State after the change; `None` where the decision does not exist any more.
     pub(crate) to: Option<&'a DecisionState>,
-    /// Text of the decision that made the change, where Berth decided.
-    pub(crate) text: Option<&'a DecisionText>,
+    /// The decision that made the change, where Berth decided.
+    pub(crate) written: Option<&'a WrittenDecision>,
     /// Cause of the change where Berth did not decide: a change of an object at that time.
     pub(crate) observed_cause: Option<RecordCause>,
     /// Whether the change is only known from the difference of two states, so that its cause is unknown.
@@ -60,13 +60,13 @@ pub(crate) fn joined_and_left<'a>(
 pub(crate) fn record(change: &Change<'_>) -> RecordSpec {
     let [joined, left] = joined_and_left(change.from, change.to);
     let amounts_of = |side: Option<&DecisionState>| side.map(DecisionState::held);
-    let text = change.text;
+    let written = change.written;
     let mut to = change.to.map(DecisionState::to_side);
-    if let (Some(to), Some(text)) = (&mut to, text) {
-        to.message.clone_from(&text.message);
+    if let (Some(to), Some(written)) = (&mut to, written) {
+        to.message.clone_from(&written.message);
     }
-    let after = text
-        .map(|text| &text.reasons)
+    let after = written
+        .map(|written| &written.reasons)
         .or(change.to.and_then(|to| to.reasons.as_ref()));
     let before = change.from.and_then(|from| from.reasons.as_ref());
     RecordSpec {
@@ -78,7 +78,7 @@ pub(crate) fn record(change: &Change<'_>) -> RecordSpec {
             .as_str()
             .into(),
         from: change.from.map(DecisionState::to_side),
-        clusters: clusters(&joined, &left, text),
+        clusters: clusters(&joined, &left, written),
         joined_count: joined.len(),
         left_count: left.len(),
         // A missing decision has no refusals.
@@ -94,9 +94,9 @@ pub(crate) fn record(change: &Change<'_>) -> RecordSpec {
     }
 }
 
-fn clusters(joined: &[&str], left: &[&str], text: Option<&DecisionText>) -> Vec<MovedCluster> {
+fn clusters(joined: &[&str], left: &[&str], written: Option<&WrittenDecision>) -> Vec<MovedCluster> {
     let entry = |name: &str, movement: Move| {
-        let mut all = text.iter().flat_map(|text| &text.clusters);
+        let mut all = written.iter().flat_map(|written| &written.clusters);
         let known = all.find(|cluster| cluster.cluster_name == name && cluster.change == movement);
         known
             .cloned()
@@ -124,10 +124,10 @@ fn reasons(before: Option<&Reasons>, after: Option<&Reasons>) -> Vec<ReasonChang
 }
 
 fn cause(change: &Change<'_>) -> RecordCause {
-    match (change.text, &change.observed_cause) {
+    match (change.written, &change.observed_cause) {
         _ if change.unseen => RecordCause::of(CauseType::Unseen),
-        (Some(text), _) if text.by.is_some() => RecordCause::of(CauseType::Request),
-        (Some(text), _) => text
+        (Some(written), _) if written.by.is_some() => RecordCause::of(CauseType::Request),
+        (Some(written), _) => written
             .cause
             .clone()
             .unwrap_or_else(|| RecordCause::of(CauseType::Time)),
@@ -137,10 +137,10 @@ fn cause(change: &Change<'_>) -> RecordCause {
 }
 
 fn actor(change: &Change<'_>) -> RecordActor {
-    match (change.text, &change.observed_cause) {
+    match (change.written, &change.observed_cause) {
         _ if change.unseen => RecordActor::default(),
-        (Some(text), _) => RecordActor {
-            user: text.by.clone().unwrap_or_else(|| text.actor.to_owned()),
+        (Some(written), _) => RecordActor {
+            user: written.by.clone().unwrap_or_else(|| written.actor.to_owned()),
             field_manager: String::new(),
         },
         (None, Some(observed_cause)) => RecordActor {

@@ -405,18 +405,18 @@ impl Recorder {
     /// The write of the record of `change`, if this server has to record the change and no record has it yet.
     fn record(&mut self, place: &Name, change: &StateChange, now: Timestamp) -> Option<Write> {
         let [joined, left] = record::joined_and_left(change.from.as_deref(), change.to.as_deref());
-        let text = self
+        let written = self
             .history
             .listener
             .take(place, &joined, &left, change.to.is_none());
-        if text.is_none() && !self.leads() {
+        if written.is_none() && !self.leads() {
             return None;
         }
         let from = self.recorded_state(place, change);
         if !differ(from.as_deref(), change.to.as_deref()) {
             return None;
         }
-        let observed_cause = match &text {
+        let observed_cause = match &written {
             None if !change.unseen => self.cause_of(change),
             _ => None,
         };
@@ -426,9 +426,9 @@ impl Recorder {
             at: change.at,
             from: from.as_deref(),
             to: change.to.as_deref(),
-            text: text.as_ref(),
+            written: written.as_ref(),
             observed_cause,
-            unseen: change.unseen && text.is_none(),
+            unseen: change.unseen && written.is_none(),
         });
         let name = record::name(&place.name, self.next_number(place, now));
         let value = match record::object(&place.namespace, &name, &spec, now) {

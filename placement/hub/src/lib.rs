@@ -38,4 +38,4 @@ pub use fences::is_fence;
 pub use lease::LeaseLock;
 pub use mirror::{Copies, HubVersions, Mirror};
 pub use store_lease::{NAME as STORE_LEASE, StoreLease};
-pub use sync_status::{Needs, SyncObstacle, SyncStatus, settled};
+pub use sync_status::{Requirements, SyncObstacle, SyncStatus, settled};

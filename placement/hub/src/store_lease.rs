@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use berth_apimachinery::Clock;
-use berth_engine::controller::{LeaderElector, Lease, LeaseDurations, ResourceLock};
+use berth_engine::controller::{LeaderElector, LeaseDurations, LeaseElector, ResourceLock};
 use kube::Client;
 use tokio_util::sync::CancellationToken;
 
@@ -26,7 +26,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// The Lease that names the only store behind a hub.
 pub struct StoreLease {
-    lease: Lease,
+    lease: LeaseElector,
     lock: Arc<LeaseLock>,
     terms: LeaseDurations,
     clock: Arc<dyn Clock>,
@@ -46,7 +46,7 @@ impl StoreLease {
     ) -> Result<Self> {
         let lock = Arc::new(LeaseLock::new(client, namespace, NAME));
         let identity = identity(data)?;
-        let lease = Lease::with_lock(Arc::clone(&lock) as Arc<dyn ResourceLock>, identity, terms);
+        let lease = LeaseElector::with_lock(Arc::clone(&lock) as Arc<dyn ResourceLock>, identity, terms);
         Ok(Self {
             lease,
             lock,

@@ -16,7 +16,7 @@ use super::mirror::{CopyProgress, Progress};
 
 /// Resources of the hub that one system needs.
 #[derive(Clone, Debug)]
-pub struct Needs {
+pub struct Requirements {
     /// The dialect.
     pub dialect: &'static str,
     /// All resources of the hub on which the dialect's decisions depend.
@@ -42,12 +42,12 @@ impl SyncObstacle {
     }
 }
 
-/// The reason why nothing is decided for the system of `needs`; `None` if its resources are copied.
+/// The reason why nothing is decided for the system of `requirements`; `None` if its resources are copied.
 /// `progress` is the state of all copies.
-fn find_obstacle(needs: &Needs, progress: &Progress) -> Option<SyncObstacle> {
+fn find_obstacle(requirements: &Requirements, progress: &Progress) -> Option<SyncObstacle> {
     let mut problems = BTreeSet::new();
     let mut waiting = Vec::new();
-    for resource in &needs.reads {
+    for resource in &requirements.reads {
         if let Some(CopyProgress::Waiting(problem)) = progress.get(resource) {
             waiting.push(resource.to_string());
             problems.extend(problem.clone());
@@ -60,7 +60,7 @@ fn find_obstacle(needs: &Needs, progress: &Progress) -> Option<SyncObstacle> {
         }
         return Some(SyncObstacle::Waiting(text));
     }
-    let absent = needs.essential.iter();
+    let absent = requirements.essential.iter();
     let absent: Vec<String> = absent
         .filter(|resource| progress.get(resource) == Some(&CopyProgress::Absent))
         .map(ToString::to_string)
@@ -73,27 +73,27 @@ fn find_obstacle(needs: &Needs, progress: &Progress) -> Option<SyncObstacle> {
 
 /// Whether the configuration of a system on the hub is unknown, since the SchedulerConfigurations are not
 /// copied yet. Another scheduler may then decide for the system.
-fn is_unconfigured(needs: &Needs, progress: &Progress) -> bool {
+fn is_unconfigured(requirements: &Requirements, progress: &Progress) -> bool {
     let configurations = progress.get(&config::RESOURCE);
-    !needs.essential.is_empty() && matches!(configurations, Some(CopyProgress::Waiting(_)))
+    !requirements.essential.is_empty() && matches!(configurations, Some(CopyProgress::Waiting(_)))
 }
 
 /// The obstacles to decisions of all systems.
 pub struct SyncStatus {
     obstacles: RwLock<Vec<(&'static str, SyncObstacle)>>,
-    needs: Vec<Needs>,
+    requirements: Vec<Requirements>,
 }
 
 impl SyncStatus {
-    /// Starts to report the state of each system in `needs` to `engine`, whenever `progress` changes.
+    /// Starts to report the state of each system in `requirements` to `engine`, whenever `progress` changes.
     pub fn follow(
-        needs: Vec<Needs>,
+        requirements: Vec<Requirements>,
         engine: &Arc<Engine>,
         mut progress: watch::Receiver<Progress>,
     ) -> (Arc<Self>, JoinHandle<()>) {
         let sync_status = Arc::new(Self {
             obstacles: RwLock::default(),
-            needs,
+            requirements,
         });
         // The first state is reported at once, so that no decision comes before it.
         sync_status.update(engine, &progress.borrow_and_update());
@@ -109,19 +109,19 @@ impl SyncStatus {
 
     fn update(&self, engine: &Engine, progress: &Progress) {
         let mut obstacles = Vec::new();
-        for needs in &self.needs {
-            let obstacle = find_obstacle(needs, progress);
+        for requirements in &self.requirements {
+            let obstacle = find_obstacle(requirements, progress);
             let why = match &obstacle {
                 Some(SyncObstacle::Waiting(text)) => Some(text.clone()),
                 _ => None,
             };
             // The configuration is marked as unknown before the dialect is released.
-            engine.set_unconfigured(needs.dialect, is_unconfigured(needs, progress));
-            let is_held = engine.complete(needs.dialect).is_err();
+            engine.set_unconfigured(requirements.dialect, is_unconfigured(requirements, progress));
+            let is_held = engine.complete(requirements.dialect).is_err();
             if is_held != why.is_some() || why.is_some() {
-                engine.hold(needs.dialect, why);
+                engine.hold(requirements.dialect, why);
             }
-            obstacles.extend(obstacle.map(|obstacle| (needs.dialect, obstacle)));
+            obstacles.extend(obstacle.map(|obstacle| (requirements.dialect, obstacle)));
         }
         *self.obstacles.write() = obstacles;
     }
@@ -161,8 +161,8 @@ mod tests {
     const SEEDS: GroupResource = GroupResource::new("core.gardener.cloud", "seeds");
     const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
 
-    fn gardener() -> Needs {
-        Needs {
+    fn gardener() -> Requirements {
+        Requirements {
             dialect: "gardener",
             reads: [SEEDS, NAMESPACES].into(),
             essential: [SEEDS].into(),
@@ -185,9 +185,9 @@ mod tests {
 
     #[test]
     fn a_system_of_the_hub_is_in_doubt_until_the_configurations_are_copied() {
-        let doubted = |needs: &Needs, copy_progress: CopyProgress| {
+        let doubted = |requirements: &Requirements, copy_progress: CopyProgress| {
             is_unconfigured(
-                needs,
+                requirements,
                 &[(SEEDS, CopyProgress::Complete), (config::RESOURCE, copy_progress)].into(),
             )
         };
@@ -197,7 +197,7 @@ mod tests {
             CopyProgress::Waiting(Some("forbidden".to_owned()))
         ));
         assert!(!doubted(&gardener(), CopyProgress::Complete) && !doubted(&gardener(), CopyProgress::Absent));
-        let owned = Needs {
+        let owned = Requirements {
             essential: BTreeSet::new(),
             ..gardener()
         };

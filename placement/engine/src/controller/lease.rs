@@ -264,7 +264,7 @@ fn revision(record: &LockRecord) -> Result<Revision, StoreError> {
 }
 
 /// The elector that uses a lock record.
-pub struct Lease {
+pub struct LeaseElector {
     lock: Arc<dyn ResourceLock>,
     identity: String,
     durations: LeaseDurations,
@@ -275,7 +275,7 @@ pub struct Lease {
     own_record: Mutex<Option<LockRecord>>,
 }
 
-impl Lease {
+impl LeaseElector {
     /// Creates an elector with the lock record at `key` of a store. The name of this replica, `identity`,
     /// must be unique among the replicas.
     #[must_use]
@@ -382,7 +382,7 @@ fn after(now: Timestamp, delay: Duration) -> Timestamp {
 }
 
 #[async_trait]
-impl LeaderElector for Lease {
+impl LeaderElector for LeaseElector {
     async fn hold(&self, now: Timestamp) -> Result<ElectionResult, StoreError> {
         // A leader renews without a read, as in client-go. The write fails if the version has changed, since
         // another replica has then written the record.

@@ -32,7 +32,7 @@ fn change<'a>(
         at: "2026-11-23T10:14:03Z".parse().unwrap(),
         from,
         to,
-        text: None,
+        written: None,
         observed_cause: None,
         unseen: false,
     }
@@ -58,8 +58,8 @@ fn counts(of: &[(&str, i64)]) -> Reasons {
         .collect()
 }
 
-fn decision_text() -> DecisionText {
-    DecisionText {
+fn written_decision() -> WrittenDecision {
+    WrittenDecision {
         actor: "berth:scheduler",
         message: "1 of 2 fit".to_owned(),
         reasons: counts(&[("R", 2)]),
@@ -69,7 +69,7 @@ fn decision_text() -> DecisionText {
             score: Some(30),
             ..MovedCluster::named("b", Move::Joined)
         }],
-        ..DecisionText::default()
+        ..WrittenDecision::default()
     }
 }
 
@@ -109,9 +109,9 @@ fn what_the_decision_said_is_in_the_record() {
     let subject = subject();
     let mut before = state("Bound", &["a"]);
     before.reasons = Some(counts(&[("R", 1), ("gone", 4)]));
-    let (after, text) = (state("Bound", &["b"]), decision_text());
+    let (after, written) = (state("Bound", &["b"]), written_decision());
     let record = record(&Change {
-        text: Some(&text),
+        written: Some(&written),
         ..change(&subject, Some(&before), Some(&after))
     });
     assert_eq!(record.to.unwrap().message, "1 of 2 fit");
@@ -136,11 +136,11 @@ fn the_cause_is_an_object_a_person_time_or_unseen() {
     let subject = subject();
     let (a, b) = (state("Bound", &["a"]), state("Bound", &["b"]));
     let plain = || change(&subject, Some(&a), Some(&b));
-    let due = DecisionText {
+    let due = WrittenDecision {
         cause: Some(object_cause("one", "kubectl-edit")),
-        ..decision_text()
+        ..written_decision()
     };
-    let asked = DecisionText {
+    let asked = WrittenDecision {
         by: Some("alice".to_owned()),
         ..due.clone()
     };
@@ -151,7 +151,7 @@ fn the_cause_is_an_object_a_person_time_or_unseen() {
     let text = |text: &str| text.to_owned();
     assert_eq!(
         of(Change {
-            text: Some(&due),
+            written: Some(&due),
             ..plain()
         }),
         (
@@ -162,7 +162,7 @@ fn the_cause_is_an_object_a_person_time_or_unseen() {
     );
     assert_eq!(
         of(Change {
-            text: Some(&asked),
+            written: Some(&asked),
             ..plain()
         }),
         (RecordCause::of(CauseType::Request), text("alice"), text(""))
@@ -192,19 +192,19 @@ fn the_cause_is_an_object_a_person_time_or_unseen() {
 #[test]
 fn counts_go_on_where_the_last_record_ended() {
     let subject = subject();
-    let (after, text) = (state("Bound", &["b"]), decision_text());
+    let (after, written) = (state("Bound", &["b"]), written_decision());
     let spec = record(&Change {
-        text: Some(&text),
+        written: Some(&written),
         ..change(&subject, None, Some(&after))
     });
     assert_eq!(spec.reasons[0].from, None, "nobody counted before");
     assert_eq!(counts_after(&spec), Some(counts(&[("R", 2)])));
-    let none = DecisionText {
+    let none = WrittenDecision {
         reasons: counts(&[]),
-        ..text.clone()
+        ..written.clone()
     };
     let spec = record(&Change {
-        text: Some(&none),
+        written: Some(&none),
         ..change(&subject, None, Some(&after))
     });
     assert_eq!(counts_after(&spec), Some(counts(&[])), "nothing was refused");

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::controller::{
-    ElectionResult, LEASES, Leadership, Lease, LeaseDurations, LockRecord, NoopObserver, ResourceLock,
+    ElectionResult, LEASES, Leadership, LeaseDurations, LeaseElector, LockRecord, NoopObserver, ResourceLock,
 };
 
 fn lease_key() -> Key {
@@ -15,9 +15,9 @@ fn terms() -> LeaseDurations {
     LeaseDurations::new(times[0], times[1], times[2]).unwrap()
 }
 
-fn lease(world: &World, identity: &str) -> Arc<Lease> {
+fn lease(world: &World, identity: &str) -> Arc<LeaseElector> {
     let (source, writer) = (Arc::clone(&world.store), Arc::clone(&world.store));
-    Arc::new(Lease::new(
+    Arc::new(LeaseElector::new(
         source,
         writer,
         lease_key(),
@@ -35,7 +35,7 @@ fn record(world: &World) -> Value {
 async fn a_lease_is_renewed_expires_and_is_given_up() {
     let world = World::default();
     let (first, second) = (lease(&world, "one"), lease(&world, "two"));
-    let hold = |lease: &Arc<Lease>| {
+    let hold = |lease: &Arc<LeaseElector>| {
         let (lease, now) = (Arc::clone(lease), world.clock.now());
         async move { lease.hold(now).await.unwrap() }
     };
@@ -114,7 +114,7 @@ async fn a_leader_renews_without_reads() {
     let lock = Arc::new(CountedLock::default());
     let lease = |identity: &str| {
         let lock = Arc::clone(&lock) as Arc<dyn ResourceLock>;
-        Lease::with_lock(lock, identity.to_owned(), terms())
+        LeaseElector::with_lock(lock, identity.to_owned(), terms())
     };
     let at = |second: i64| Timestamp::from_second(second).unwrap();
     let reads = || lock.reads.load(Ordering::Relaxed);
@@ -168,7 +168,7 @@ async fn one_of_two_replicas_works_and_the_other_takes_over() {
 
 /// A store that can be cut off.
 struct CutOff {
-    inner: Arc<Lease>,
+    inner: Arc<LeaseElector>,
     is_cut: AtomicBool,
 }
 
@@ -253,7 +253,7 @@ async fn who_waits_for_a_dead_holder_looks_when_the_lease_ends() {
 }
 
 /// An elector that answers once and then never.
-struct Stuck(Arc<Lease>, AtomicBool);
+struct Stuck(Arc<LeaseElector>, AtomicBool);
 
 #[async_trait::async_trait]
 impl LeaderElector for Stuck {

@@ -1,4 +1,4 @@
-//! Text of a decision for a history record.
+//! A written decision, until its history record.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use berth_scheduling_api::record::{MovedCluster, RecordCause};
 
 use super::reasons::Reasons;
 
-/// Text of a written decision.
+/// A decision that Berth has written, with what its history record tells of it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct DecisionText {
+pub(crate) struct WrittenDecision {
     /// Time of the write.
     pub(crate) at: Timestamp,
     /// The user who requested the decision, if any.
@@ -32,7 +32,7 @@ pub(crate) struct DecisionText {
     pub(crate) clusters: Vec<MovedCluster>,
 }
 
-impl DecisionText {
+impl WrittenDecision {
     /// Whether this decision explains a change: the clusters `joined` were added, the clusters `left` were
     /// removed, and the object was deleted if `is_gone`. A decision that binds or keeps a place does not
     /// explain the end of the object.
@@ -49,13 +49,13 @@ mod tests {
 
     #[test]
     fn a_decision_that_binds_explains_no_end() {
-        let binds = DecisionText {
+        let binds = WrittenDecision {
             stays: ["a".into()].into(),
-            ..DecisionText::default()
+            ..WrittenDecision::default()
         };
         assert!(binds.explains(&["a"], &[], false) && !binds.explains(&[], &[], true));
         assert!(
-            DecisionText::default().explains(&[], &[], true),
+            WrittenDecision::default().explains(&[], &[], true),
             "a decision without places"
         );
     }
