@@ -77,8 +77,8 @@ pub use delegation::{DelegationError, ReviewError, Reviewer};
 pub use handlers::ApiState;
 pub use listing::Listing;
 pub use registry::{
-    ApplyConfiguration, Author, CommittedTransaction, CreateHook, CreatedObject, Extension, Index,
-    InstallError, OnCommit, Registry, RegistryBuilder, share_guards,
+    ApplyConfiguration, Author, CONFLICT_ATTEMPTS, CommittedTransaction, CreateHook, CreatedObject,
+    Extension, Index, InstallError, OnCommit, Registry, RegistryBuilder, share_guards,
 };
 pub use request_info::{Query, RequestInfo};
 pub use resource::{

@@ -4,8 +4,11 @@
 use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
+use berth_apimachinery::write::{CommitError, WriteRefusal};
 use berth_apimachinery::{FieldError, Key, Object, Schema, Status};
-use berth_apiserver::{Call, Part, Registry, Reply, RequestInfo, Subresource, SubresourceHandler};
+use berth_apiserver::{
+    CONFLICT_ATTEMPTS, Call, Part, Registry, Reply, RequestInfo, Subresource, SubresourceHandler,
+};
 use schemars::JsonSchema;
 use serde_json::{Value, json};
 
@@ -102,23 +105,45 @@ impl SubresourceHandler for Scale {
             let error = FieldError::invalid("spec.replicas", replicas, detail);
             return Err(Status::invalid("autoscaling", "Scale", &call.name, &[error]));
         }
-        let key = Key::new(RESOURCE, &call.namespace, &call.name);
-        let mut deployment = self.0.get(&key).await?.parse();
-        deployment["spec"]["replicas"] = replicas.into();
-        let revision = value::text(&body, &["metadata", "resourceVersion"]);
-        match (revision, deployment["metadata"].as_object_mut()) {
-            // Without a resourceVersion, the write applies to every version.
-            ("", Some(metadata)) => drop(metadata.remove("resourceVersion")),
-            (revision, Some(metadata)) => {
-                metadata.insert("resourceVersion".to_owned(), revision.into());
+        let mut attempt = 1;
+        loop {
+            match self.attempt(call, &body, replicas).await {
+                Ok(written) => return Ok(Reply::Value(scale_of(&written))),
+                // Without a resourceVersion, the number applies to every version of the Deployment.
+                Err(error)
+                    if error.reason == WriteRefusal::Changed
+                        && value::text(&body, &["metadata", "resourceVersion"]).is_empty()
+                        && attempt < CONFLICT_ATTEMPTS =>
+                {
+                    attempt += 1;
+                }
+                Err(error) => return Err(error.into()),
             }
-            (_, None) => {}
         }
-        let written = self
-            .0
+    }
+}
+
+impl Scale {
+    /// Sets the number of Pods in the current Deployment. The write requires the version that was read, since
+    /// it contains all other fields of the Deployment.
+    async fn attempt(&self, call: &Call, body: &Value, replicas: i64) -> Result<Arc<Object>, CommitError> {
+        let key = Key::new(RESOURCE, &call.namespace, &call.name);
+        let current = self.0.get(&key).await?;
+        let (uid, current_uid) = (value::text(body, &["metadata", "uid"]), current.meta().uid());
+        if !uid.is_empty() && uid != current_uid {
+            let text =
+                format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {current_uid}");
+            return Err(Status::conflict(RESOURCE, &call.name, &text).into());
+        }
+        let mut deployment = current.parse();
+        deployment["spec"]["replicas"] = replicas.into();
+        let revision = value::text(body, &["metadata", "resourceVersion"]);
+        if !revision.is_empty() {
+            deployment["metadata"]["resourceVersion"] = revision.into();
+        }
+        self.0
             .update_subresource(call, &key, "scale", deployment, Vec::new())
-            .await?;
-        Ok(Reply::Value(scale_of(&written)))
+            .await
     }
 }
 
@@ -167,3 +192,6 @@ pub(super) fn selector_text(deployment: &Value) -> String {
     }));
     terms.join(",")
 }
+
+#[cfg(test)]
+mod tests;
