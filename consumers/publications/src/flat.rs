@@ -18,7 +18,7 @@ use berth_scheduling_api::GROUP;
 use berth_scheduling_api::published::{
     self, PublishedCluster, PublishedDecision, PublishedDecisionSpec, PublishedDecisionStatus,
 };
-use berth_scheduling_api::shared::{Manifest, present};
+use berth_scheduling_api::shared::{Manifest, none_if_empty};
 use berth_scheduling_rest::{behind, names, render};
 use berth_storage::Name;
 use serde_json::{Map, Value, json};
@@ -214,7 +214,7 @@ impl Row {
                 publication: self.publication.name.clone(),
                 dialect: system.into(),
                 decision: decision.clone(),
-                namespace: present(&namespace),
+                namespace: none_if_empty(&namespace),
             }),
             status: Some(PublishedDecisionStatus {
                 decisions: entries.filter_map(|entry| self.entry(system, entry)).collect(),

@@ -13,7 +13,7 @@ use berth_multicluster::{CLUSTER_PROFILES, PLACEMENT_DECISIONS, SYSTEM_LABEL};
 use berth_scheduling_rest::updater::{Item, Subject};
 use berth_storage::{Event, Scope, Source, Watch};
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinError, JoinHandle};
 
 use super::PUBLICATIONS;
 use super::compute::{self, ComputedProfiles, ComputedSlices};
@@ -68,9 +68,11 @@ struct Publisher {
     leading: watch::Receiver<bool>,
     reports: watch::Sender<Vec<Verdict>>,
     subscription: Arc<Subscription>,
-    /// The verdicts by which all objects were published last; `None` if all objects have to be published.
+    /// The verdicts by which all objects were published last; `None` before the first run, and after anything
+    /// that may have been missed: an obstacle, a time without leadership, or the end of the watch.
     judgement: Option<PublicationVerdicts>,
-    /// Whether all objects have to be published again.
+    /// Whether the last run could not compute or delete some objects, so that the next run publishes everything
+    /// again.
     repeats_all: bool,
     published_state: PublishedState,
 }
@@ -266,7 +268,8 @@ impl Publisher {
         }
         let now = self.now();
         let clusters = self.clusters(dialect, targets, &snapshot);
-        let Some(computed) = self.compute_profiles(&snapshot, clusters, now).await else {
+        let computed = self.compute_profiles(&snapshot, clusters, now).await;
+        let Some(computed) = self.ok_or_repeat(computed) else {
             return;
         };
         let (mut changes, mut unwanted, mut profiles_changed) = (Vec::new(), Vec::new(), false);
@@ -287,7 +290,8 @@ impl Publisher {
         // A decision may refer to a profile that did not exist, or that was deleted.
         let demands = if profiles_changed { MarkedSet::All } else { demands };
         let demands = self.demands(dialect, demands, &snapshot);
-        let Some(computed) = self.compute_slices(&snapshot, demands, now).await else {
+        let computed = self.compute_slices(&snapshot, demands, now).await;
+        let Some(computed) = self.ok_or_repeat(computed) else {
             return;
         };
         let mut unfinished = HashSet::new();
@@ -343,7 +347,7 @@ impl Publisher {
         snapshot: &Snapshot,
         clusters: BTreeSet<Arc<str>>,
         now: Timestamp,
-    ) -> Option<Vec<ComputedProfiles>> {
+    ) -> Result<Vec<ComputedProfiles>, JoinError> {
         let (snapshot, in_force) = (snapshot.clone(), self.in_force().to_vec());
         let stored = self.source().cached(CLUSTER_PROFILES);
         let task = tokio::task::spawn_blocking(move || {
@@ -352,7 +356,7 @@ impl Publisher {
                 .map(|cluster| compute::profiles(&snapshot, &in_force, &stored, cluster, now))
                 .collect()
         });
-        ok_or_log(task.await)
+        task.await
     }
 
     async fn compute_slices(
@@ -360,7 +364,7 @@ impl Publisher {
         snapshot: &Snapshot,
         demands: BTreeSet<Key>,
         now: Timestamp,
-    ) -> Option<Vec<ComputedSlices>> {
+    ) -> Result<Vec<ComputedSlices>, JoinError> {
         let (snapshot, in_force) = (snapshot.clone(), self.in_force().to_vec());
         let profiles = Arc::clone(&self.published_state.profiles);
         let [stored_profiles, stored_slices] =
@@ -381,7 +385,21 @@ impl Publisher {
                 })
                 .collect()
         });
-        ok_or_log(task.await)
+        task.await
+    }
+
+    /// Returns the result of a computation. If the computation panicked or was cancelled, logs the error and
+    /// returns `None`: the next run publishes everything again, and until then nothing is [swept](Self::sweep),
+    /// since the objects that were not computed are not known to be wanted.
+    fn ok_or_repeat<T>(&mut self, result: Result<T, JoinError>) -> Option<T> {
+        match result {
+            Ok(result) => Some(result),
+            Err(error) => {
+                tracing::error!(%error, "cannot compute the objects to publish; trying again");
+                self.repeats_all = true;
+                None
+            }
+        }
     }
 
     /// Deletes `unwanted` profiles of `dialect`, except in namespaces whose objects of the system are left
@@ -411,8 +429,8 @@ impl Publisher {
         };
         let stored = self.source().cached(resource);
         for (key, result) in work::delete(&*self.writer, keys, &stored).await {
-            if let Err(trouble) = result {
-                tracing::warn!(%key, ?trouble, "cannot delete an object that is no longer published; retrying");
+            if let Err(failure) = result {
+                tracing::warn!(%key, ?failure, "cannot delete an object that is no longer published; retrying");
                 self.repeats_all = true;
             }
             self.published_state.limiters.remove(&key);
@@ -422,7 +440,7 @@ impl Publisher {
     }
 
     /// Deletes stored objects that Berth published and that no Publication wants any more: decisions, then
-    /// profiles.
+    /// profiles. Deletes nothing while some wanted objects may be unknown.
     async fn sweep(&mut self) {
         for resource in [PLACEMENT_DECISIONS, CLUSTER_PROFILES] {
             let stored = self.source().cached(resource);
@@ -519,7 +537,12 @@ fn union(one: MarkedSet<Key>, other: MarkedSet<Key>) -> MarkedSet<Key> {
 /// Waits for changes. Returns `None` when the watch has ended or, without a watch, after [`CHECK_INTERVAL`].
 async fn next(watching: &mut Option<Box<dyn Watch>>) -> Option<Vec<Arc<Event>>> {
     match watching {
-        Some(watching) => watching.next(usize::MAX).await.ok(),
+        Some(watching) => {
+            let events = watching.next(usize::MAX).await;
+            let log =
+                |error: &_| tracing::info!(%error, "the watch of published objects ended; watching again");
+            events.inspect_err(log).ok()
+        }
         None => {
             tokio::time::sleep(CHECK_INTERVAL).await;
             None
@@ -534,13 +557,5 @@ async fn changed(leading: &mut watch::Receiver<bool>) {
     }
 }
 
-/// Returns the result of a task. If the task panicked or was cancelled, logs the error and returns `None`.
-fn ok_or_log<T>(result: Result<T, tokio::task::JoinError>) -> Option<T> {
-    match result {
-        Ok(result) => Some(result),
-        Err(error) => {
-            tracing::error!(%error, "cannot compute the objects to publish; published objects are out of date until the next change");
-            None
-        }
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,6 @@
-//! Limit on the writes to a ClusterProfile: values that change often are written at most once in 30 seconds.
-//! All writes together come at most once in 30 seconds on average, in bursts of at most ten (KEP-4322).
+//! Limit on the writes to an existing ClusterProfile: values that change often are written at most once in 30
+//! seconds. All writes together come at most once in 30 seconds on average, in bursts of at most ten
+//! (KEP-4322).
 //!
 //! The limit also holds if a client on a hub keeps changing fields that Berth restores.
 
@@ -17,7 +18,7 @@ const BURST: usize = 10;
 /// Limit on the writes to one profile, with the times of the last writes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RateLimiter {
-    /// Time of the last write that only changed values of the status.
+    /// Time of the last write that only changed values of the status other than the health of the cluster.
     last_frequent: Option<Timestamp>,
     /// Times of the last writes of any kind, at most [`BURST`].
     all: VecDeque<Timestamp>,
@@ -25,7 +26,7 @@ pub(super) struct RateLimiter {
 
 impl RateLimiter {
     /// Earliest time of the next write; `None` if the object may be written at `now`. `is_frequent` is true
-    /// for a write that only changes values of the status.
+    /// for a write that only changes values of the status other than the health of the cluster.
     pub(super) fn due(&self, is_frequent: bool, now: Timestamp) -> Option<Timestamp> {
         let frequent = self
             .last_frequent

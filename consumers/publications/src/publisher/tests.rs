@@ -1,0 +1,81 @@
+//! Sweeps, which delete nothing that may still be wanted.
+
+use async_trait::async_trait;
+use berth_apimachinery::write::{CommitError, Verb};
+use berth_apimachinery::{Draft, Revision};
+use berth_multicluster::mark;
+use berth_storage::{Expect, MemoryStore, Step, Writer};
+use serde_json::{Value, json};
+use std::sync::Mutex;
+
+use super::*;
+
+/// Records the names of deleted objects.
+#[derive(Default)]
+struct Deletions(Mutex<Vec<String>>);
+
+#[async_trait]
+impl ObjectWriter for Deletions {
+    fn ready(&self) -> Result<(), Obstacle> {
+        Ok(())
+    }
+    async fn apply(
+        &self,
+        key: &Key,
+        _: &'static str,
+        _: &Value,
+        _: Option<Revision>,
+    ) -> Result<Arc<Object>, CommitError> {
+        Err(CommitError::gone(key.resource, &key.name))
+    }
+    async fn delete(&self, key: &Key, _: Revision) -> Result<(), CommitError> {
+        self.0.lock().unwrap().push(key.name.to_string());
+        Ok(())
+    }
+}
+
+/// A publisher without dialects, beside a stored decision that an earlier publisher wrote.
+async fn publisher() -> (Publisher, Arc<Deletions>) {
+    let store = Arc::new(MemoryStore::default());
+    let decision = json!({
+        "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "PlacementDecision",
+        "metadata": {"name": "web", "namespace": "fleet", "annotations": {mark::PUBLICATION: "all"}},
+    });
+    let step = Step {
+        verb: Verb::Create,
+        key: Key::new(PLACEMENT_DECISIONS, "fleet", "web"),
+        subresource: "",
+        object: Some(Draft::new(&decision).unwrap()),
+        expect: Expect::Absent,
+        guards: Vec::new(),
+    };
+    store.apply(vec![step]).await.unwrap();
+    let engine = Engine::new(Vec::new(), store, Arc::new(berth_apiserver::SystemClock));
+    let deletions = Arc::new(Deletions::default());
+    let publisher = Publisher {
+        subscription: engine.subscribe(),
+        dialects: Vec::new(),
+        engine,
+        writer: Arc::clone(&deletions) as Arc<dyn ObjectWriter>,
+        leading: watch::channel(true).1,
+        reports: watch::channel(Vec::new()).0,
+        judgement: Some(PublicationVerdicts::default()),
+        repeats_all: false,
+        published_state: PublishedState::default(),
+    };
+    (publisher, deletions)
+}
+
+#[tokio::test]
+async fn nothing_is_deleted_after_a_failed_computation() {
+    let (mut publisher, deletions) = publisher().await;
+    let failed = tokio::spawn(async { panic!("a bad object") }).await;
+    assert!(publisher.ok_or_repeat(failed).is_none());
+    assert!(publisher.repeats_all, "the next run publishes everything");
+    publisher.sweep().await;
+    assert!(deletions.0.lock().unwrap().is_empty());
+
+    publisher.publish_all().await;
+    assert!(!publisher.repeats_all);
+    assert_eq!(*deletions.0.lock().unwrap(), ["web"], "all objects were computed");
+}
