@@ -21,7 +21,7 @@ pub(super) struct DueChanges {
 #[derive(Clone, Debug)]
 struct DueChange {
     recent: RecentChange,
-    /// Time of a later decision that had nothing to write; `None` before such a decision.
+    /// Time of the first later decision that had nothing to write; `None` before such a decision.
     decided: Option<Timestamp>,
 }
 
@@ -88,7 +88,7 @@ impl DueChanges {
         let decided = self.changes.iter_mut().filter(|due| due.revision() <= through);
         let mut any = false;
         for due in decided {
-            due.decided = Some(now);
+            due.decided.get_or_insert(now);
             any = true;
         }
         if any {
@@ -97,12 +97,19 @@ impl DueChanges {
     }
 
     pub(super) fn drop_through(&mut self, through: Revision) {
+        let count = self.changes.len();
         self.changes.retain(|due| due.revision() > through);
-        self.displaced = 0;
+        // Without an earlier change, the displaced ones may be later than `through`.
+        if self.changes.len() < count {
+            self.displaced = 0;
+        }
     }
 
     pub(super) fn drop_over(&mut self, now: Timestamp) {
         self.changes.retain(|due| !due.is_over(now));
+        if self.changes.is_empty() {
+            self.displaced = 0;
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -194,6 +194,18 @@ fn a_change_that_was_acted_on_without_effect_explains_nothing_later() {
 }
 
 #[test]
+fn a_later_decision_does_not_revive_a_settled_change() {
+    let world = world();
+    world.due("one", 5);
+    world.causes.settled(&demand(), Revision(5));
+    world.wait(8);
+    world.causes.settled(&demand(), Revision(6));
+    assert_eq!(world.seen().as_deref(), Some("one"));
+    world.wait(5);
+    assert_eq!(world.seen(), None);
+}
+
+#[test]
 fn what_only_looks_different_is_told_for_a_moment() {
     let world = world();
     let view = || AffectedDemands::Some(vec![demand()]);
