@@ -50,13 +50,17 @@ pub(crate) struct HeldLists {
 impl HeldLists {
     /// Adds `collection`, unless it is already held: reading further pages does not prolong the time.
     pub(crate) fn hold(&self, state: &State, resource: GroupResource, collection: &Collection) {
-        let revision = collection.revision;
+        let is_held = |lists: &VecDeque<HeldList>| {
+            let mut lists = lists.iter();
+            lists.any(|held| held.resource == resource && held.collection.revision == collection.revision)
+        };
+        if is_held(&self.lists.lock()) {
+            return;
+        }
+        // Outside of the lock, since this takes one step for each object of the list.
         let outdated = outdated_bytes(state, resource, collection);
         let mut lists = self.lists.lock();
-        if lists
-            .iter()
-            .any(|held| held.resource == resource && held.collection.revision == revision)
-        {
+        if is_held(&lists) {
             return;
         }
         lists.push_back(HeldList {

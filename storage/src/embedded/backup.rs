@@ -84,7 +84,8 @@ impl EmbeddedStore {
     /// revision that was used since the backup is used again. The function blocks.
     ///
     /// # Errors
-    /// When the backup is damaged or truncated, or `file` cannot be written; `file` is then unchanged.
+    /// When the backup is damaged or truncated, or `file` cannot be written; `file` is then unchanged. Also when
+    /// the folder cannot be synced after the new file is in place.
     pub fn restore(file: &Path, input: &mut dyn Read, raise: u64) -> Result<Contents, BackupError> {
         import::create_atomically(file, |partial| {
             let mut disk = disk::open(partial, &Arc::default())?.disk;

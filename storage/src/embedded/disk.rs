@@ -17,7 +17,9 @@ use std::time::{Duration, Instant};
 
 use berth_apimachinery::{Change, Revision};
 use redb::backends::FileBackend;
-use redb::{Builder, CompactionError, Database, DatabaseError, ReadOnlyDatabase, ReadableDatabase};
+use redb::{
+    Builder, CompactionError, Database, DatabaseError, ReadOnlyDatabase, ReadableDatabase, WriteTransaction,
+};
 
 use crate::embedded::record::RawRecord;
 use crate::embedded::reserve::{self, Reserve, ReserveFile};
@@ -159,9 +161,14 @@ impl Disk {
     /// Returns freed space of the file to the file system. Nothing else is written in the meantime.
     ///
     /// # Errors
-    /// `Unavailable` while a transaction of the file is open: try again later. Otherwise as [`Disk::write`].
+    /// `Unavailable` while a transaction of the file is open: try again later. Otherwise `Unavailable` or
+    /// `Corrupt`; no record is lost.
     pub(crate) fn shrink(&mut self) -> Result<(), StoreError> {
         catch_panic(&self.file, || shrink(&self.file, &mut self.database))
+    }
+
+    fn seal_error(&self, key: &[u8], problem: &str) -> StoreError {
+        StoreError::Unavailable(format!("{}: {}: {problem}", self.file, record::show_key(key)))
     }
 
     /// The encryption of the values.
@@ -174,7 +181,7 @@ impl Disk {
     pub(crate) fn write_raw(&mut self, records: &[RawRecord], revision: Revision) -> Result<(), StoreError> {
         let totals = catch_panic(&self.file, || {
             let fail = |error: redb::Error| broken(&self.file, error);
-            let transaction = self.database.begin_write().map_err(|error| fail(error.into()))?;
+            let transaction = begin_write(&self.database).map_err(fail)?;
             let mut totals = Totals {
                 revision,
                 ..self.totals
@@ -205,8 +212,7 @@ impl Disk {
     /// stays.
     fn drop_records(&mut self, keys: &[Vec<u8>]) -> Result<(), StoreError> {
         let fail = |error: redb::Error| broken(&self.file, error);
-        let mut transaction = self.database.begin_write().map_err(|error| fail(error.into()))?;
-        transaction.set_two_phase_commit(true);
+        let transaction = begin_write(&self.database).map_err(fail)?;
         let mut totals = self.totals;
         let mut records = transaction
             .open_table(RECORDS)
@@ -233,11 +239,7 @@ impl Disk {
     /// `Unavailable` or `Corrupt`. It is then uncertain whether the file has all `changes` or none.
     pub(crate) fn write(&mut self, changes: &[StagedChange], revision: Revision) -> Result<(), StoreError> {
         let totals = catch_panic(&self.file, || {
-            let mut transaction = self
-                .database
-                .begin_write()
-                .map_err(|error| broken(&self.file, error))?;
-            transaction.set_two_phase_commit(true);
+            let transaction = begin_write(&self.database).map_err(|error| broken(&self.file, error))?;
             let totals = self.fill(&transaction, changes, revision)?;
             write_totals(&self.file, transaction, totals)?;
             Ok(totals)
@@ -324,12 +326,6 @@ fn net_changes(changes: &[StagedChange]) -> Vec<NetChange<'_>> {
     all
 }
 
-impl Disk {
-    fn seal_error(&self, key: &[u8], problem: &str) -> StoreError {
-        StoreError::Unavailable(format!("{}: {}: {problem}", self.file, record::show_key(key)))
-    }
-}
-
 /// Creates the file before redb does: with access for its owner only (it contains Secrets), and with its
 /// directory entry on disk, so that a power failure does not lose a file full of acknowledged writes.
 fn prepare(path: &Path) -> std::io::Result<()> {
@@ -400,8 +396,7 @@ fn initialize(file: &str, database: &Database) -> Result<(), StoreError> {
     if tables > 0 {
         return Ok(());
     }
-    let mut transaction = database.begin_write().map_err(|error| fail(error.into()))?;
-    transaction.set_two_phase_commit(true);
+    let transaction = begin_write(database).map_err(fail)?;
     let totals = Totals {
         revision: FIRST,
         count: 0,
@@ -413,8 +408,15 @@ fn initialize(file: &str, database: &Database) -> Result<(), StoreError> {
     write_totals(file, transaction, totals)
 }
 
+/// Begins a transaction whose commit has two phases, as every transaction of a file must.
+fn begin_write(database: &Database) -> Result<WriteTransaction, redb::Error> {
+    let mut transaction = database.begin_write()?;
+    transaction.set_two_phase_commit(true);
+    Ok(transaction)
+}
+
 /// Writes `totals`, which describe the resulting file, and commits `transaction`.
-fn write_totals(file: &str, transaction: redb::WriteTransaction, totals: Totals) -> Result<(), StoreError> {
+fn write_totals(file: &str, transaction: WriteTransaction, totals: Totals) -> Result<(), StoreError> {
     let fail = |error: redb::Error| broken(file, error);
     let mut table = transaction
         .open_table(TOTALS)
