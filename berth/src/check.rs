@@ -15,7 +15,7 @@ mod webhooks;
 
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use berth_apimachinery::{Clock, Timestamp};
 use berth_apiserver::SystemClock;
 use berth_client::Client;
@@ -60,6 +60,12 @@ pub async fn run(question: &CheckQuestion, server: &ServerArgs) -> Result<ExitCo
     })
 }
 
+/// Finding that only the first `count` objects were checked; `None` if there may not be more.
+fn cut_note(area: &'static str, resource: &str, count: usize) -> Option<Finding> {
+    let message = format!("only the first {count} were checked");
+    (count >= MAX_OBJECTS).then(|| Finding::ok(area, resource, message).with_verdict(Verdict::Note, ""))
+}
+
 /// A check of the server of `client` at the time `now`.
 pub(crate) struct Checker<'a> {
     pub(crate) client: &'a Client,
@@ -75,14 +81,28 @@ pub(crate) enum ReadResult {
 
 impl Checker<'_> {
     /// Carries out all checks of a standalone server or a hub.
-    async fn check(&self, server: &ServerArgs) -> Result<CheckResult> {
+    async fn check(self, server: &ServerArgs) -> Result<CheckResult> {
         let version = self.client.raw("/version").await?;
+        if version.code != 200 {
+            bail!("/version: {} {}", version.code, version.text.trim());
+        }
         let server_version: Value = serde_json::from_str(&version.text).unwrap_or_default();
         let server_version = server_version["gitVersion"].as_str().unwrap_or("none").to_owned();
         let standalone = server_version.contains("+berth.");
         let mut findings = vec![versions(&server_version)];
-        findings.push(judge::clock(version.date.as_deref(), self.now));
+        let server_time = version.date.as_deref().and_then(judge::server_time);
+        findings.push(judge::clock(server_time, self.now));
         findings.extend(self.credentials(server));
+        // Leases are renewed by the server's clock, from which the clock here may differ.
+        let checker = Self {
+            now: server_time.unwrap_or(self.now),
+            ..self
+        };
+        checker.check_at_server_time(findings, standalone).await
+    }
+
+    /// Carries out the checks of a server whose clock and version are in `findings`.
+    async fn check_at_server_time(&self, findings: Vec<Finding>, standalone: bool) -> Result<CheckResult> {
         let group = self.read(&format!("/apis/{API_VERSION}")).await?;
         let mut result = CheckResult {
             installed: true,
@@ -90,10 +110,19 @@ impl Checker<'_> {
             requests: None,
         };
         // A registered API that does not answer has another status than 404.
-        if !standalone && matches!(group, ReadResult::Absent) && !self.has_deployment().await? {
-            result.installed = false;
-            result.findings.extend(self.not_installed_findings().await?);
-            return Ok(result);
+        if !standalone && matches!(group, ReadResult::Absent) {
+            let deployment = self.default_deployment().await?;
+            if let ReadResult::Refused(message) = &deployment {
+                let message = format!("it is not known whether Berth runs here: {message}");
+                result
+                    .findings
+                    .push(Finding::unknown("registration", API_VERSION, message));
+            }
+            if !matches!(deployment, ReadResult::Object(_)) {
+                result.installed = false;
+                result.findings.extend(self.not_installed_findings().await?);
+                return Ok(result);
+            }
         }
         let served = served(group);
         let is_served = served.verdict == Verdict::Ok;
@@ -179,10 +208,11 @@ impl Checker<'_> {
                 ),
             ],
             ReadResult::Refused(message) => {
-                vec![
-                    Finding::ok("configuration", "schedulerconfigurations", message)
-                        .with_verdict(Verdict::Unknown, ""),
-                ]
+                vec![Finding::unknown(
+                    "configuration",
+                    "schedulerconfigurations",
+                    message,
+                )]
             }
         })
     }
@@ -191,9 +221,13 @@ impl Checker<'_> {
     async fn targets(&self) -> Result<Vec<Finding>> {
         let mut all = Vec::new();
         Ok(match self.pages("targets", &mut all).await? {
-            None => judge::targets(&all),
+            None => {
+                let mut findings = judge::targets(&all);
+                findings.extend(cut_note("targets", "targets", all.len()));
+                findings
+            }
             Some(message) => {
-                vec![Finding::ok("targets", "targets", message).with_verdict(Verdict::Unknown, "")]
+                vec![Finding::unknown("targets", "targets", message)]
             }
         })
     }
@@ -205,13 +239,10 @@ impl Checker<'_> {
         for resource in ["decisions", "clusterdecisions"] {
             let mut some = Vec::new();
             if let Some(message) = self.pages(resource, &mut some).await? {
-                let finding = Finding::ok("held", resource, message).with_verdict(Verdict::Unknown, "");
+                let finding = Finding::unknown("held", resource, message);
                 return Ok((vec![finding], None));
             }
-            if some.len() >= MAX_OBJECTS {
-                let message = format!("only the first {} were checked", some.len());
-                cut.push(Finding::ok("held", resource, message).with_verdict(Verdict::Note, ""));
-            }
+            cut.extend(cut_note("held", resource, some.len()));
             all.append(&mut some);
         }
         let (mut findings, requests) = judge::unplaced_requests(&all);
@@ -230,10 +261,11 @@ impl Checker<'_> {
                 ReadResult::Object(report) => judge::rules(&system, &report),
                 // The request was deleted in the meantime.
                 ReadResult::Absent => None,
-                ReadResult::Refused(message) => Some(
-                    Finding::ok("configuration", format!("rules of {system}"), message)
-                        .with_verdict(Verdict::Unknown, ""),
-                ),
+                ReadResult::Refused(message) => Some(Finding::unknown(
+                    "configuration",
+                    format!("rules of {system}"),
+                    message,
+                )),
             });
         }
         Ok(findings)

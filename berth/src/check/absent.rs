@@ -29,8 +29,7 @@ impl Checker<'_> {
             ReadResult::Object(list) => groups(&list),
             ReadResult::Absent => BTreeSet::new(),
             ReadResult::Refused(message) => {
-                findings
-                    .push(Finding::ok("sources", "API groups", message).with_verdict(Verdict::Unknown, ""));
+                findings.push(Finding::unknown("sources", "API groups", message));
                 return Ok(findings);
             }
         };
@@ -52,8 +51,7 @@ impl Checker<'_> {
                     Ok(true) => {}
                     Ok(false) => missing.push(right_text(&right)),
                     Err(message) => {
-                        findings
-                            .push(Finding::ok("rights", "yours", message).with_verdict(Verdict::Unknown, ""));
+                        findings.push(Finding::unknown("rights", "yours", message));
                         return Ok(findings);
                     }
                 }

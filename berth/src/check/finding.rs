@@ -57,6 +57,16 @@ impl Finding {
         }
     }
 
+    /// A finding that the check was not possible, for the reason `message`.
+    #[must_use]
+    pub(super) fn unknown(
+        area: &'static str,
+        subject: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
+        Self::ok(area, subject, message).with_verdict(Verdict::Unknown, "")
+    }
+
     /// Returns the finding with another verdict and a remedy.
     #[must_use]
     pub(super) fn with_verdict(mut self, verdict: Verdict, mend: impl Into<String>) -> Self {

@@ -26,8 +26,7 @@ impl Checker<'_> {
             ReadResult::Object(list) => list,
             ReadResult::Absent => return Ok(Vec::new()),
             ReadResult::Refused(message) => {
-                let finding = Finding::ok("registration", "APIServices", message);
-                return Ok(vec![finding.with_verdict(Verdict::Unknown, "")]);
+                return Ok(vec![Finding::unknown("registration", "APIServices", message)]);
             }
         };
         let own = format!("{VERSION}.{GROUP}");
@@ -87,7 +86,7 @@ impl Checker<'_> {
     }
 
     /// The Deployment behind `service`: the Deployment of the same name, or the only Deployment with Berth's
-    /// label in the namespace of `service`.
+    /// label in the namespace of `service`. If several have the label, the result is refused, too.
     pub(crate) async fn deployment(&self, service: &Service) -> Result<ReadResult> {
         let all = format!("/apis/apps/v1/namespaces/{}/deployments", service.namespace);
         let named = self.read(&format!("{all}/{}", service.name)).await?;
@@ -98,18 +97,26 @@ impl Checker<'_> {
         let labelled = format!("{all}?labelSelector={}%3D{value}", key.replace('/', "%2F"));
         Ok(match self.read(&labelled).await? {
             ReadResult::Object(list) => match items(&list) {
+                [] => ReadResult::Absent,
                 [only] => ReadResult::Object(only.clone()),
-                _ => ReadResult::Absent,
+                several => ReadResult::Refused(format!(
+                    "{} Deployments in the namespace {} have the label {key}={value}, and none has the name {}",
+                    several.len(),
+                    service.namespace,
+                    service.name
+                )),
             },
-            ReadResult::Absent | ReadResult::Refused(_) => ReadResult::Absent,
+            other => other,
         })
     }
 
-    /// Whether the Deployment of a default installation of Berth exists. Such a Berth may not be registered.
-    pub(super) async fn has_deployment(&self) -> Result<bool> {
+    /// The Deployment of a default installation of Berth. Such a Berth may not be registered.
+    pub(super) async fn default_deployment(&self) -> Result<ReadResult> {
         let Service { name, namespace, .. } = default_service();
-        let path = format!("/apis/apps/v1/namespaces/{namespace}/deployments/{name}");
-        Ok(matches!(self.read(&path).await?, ReadResult::Object(_)))
+        self.read(&format!(
+            "/apis/apps/v1/namespaces/{namespace}/deployments/{name}"
+        ))
+        .await
     }
 
     /// Findings about the CustomResourceDefinitions of configurations and of the systems, and the
@@ -120,20 +127,17 @@ impl Checker<'_> {
         groups: &AggregatedGroups<'_>,
         arguments: &ServerArguments,
     ) -> Result<(Vec<Finding>, Installation)> {
+        let mut installation = Installation {
+            service: service.clone(),
+            ..Installation::on_hub()
+        };
         let definitions = match self.read(DEFINITIONS).await? {
             ReadResult::Object(list) => list,
             ReadResult::Absent => Value::Null,
             ReadResult::Refused(message) => {
-                let finding = Finding::ok("definitions", "CustomResourceDefinitions", message);
-                return Ok((
-                    vec![finding.with_verdict(Verdict::Unknown, "")],
-                    Installation::on_hub(),
-                ));
+                let finding = Finding::unknown("definitions", "CustomResourceDefinitions", message);
+                return Ok((vec![finding], installation));
             }
-        };
-        let mut installation = Installation {
-            service: service.clone(),
-            ..Installation::on_hub()
         };
         let mut findings = vec![configuration_definition(&definitions)];
         for dialect in berth_dialect_registry::all() {
@@ -172,15 +176,12 @@ impl Checker<'_> {
                     ),
                 }
             }
-            ReadResult::Absent => Finding::ok(
+            ReadResult::Absent => Finding::unknown(
                 "versions",
                 subject,
                 "it does not exist: Berth runs outside the hub, or under another name",
-            )
-            .with_verdict(Verdict::Unknown, ""),
-            ReadResult::Refused(message) => {
-                Finding::ok("versions", subject, message).with_verdict(Verdict::Unknown, "")
-            }
+            ),
+            ReadResult::Refused(message) => Finding::unknown("versions", subject, message),
         };
         Ok((finding, arguments))
     }
@@ -195,11 +196,11 @@ impl Checker<'_> {
             ReadResult::Object(list) => items(&list)
                 .iter()
                 .filter(|lease| lease["metadata"]["name"].as_str().is_some_and(is_election_lease))
-                .filter_map(|lease| judge::lease(lease, self.now))
+                .filter_map(|lease| judge::lease(lease, &service.name, self.now))
                 .collect(),
             ReadResult::Absent => Vec::new(),
             ReadResult::Refused(message) => {
-                vec![Finding::ok("leader", "leases", message).with_verdict(Verdict::Unknown, "")]
+                vec![Finding::unknown("leader", "leases", message)]
             }
         })
     }
@@ -234,7 +235,7 @@ impl<'a> AggregatedGroups<'a> {
     }
 }
 
-/// Whether the Lease `name` is for leader election; other Leases fence capacity.
+/// Whether the Lease `name` is for leader election. Berth's other Leases detect concurrent decisions.
 fn is_election_lease(name: &str) -> bool {
     name == crate::hub::CONTROLLERS_LEASE || name == berth_hub::store_lease::NAME
 }

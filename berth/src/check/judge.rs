@@ -220,15 +220,18 @@ pub(super) fn certificates(metrics: &str, now: Timestamp) -> Vec<Finding> {
         .collect()
 }
 
-/// Finding about the server's clock: `date` is the header `Date` of an answer, and `now` the time of this
-/// machine.
-pub(super) fn clock(date: Option<&str>, now: Timestamp) -> Finding {
-    let server_time = date.and_then(|date| jiff::fmt::rfc2822::parse(date).ok());
+/// The server's time in the header `Date` of an answer.
+pub(super) fn server_time(date: &str) -> Option<Timestamp> {
+    let date = jiff::fmt::rfc2822::parse(date).ok()?;
+    Some(date.timestamp())
+}
+
+/// Finding about the server's clock; `now` is the time of this machine.
+pub(super) fn clock(server_time: Option<Timestamp>, now: Timestamp) -> Finding {
     let Some(server_time) = server_time else {
-        return Finding::ok("clock", "server", "it does not send the time")
-            .with_verdict(Verdict::Unknown, "");
+        return Finding::unknown("clock", "server", "it does not send the time");
     };
-    let skew = server_time.timestamp().duration_since(now);
+    let skew = server_time.duration_since(now);
     let difference = skew.abs();
     let message = match (difference < CLOCK_TOLERANCE, skew.is_negative()) {
         (true, _) => "agrees with this machine's".to_owned(),
@@ -294,8 +297,9 @@ pub(super) fn configuration(object: &Value) -> Finding {
     }
 }
 
-/// Finding about the renewal of a Lease; `None` if the Lease has no holder or no time of renewal.
-pub(super) fn lease(object: &Value, now: Timestamp) -> Option<Finding> {
+/// Finding about the renewal of a Lease of the Berth behind the Service `service`; `None` if the Lease has no
+/// holder or no time of renewal.
+pub(super) fn lease(object: &Value, service: &str, now: Timestamp) -> Option<Finding> {
     let name = text(&object["metadata"]["name"]);
     let spec = &object["spec"];
     let holder = spec["holderIdentity"]
@@ -306,15 +310,25 @@ pub(super) fn lease(object: &Value, now: Timestamp) -> Option<Finding> {
     let age = now.duration_since(renewed);
     let finding = Finding::ok("leader", name, format!("{holder} holds it"));
     // Another replica should take over an expired Lease within one more lease duration.
-    if age > duration + duration + CLOCK_TOLERANCE {
+    let is_expired = age > duration + duration + CLOCK_TOLERANCE;
+    let namespace = text(&object["metadata"]["namespace"]);
+    if is_expired && name == berth_hub::store_lease::NAME {
+        // No server releases this Lease, so it stays when objects move to another store.
+        let message = format!(
+            "{holder} held it until {}: no server behind this hub stores objects in an embedded database",
+            time::rfc3339(renewed)
+        );
+        let mend = format!("kubectl -n {namespace} delete lease {name} # if that is intended");
+        return Some(Finding::ok("leader", name, message).with_verdict(Verdict::Note, mend));
+    }
+    if is_expired {
         let message = format!(
             "{holder} held it until {}, and no replica has taken over",
             time::rfc3339(renewed)
         );
-        let namespace = text(&object["metadata"]["namespace"]);
         return Some(Finding::ok("leader", name, message).with_verdict(
             Verdict::Wrong,
-            format!("kubectl -n {namespace} get pods; kubectl -n {namespace} logs deploy/berth"),
+            format!("kubectl -n {namespace} get pods; kubectl -n {namespace} logs deploy/{service}"),
         ));
     }
     Some(finding)
@@ -354,10 +368,11 @@ pub(super) fn targets(targets: &[Value]) -> Vec<Finding> {
 pub(super) fn unplaced_requests(decisions: &[Value]) -> (Vec<Finding>, RequestCounts) {
     let mut findings = Vec::new();
     let mut rest: BTreeMap<String, usize> = BTreeMap::new();
-    let (mut placed, mut ignored) = (0, 0);
+    let (mut placed, mut ignored, mut releasing) = (0, 0, 0);
     for decision in decisions {
         let phase = text(&decision["status"]["phase"]);
         ignored += usize::from(phase == "Ignored");
+        releasing += usize::from(phase == "Releasing");
         if !matches!(
             phase,
             "Unschedulable" | "Invalid" | "Partial" | "Pending" | "Releasing"
@@ -401,12 +416,17 @@ pub(super) fn unplaced_requests(decisions: &[Value]) -> (Vec<Finding>, RequestCo
         );
     }
     if findings.is_empty() {
-        findings.push(Finding::ok("held", "decisions", format!("none of {placed}")));
+        findings.push(Finding::ok(
+            "held",
+            "decisions",
+            format!("none of {}", placed - ignored),
+        ));
     }
     let requests = RequestCounts {
         // Requests for other schedulers are not counted: Berth does not place them.
         total: decisions.len() - ignored,
-        without_place: decisions.len() - placed,
+        // A request that is being deleted still has its place.
+        without_place: decisions.len() - placed - releasing,
     };
     (findings, requests)
 }

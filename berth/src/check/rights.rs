@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use berth_deploy::{Installation, Set, objects};
+use berth_deploy::{Installation, Set, default_service, objects};
 use http::Method;
 use serde_json::{Value, json};
 
@@ -193,9 +193,7 @@ impl Checker<'_> {
                     Ok(true) => {}
                     Ok(false) => missing.push(right_text(right)),
                     Err(message) => {
-                        findings.push(
-                            Finding::ok("rights", "Berth's", message).with_verdict(Verdict::Unknown, ""),
-                        );
+                        findings.push(Finding::unknown("rights", "Berth's", message));
                         return Ok(findings);
                     }
                 }
@@ -270,6 +268,9 @@ pub(super) fn flags(installation: &Installation) -> String {
         if value != default {
             flags.push_str(&format!(" --{flag}={value}"));
         }
+    }
+    if service.port != default_service().port {
+        flags.push_str(&format!(" --port={}", service.port));
     }
     flags
 }

@@ -31,7 +31,15 @@ impl Checker<'_> {
     pub(super) async fn schedulers(&self, installation: &Installation) -> Result<Vec<Finding>> {
         let stored = match self.read(CONFIGURATIONS).await? {
             ReadResult::Object(list) => items(&list).to_vec(),
-            ReadResult::Absent | ReadResult::Refused(_) => Vec::new(),
+            ReadResult::Absent => Vec::new(),
+            // Who decides is in the status of the configurations.
+            ReadResult::Refused(message) => {
+                return Ok(vec![Finding::unknown(
+                    "deciding",
+                    "schedulerconfigurations",
+                    message,
+                )]);
+            }
         };
         let mut findings = Vec::new();
         for dialect in installation.hub_dialects() {

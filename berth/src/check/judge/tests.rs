@@ -116,7 +116,7 @@ fn clocks_that_differ_by_a_minute_are_wrong() {
         (Some("soon"), Verdict::Unknown, "does not send"),
         (None, Verdict::Unknown, "does not send"),
     ] {
-        let finding = clock(date, now());
+        let finding = clock(date.and_then(server_time), now());
         assert_eq!(finding.verdict, verdict, "{date:?}");
         assert!(finding.message.contains(words), "{}", finding.message);
     }
@@ -158,18 +158,25 @@ fn a_lease_that_nobody_renews_is_wrong() {
         })
     };
     assert_eq!(
-        lease(&renewed("2025-12-31T23:59:58.000000Z"), now())
+        lease(&renewed("2025-12-31T23:59:58.000000Z"), "berth", now())
             .unwrap()
             .verdict,
         Verdict::Ok
     );
-    assert_eq!(
-        lease(&renewed("2025-12-31T23:59:00.000000Z"), now())
-            .unwrap()
-            .verdict,
-        Verdict::Wrong
-    );
-    assert!(lease(&json!({"spec": {"holderIdentity": ""}}), now()).is_none());
+    let expired = renewed("2025-12-31T23:59:00.000000Z");
+    let finding = lease(&expired, "placer", now()).unwrap();
+    assert_eq!(finding.verdict, Verdict::Wrong);
+    assert!(finding.mend.ends_with("logs deploy/placer"), "{}", finding.mend);
+    assert!(lease(&json!({"spec": {"holderIdentity": ""}}), "berth", now()).is_none());
+}
+
+#[test]
+fn a_lease_of_a_store_that_has_moved_away_is_only_noted() {
+    let left = json!({
+        "metadata": {"name": "berth-store", "namespace": "berth-system"},
+        "spec": {"holderIdentity": "a", "renewTime": "2025-12-01T00:00:00.000000Z", "leaseDurationSeconds": 15},
+    });
+    assert_eq!(lease(&left, "berth", now()).unwrap().verdict, Verdict::Note);
 }
 
 #[test]
@@ -193,8 +200,15 @@ fn what_is_held_is_named_with_its_reason_and_the_rest_counted() {
     let cluster = json!({"metadata": {"name": "p.fleet"}, "status": {"phase": "Partial"}});
     assert_eq!(one(&unplaced_requests(&[cluster]).0).mend, "berth why p.fleet");
     let (fine, requests) = unplaced_requests(&[decision(0, "Bound"), decision(1, "Ignored")]);
-    assert_eq!(one(&fine).message, "none of 2");
+    assert_eq!(one(&fine).message, "none of 1");
     assert_eq!((requests.without_place, requests.total), (0, 1));
+    let (releasing, requests) = unplaced_requests(&[decision(0, "Bound"), decision(1, "Releasing")]);
+    assert_eq!(one(&releasing).verdict, Verdict::Note);
+    assert_eq!(
+        (requests.without_place, requests.total),
+        (0, 2),
+        "it still has its place"
+    );
 }
 
 #[test]
