@@ -20,6 +20,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use berth_client::root_cause;
 use berth_deploy::{Certificates, Installation, Service, Set, default_service};
 use berth_dialect_contract::ResourceFinalizer;
+use berth_dialect_registry::Settings;
 use clap::Args;
 use kube::api::ListParams;
 use kube::{Api, Client, Config};
@@ -255,12 +256,7 @@ impl Remover {
 
     /// Finds the objects with finalizers that only Berth removes, except objects of the groups `own`.
     async fn held_objects(&self, own: &BTreeSet<String>) -> Result<Vec<HeldObjects>> {
-        let dialects = berth_dialect_registry::all();
-        let holds: Vec<ResourceFinalizer> = dialects
-            .iter()
-            .flat_map(|dialect| dialect.on_hub().finalizers)
-            .collect();
-        holds::find(&self.client, &holds, own).await
+        holds::find(&self.client, &finalizers(), own).await
     }
 
     /// Prints the objects with finalizers that only Berth removes, unless this run releases them.
@@ -408,6 +404,15 @@ fn is_for(reference: &Value, service: &Service) -> bool {
     reference["namespace"] == service.namespace.as_str() && reference["name"] == service.name.as_str()
 }
 
+/// The finalizers that Berth's controllers may have set on a hub. The flags of the removed server are not
+/// known here, so syncers count with every resource that they can sync behind a hub.
+fn finalizers() -> Vec<ResourceFinalizer> {
+    let settings = Settings::syncing(berth_kubernetes::core::namespaced());
+    let dialects = berth_dialect_registry::with(&settings);
+    let all = dialects.iter().flat_map(|dialect| dialect.on_hub().finalizers);
+    all.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -465,6 +470,14 @@ mod tests {
         assert!(is_ours(&of(&[]), &berth));
         assert!(is_ours(&of(&["other", "berth"]), &berth));
         assert!(!is_ours(&of(&["other"]), &berth));
+    }
+
+    #[test]
+    fn finalizers_of_syncers_are_searched_on_everything_that_can_be_synced() {
+        let searched: Vec<_> = finalizers().iter().map(|finalizer| finalizer.resource).collect();
+        for resource in berth_kubernetes::core::namespaced() {
+            assert!(searched.contains(&resource), "{resource}");
+        }
     }
 
     #[test]

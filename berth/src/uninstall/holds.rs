@@ -51,7 +51,7 @@ async fn held_objects(client: &Client, hold: &ResourceFinalizer) -> Result<Vec<O
     loop {
         let list = match all.list_metadata(&page).await {
             Ok(list) => list,
-            // The hub does not have the system.
+            // The hub does not serve the resource in this version.
             Err(kube::Error::Api(status)) if status.code == 404 => return Ok(found),
             Err(problem) => bail!(
                 "listing {}: {}; pass --keep-finalizers to skip this check",
@@ -103,7 +103,7 @@ impl HeldObjects {
             let release = self.release_one(client, object.clone()).await;
             release.map_err(|problem| {
                 anyhow!(
-                    "removing the finalizers of {} {}: {}",
+                    "removing the finalizers of {} {}: {}; run the command again",
                     self.hold.resource,
                     object_name(object),
                     root_cause(&problem)

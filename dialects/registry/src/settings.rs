@@ -32,6 +32,15 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// The default settings, but kcp syncs `resources`.
+    #[must_use]
+    pub fn syncing(resources: Vec<GroupResource>) -> Self {
+        Self {
+            kcp_synced_resources: Some(resources),
+            ..Self::default()
+        }
+    }
+
     /// The dialect of KubeFleet with these settings.
     pub(crate) fn fleet(&self) -> Arc<dyn Dialect> {
         berth_dialect_fleet::with(berth_dialect_fleet::admission::Settings {
