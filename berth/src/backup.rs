@@ -5,15 +5,17 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use berth_certs::files::make_folder;
 use berth_storage::embedded::backup::{self, Contents};
 use berth_storage::embedded::{EmbeddedStore, rescue};
+use berth_storage::encryption::Encryption;
 use berth_storage::{Limits, StoreError};
 use clap::Args;
 
@@ -84,7 +86,8 @@ pub fn take(args: &BackupArgs) -> Result<()> {
         berth_commands::say_error!("{}", summary("backed up", contents, "standard output"));
         return Ok(());
     }
-    let folder = &args.to;
+    // Without a trailing slash, so that the name below is beside the folder.
+    let folder: PathBuf = args.to.components().collect();
     ensure!(
         !folder.exists(),
         "{} exists: name a new folder for the backup",
@@ -104,7 +107,7 @@ pub fn take(args: &BackupArgs) -> Result<()> {
         // An error of this removal is ignored, since the next backup removes the folder, too.
         drop(fs::remove_dir_all(&partial));
     })?;
-    fs::rename(&partial, folder).with_context(|| folder.display().to_string())?;
+    fs::rename(&partial, &folder).with_context(|| folder.display().to_string())?;
     berth_commands::say!(
         "{}",
         summary("backed up", contents, &folder.display().to_string())
@@ -155,11 +158,13 @@ fn copy(from: &Path, to: &Path) -> Result<bool> {
 /// Writes a backup of the objects of the running server, or of the database file if no server runs.
 fn write_objects(args: &BackupArgs, out: &mut dyn Write) -> Result<Contents> {
     let file = args.data_dir.join(DATABASE_FILE);
-    ensure!(
-        file.is_file(),
-        "{} does not exist: --data-dir is the folder of a server with embedded storage (for etcd, use etcdctl snapshot save)",
-        file.display()
-    );
+    fs::metadata(&file).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => anyhow!(
+            "{} does not exist: --data-dir is the folder of a server with embedded storage (for etcd, use etcdctl snapshot save)",
+            file.display()
+        ),
+        _ => anyhow!("{}: {error}", file.display()),
+    })?;
     let mut out = BufWriter::with_capacity(1 << 20, out);
     let socket = args.data_dir.join(BACKUP_SOCKET);
     match UnixStream::connect(&socket) {
@@ -203,6 +208,8 @@ impl<R: Read, W: Write> Read for Tee<R, W> {
 /// database; in these cases an existing database stays in place. Also when the restored database cannot be
 /// opened; in this case the replaced database stays under another name.
 pub fn restore(args: &RestoreArgs) -> Result<()> {
+    // Read first: a wrong file of keys must not be found after the database was replaced.
+    let encryption = encryption::load(args.encryption_provider_config.as_deref())?;
     make_folder(&args.data_dir)?;
     let file = args.data_dir.join(DATABASE_FILE);
     let exists = file.exists();
@@ -216,9 +223,15 @@ pub fn restore(args: &RestoreArgs) -> Result<()> {
     let folder = args.from.is_dir().then_some(args.from.as_path());
     let mut input = open_backup(&args.from)?;
     let old_file = exists.then(|| rescue::keep(&file)).transpose()?;
+    let original = inode(&file);
     let contents = EmbeddedStore::restore(&file, &mut input, args.bump_revision);
     let contents = match (contents, &old_file) {
         (Err(error), Some(old_file)) => {
+            if inode(&file) != original {
+                // The restored file is in place already, so the kept file is the only original.
+                let kept = format!("the replaced database is kept as {}", old_file.display());
+                return Err(error).context(kept);
+            }
             fs::remove_file(old_file).with_context(|| old_file.display().to_string())?;
             return Err(error.into());
         }
@@ -238,13 +251,18 @@ pub fn restore(args: &RestoreArgs) -> Result<()> {
             berth_commands::say!("restored {}", target.display());
         }
     }
-    check_opens(&file, args)
+    check_opens(&file, &encryption)
+}
+
+/// The identity of `file` in its file system; `None` if it cannot be read.
+fn inode(file: &Path) -> Option<(u64, u64)> {
+    let metadata = fs::metadata(file).ok()?;
+    Some((metadata.dev(), metadata.ino()))
 }
 
 /// Checks that a server can start from the database in `file`.
-fn check_opens(file: &Path, args: &RestoreArgs) -> Result<()> {
-    let encryption = encryption::load(args.encryption_provider_config.as_deref())?;
-    match EmbeddedStore::open_encrypted(file, Limits::default(), &encryption) {
+fn check_opens(file: &Path, encryption: &Arc<Encryption>) -> Result<()> {
+    match EmbeddedStore::open_encrypted(file, Limits::default(), encryption) {
         Ok(_) => Ok(()),
         Err(problem @ StoreError::Sealed { .. }) => {
             berth_commands::say!("encrypted values were not verified: {problem}");

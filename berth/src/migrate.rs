@@ -20,7 +20,8 @@ pub struct MigrateArgs {
     /// Store to copy: `embedded:PATH` (a data folder or a database file) or `etcd:URL[,URL…]`.
     #[arg(long, value_name = "STORE")]
     pub from: StoreLocation,
-    /// Store to copy to: `etcd:URL[,URL…]` or `embedded:PATH`, which must not contain objects.
+    /// Store to copy to, which must not contain objects: `etcd:URL[,URL…]` or `embedded:PATH` (a data folder, which
+    /// may be new, or a new database file, whose name ends in .redb).
     #[arg(long, value_name = "STORE")]
     pub to: StoreLocation,
     /// kube-apiserver's EncryptionConfiguration, with the keys of the source; it also decides the encryption
@@ -131,9 +132,10 @@ mod enabled {
     use std::sync::Arc;
 
     use anyhow::{Context, Result, bail};
+    use berth_certs::files::make_folder;
     use berth_storage::embedded::EmbeddedStore;
     use berth_storage::etcd::{CopyProgress, EtcdConfig, EtcdStore};
-    use berth_storage::{Limits, Snapshot};
+    use berth_storage::{Limits, Snapshot, StoreError};
 
     use super::{MigrateArgs, StoreLocation};
     use crate::backup::DATABASE_FILE;
@@ -154,7 +156,11 @@ mod enabled {
                 to_etcd(file_of(path), &etcd::config(servers, &args.etcd, &encryption)?).await
             }
             (StoreLocation::Etcd(servers), StoreLocation::Embedded(path)) => {
-                to_embedded(&etcd::config(servers, &args.etcd, &encryption)?, file_of(path)).await
+                to_embedded(
+                    &etcd::config(servers, &args.etcd, &encryption)?,
+                    new_file_of(path),
+                )
+                .await
             }
             (StoreLocation::Embedded(_), StoreLocation::Embedded(_)) => {
                 bail!(
@@ -174,6 +180,16 @@ mod enabled {
             path.join(DATABASE_FILE)
         } else {
             path.to_owned()
+        }
+    }
+
+    /// The database file to create in the data folder `path`, or `path` itself if it is the name of a file. A
+    /// folder that does not exist yet is told from a file by the ending.
+    fn new_file_of(path: &Path) -> PathBuf {
+        let ending = Path::new(DATABASE_FILE).extension();
+        match path.exists() || path.extension() == ending {
+            true => file_of(path),
+            false => path.join(DATABASE_FILE),
         }
     }
 
@@ -211,9 +227,12 @@ mod enabled {
         }
         let snapshot = EtcdStore::export(source).await?;
         let target_revision = EtcdStore::import(target, &snapshot, &mut report).await?;
-        if EtcdStore::changed_since(source, &snapshot).await? {
-            // The copy lacks writes to the source since the export.
+        let is_changed = EtcdStore::changed_since(source, &snapshot).await;
+        if !matches!(is_changed, Ok(false)) {
+            // The copy lacks, or may lack, writes to the source since the export.
             EtcdStore::withdraw(target).await?;
+            is_changed
+                .context("the source was not read again after the copy, so no server can use this copy")?;
             bail!(
                 "the source was written to during the copy: stop every server that uses the source, then copy again (no server can \
                  use this copy)"
@@ -262,24 +281,29 @@ mod enabled {
         let snapshot = EtcdStore::export(config).await?;
         let copy = snapshot.clone();
         let (target, encryption) = (file.clone(), Arc::clone(&config.encryption));
-        let difference = tokio::task::spawn_blocking(move || -> Result<Option<String>> {
-            if let Some(folder) = target.parent() {
-                std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-            }
-            EmbeddedStore::import_encrypted(&target, &copy, &encryption)?;
-            let store = EmbeddedStore::open_encrypted(&target, Limits::default(), &encryption)?;
-            Ok(copy.difference(&store.export()).map(|key| key.to_string()))
-        })
-        .await??;
+        let difference =
+            tokio::task::spawn_blocking(move || -> Result<Result<Option<String>, StoreError>> {
+                if let Some(folder) = target.parent() {
+                    make_folder(folder)?;
+                }
+                EmbeddedStore::import_encrypted(&target, &copy, &encryption)?;
+                let store = EmbeddedStore::open_encrypted(&target, Limits::default(), &encryption);
+                Ok(store.map(|store| copy.difference(&store.export()).map(|key| key.to_string())))
+            })
+            .await??;
         let problem = match difference {
-            Some(key) => Some(format!(
+            Err(problem) => Some(format!("the copy cannot be opened: {problem}")),
+            Ok(Some(key)) => Some(format!(
                 "{key} differs in the copy: check the disk, then copy again"
             )),
-            None if EtcdStore::changed_since(config, &snapshot).await? => Some(
-                "etcd was written to during the copy: stop every server that uses it, then copy again"
-                    .to_owned(),
-            ),
-            None => None,
+            Ok(None) => match EtcdStore::changed_since(config, &snapshot).await {
+                Ok(false) => None,
+                Ok(true) => Some(
+                    "etcd was written to during the copy: stop every server that uses it, then copy again"
+                        .to_owned(),
+                ),
+                Err(problem) => Some(format!("etcd was not read again after the copy: {problem}")),
+            },
         };
         if let Some(problem) = problem {
             std::fs::remove_file(&file).with_context(|| file.display().to_string())?;
@@ -320,6 +344,15 @@ mod enabled {
     #[cfg(test)]
     mod tests {
         use super::*;
+
+        #[test]
+        fn a_folder_that_does_not_exist_yet_is_a_data_folder() {
+            let folder = tempfile::tempdir().unwrap();
+            let path = |name: &str| folder.path().join(name);
+            assert_eq!(new_file_of(folder.path()), path("berth.redb"));
+            assert_eq!(new_file_of(&path("new")), path("new/berth.redb"));
+            assert_eq!(new_file_of(&path("other.redb")), path("other.redb"));
+        }
 
         #[test]
         fn a_store_is_not_copied_onto_or_into_itself() {
