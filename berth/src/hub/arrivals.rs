@@ -74,7 +74,9 @@ impl Api for NamespaceWaiter {
 
     async fn dispatch(&self, request: AuthorizedRequest) -> Response<Body> {
         let info = &request.info;
-        if info.verb == "create" && !info.namespace.is_empty() && !self.has(&info.namespace) {
+        // A server-side apply and an update may create the object, too.
+        let may_create = matches!(info.verb, "create" | "patch" | "update");
+        if may_create && !info.namespace.is_empty() && !self.has(&info.namespace) {
             // If the namespace is still missing after the time limit, admission reports the error.
             drop(tokio::time::timeout(TIMEOUT, self.wait_for(&info.namespace)).await);
         }
