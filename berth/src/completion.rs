@@ -41,6 +41,11 @@ _berth() {
       *) COMPREPLY+=("${line%%$'\t'*}") ;;
     esac
   done < <(berth __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+  # Bash splits --flag=value at the sign, and completes the value alone.
+  case ${COMP_WORDS[COMP_CWORD]} in
+    =) COMPREPLY=("${COMPREPLY[@]#--*=}") ;;
+    *) [[ ${COMP_WORDS[COMP_CWORD-1]} == = ]] && COMPREPLY=("${COMPREPLY[@]#--*=}") ;;
+  esac
 }
 complete -F _berth berth
 "#;
@@ -54,7 +59,9 @@ _berth() {
     case $line in
       :0) _files ;;
       :*) ;;
-      *) found+=("${line/$'\t'/:}") ;;
+      # A colon separates the word from its description.
+      *$'\t'*) found+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}") ;;
+      *) found+=("${line//:/\\:}") ;;
     esac
   done
   (( $#found )) && _describe berth found

@@ -12,7 +12,7 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use berth_apimachinery::Clock;
 use berth_apiserver::SystemClock;
 use berth_client::Client;
@@ -59,22 +59,21 @@ pub async fn run(args: DemoArgs) -> Result<()> {
         heartbeat_client,
         heartbeats::of_live_clusters(SystemClock.now())?,
     ));
-    let outcome = play_story(&mut client, &kubeconfig).await;
+    // The handlers are installed first, so that the folder with the keys is removed whenever the demo ends.
+    let mut signals = Signals::listen()?;
+    let outcome = tokio::select! {
+        outcome = play_story(&mut client, &kubeconfig) => outcome,
+        () = signals.next() => Err(anyhow!("the demo was interrupted")),
+    };
     if outcome.is_ok() && !args.exit {
         let console = start_console(&kubeconfig).await?;
-        // The handlers are installed before the address is printed, since a reader of the address may send a
-        // signal at once.
-        let signals = Signals::listen();
         berth_commands::say!(
             "{}",
             next_commands(&kubeconfig.display().to_string(), &console.url())
         );
         // The console ends with the demo.
         let console_task = tokio::spawn(console.serve());
-        let result = match signals {
-            Ok(signals) => running.until_signal(signals).await,
-            Err(problem) => Err(problem),
-        };
+        let result = running.until_signal(signals).await;
         heartbeats.abort();
         console_task.abort();
         result?;

@@ -85,7 +85,8 @@ impl Signals {
         })
     }
 
-    async fn next(&mut self) {
+    /// Waits for the next signal.
+    pub(crate) async fn next(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
@@ -220,7 +221,7 @@ impl BerthServer {
     /// # Errors
     /// When the server's task failed.
     pub async fn stop(self) -> Result<()> {
-        self.running.stop().await.context("the server's task failed")?;
+        let result = self.running.stop().await.context("the server's task failed");
         self.controllers.stop().await;
         self.history.stop().await;
         self.leadership.stop().await;
@@ -228,7 +229,7 @@ impl BerthServer {
         for task in self.tasks {
             task.abort();
         }
-        Ok(())
+        result.map(drop)
     }
 }
 

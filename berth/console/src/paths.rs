@@ -126,6 +126,8 @@ fn is_readable_resource(rest: &[&str]) -> bool {
         _ => rest,
     };
     match rest {
+        // Old forms of paths, in which the resource is the next segment.
+        ["watch" | "proxy", ..] => false,
         [resource] | [resource, _] => *resource != "secrets",
         [resource, _, subresource] => {
             *resource != "secrets"

@@ -133,13 +133,14 @@ impl Console {
     }
 
     /// Prints the address and `notice`, opens a browser unless `page` turns this off, and serves until
-    /// Ctrl-C, or until the idle timeout of `page`.
+    /// Ctrl-C or SIGTERM, or until the idle timeout of `page`.
     ///
     /// # Errors
-    /// When the process cannot listen for Ctrl-C, or a listener fails.
+    /// When the process cannot listen for these signals, or a listener fails.
     pub async fn until_ctrl_c(self, page: &PageArgs, notice: &str) -> Result<()> {
         // The handler is installed before the address is printed, since a reader may send the signal at once.
         let mut interrupt = signal(SignalKind::interrupt()).context("listening for Ctrl-C")?;
+        let mut terminate = signal(SignalKind::terminate()).context("listening for SIGTERM")?;
         let url = self.url();
         print_line(&format!("{url}\n\n{notice}"));
         let opener = match !page.no_open && std::io::stdout().is_terminal() {
@@ -168,6 +169,10 @@ impl Console {
                 Ok(())
             }
             _ = interrupt.recv() => {
+                print_line("the console ended");
+                Ok(())
+            }
+            _ = terminate.recv() => {
                 print_line("the console ended");
                 Ok(())
             }

@@ -206,7 +206,7 @@ impl EventSink for OwnEvents {
         match self.0.commit(author, vec![planned], Vec::new(), false).await {
             Ok(_) => WriteResult::Stored,
             Err(error) if write.is_stored && error.reason == WriteRefusal::Gone => WriteResult::Gone,
-            // The namespace is being deleted, or the store closes: only the log can report it.
+            // For example, the namespace is being deleted, or the store closes: only the log can report it.
             Err(error) => {
                 tracing::info!(
                     name = write.name,

@@ -99,6 +99,8 @@ impl Handler for WaitReporter {
     async fn work(&mut self) -> bool {
         self.schedulers.mark_unchanged();
         if !*self.leading.borrow_and_update() {
+            // Another leader may report the end of a wait meanwhile.
+            self.waiting = WaitingSystems::default();
             return true;
         }
         let dialects: Vec<Arc<dyn Dialect>> = self.engine.dialects().cloned().collect();

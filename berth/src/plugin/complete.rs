@@ -68,6 +68,7 @@ struct ConnectionFlags {
 
 /// Proposals for the last of `words`, the words after the command `root`.
 pub(super) async fn proposals(root: &Command, words: &[String]) -> Proposals {
+    let words = joined(words);
     let (before, partial) = words
         .split_last()
         .map_or((&[][..], ""), |(partial, before)| (before, partial.as_str()));
@@ -91,6 +92,25 @@ pub(super) async fn proposals(root: &Command, words: &[String]) -> Proposals {
         *word = format!("{flag}{word}");
     }
     proposals
+}
+
+/// Joins `--flag`, `=` and the value, which Bash passes as separate words.
+fn joined(words: &[String]) -> Vec<String> {
+    let mut all: Vec<String> = Vec::with_capacity(words.len());
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match all
+            .last_mut()
+            .filter(|flag| word == "=" && flag.starts_with("--"))
+        {
+            Some(flag) => {
+                flag.push('=');
+                flag.extend(words.next().map(String::as_str));
+            }
+            None => all.push(word.clone()),
+        }
+    }
+    all
 }
 
 /// Kind of the word that follows `before` and begins with `partial`, and the connection flags in `before`.
@@ -140,7 +160,7 @@ fn next_word(root: &Command, before: &[String], partial: &str) -> (WordKind, Con
 fn subcommand<'a>(command: &'a Command, word: &str) -> Option<&'a Command> {
     command
         .get_subcommands()
-        .find(|command| command.get_name() == word)
+        .find(|command| command.get_name() == word || command.get_all_aliases().any(|alias| alias == word))
 }
 
 /// The flags of `command`, and the global flags of `root`.
@@ -321,6 +341,14 @@ mod tests {
             WordKind::Words(words) => words.into_iter().map(|(word, _)| word).collect(),
             other => panic!("{text:?}: {other:?}"),
         }
+    }
+
+    #[test]
+    fn a_flag_and_its_value_are_one_word_where_bash_splits_them() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(joined(&words("why --context = c x")), words("why --context=c x"));
+        assert_eq!(joined(&words("why --output =")), words("why --output="));
+        assert_eq!(joined(&words("why = x")), words("why = x"));
     }
 
     #[test]

@@ -47,6 +47,7 @@ fn nothing_beside_the_list_is_read() {
     for path in [
         "/",
         "/api/v1/secrets",
+        "/apis/core.gardener.cloud/v1beta1/watch/secrets",
         "/api/v1/namespaces/a/secrets/b",
         "/api/v1/namespaces/a/pods/b/exec",
         "/api/v1/nodes/a/proxy/x",
