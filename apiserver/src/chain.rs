@@ -1,7 +1,7 @@
 //! The request pipeline: the steps of a request, in order, between the connection and the API.
 //!
-//! The steps begin at [`Chain::handle`] and follow from top to bottom; each states the reason for its
-//! position. A refusal at any step is a `Status`, and every answer, including refusals, passes through
+//! The steps begin at [`Chain::handle`], and comments there state the reasons for their order. A refusal at
+//! any step is a `Status`, and every answer, including refusals, passes through
 //! [`Chain::finish`].
 
 mod body;
@@ -109,8 +109,8 @@ pub struct Chain {
 /// to `charge` as they arrive.
 ///
 /// # Errors
-/// 413 when the body is longer, by its header or in fact; 429 when there is no memory for it; 400 when it is
-/// incomplete; 408 when it is too slow.
+/// 413 when the body is longer, by its header or in fact, or exceeds the memory share of `charge`; 429 when
+/// there is no memory for it now; 400 when it is incomplete; 408 when it is too slow.
 pub async fn read_body(
     headers: &HeaderMap,
     body: Body,
@@ -311,8 +311,8 @@ impl Chain {
         }
         self.authorize(&info, &user, tracker).await?;
         tracker.long_running = info.is_long_running();
-        // The body is read after authorization, so that refused bodies are not read. A place is reserved only
-        // once the body is complete.
+        // The body is read after authorization, so that refused bodies are not read. No place is held while the
+        // body arrives: a place that authorization needed is freed, and another is reserved afterwards.
         let reads = !info.is_resource || matches!(info.verb, "get" | "list" | "watch");
         let (body, weight) = if reads {
             (bytes::Bytes::new(), 0)
@@ -543,8 +543,9 @@ impl Chain {
         })
     }
 
-    /// Replaces the charge for the request by a charge for the answer, until the client has read it. Frees
-    /// the place among the requests in flight, unless the answer is still being made.
+    /// Replaces the charge for the request by a charge for the answer, until the client has read it, and sets
+    /// the time limit for sending it. Frees the place among the requests in flight, unless the answer is still
+    /// being made.
     fn reserve_answer(&self, tracker: &mut RequestTracker, response: &Response<Body>) -> BodyReservation {
         let mut charge = tracker
             .charge

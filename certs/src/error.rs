@@ -1,5 +1,5 @@
-//! Errors of certificates and keys. Errors about files name the file; errors about a stored CA also have the
-//! remedy.
+//! Errors of certificates and keys. Errors about files name the file; errors about a CA whose key is missing
+//! or that has expired also have the remedy.
 
 use std::io;
 use std::path::PathBuf;

@@ -227,7 +227,7 @@ impl Enforcer {
 
 fn too_many_evaluations() -> Status {
     Status::internal(format!(
-        "admission policies still need access reviews after {MAX_EVALUATIONS} evaluations"
+        "admission policies still need access reviews after {MAX_EVALUATIONS} evaluations: let fewer authorizer checks depend on each other"
     ))
 }
 

@@ -48,8 +48,9 @@ impl WriteMode {
 }
 
 /// Writes every object of `paths` (namespaces first), each with its status, and prints a line for each.
-/// Fields of schedulers stay as stored; if a file has other values, there is a line on standard error. Large
-/// runs of one kind are written concurrently.
+/// With [`WriteMode::Replace`], fields of schedulers stay as stored; if a file has other values, there is a
+/// line on standard error. With [`WriteMode::Apply`], the server refuses such an object. Large runs of one kind
+/// are written concurrently.
 ///
 /// # Errors
 /// When a file cannot be read: in this case, nothing is written. After all other objects are written: when a

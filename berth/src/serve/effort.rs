@@ -44,7 +44,7 @@ const BOUNDED: &[&str] = &[
     // There are no objects.
     "customresourcedefinitions list",
     "customresourcedefinitions watch",
-    // Subresources declare their own effort.
+    // The effort of the request behind the proxy is added when it is known.
     "targets/proxy get",
     "targets/proxy patch",
     "targets/proxy update",
@@ -181,7 +181,9 @@ async fn every_verb_of_every_resource_is_heavy_in_a_large_world_or_bounded_for_a
             let is_stored = !matches!(resource.backing, Backing::Computed(_))
                 && matches!(request.subresource.as_str(), "" | "status");
             // The effort is the size of one object; for writes, the cost of policies is added.
-            let is_weighed = is_stored && (request.verb == "get" || is_exempt);
+            let is_weighed = is_stored
+                && (request.verb == "get"
+                    || is_exempt && matches!(request.verb, "create" | "update" | "patch" | "delete"));
             let effort = parts.api.effort(&request, &http::HeaderMap::new());
             if effort <= LIGHT && !is_weighed && !BOUNDED.contains(&label.as_str()) {
                 light.push(format!("{label}: {effort}"));

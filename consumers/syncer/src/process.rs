@@ -1,5 +1,5 @@
-//! `berth syncer`: the process at a workload cluster of kcp. It copies the objects that the hub shows it down
-//! to the cluster, and their status up; it deletes the content of leaving namespaces, and sends heartbeats
+//! `berth syncer`: the process at a workload cluster of kcp. It copies the objects in its view on the
+//! hub to the cluster, and their status to the hub; it deletes the content of leaving namespaces, and sends heartbeats
 //! (docs/systems/kcp.md, "Order of removal" and "The syncer's view").
 //!
 //! Every step follows from the present state of both sides ([`berth_dialect_kcp::syncer_view::step`]), so

@@ -8,7 +8,8 @@ use std::process::{Command, ExitCode};
 use berth_sbom::{Release, document};
 
 /// Arguments of cargo that list the linked crates of the program, with the features and the operating system
-/// of a release. Crates for other operating systems and for tests are not linked.
+/// of a release on x86_64. Procedural macros, and crates for other operating systems and for tests, are not
+/// linked.
 const TREE_ARGUMENTS: [&str; 13] = [
     "tree",
     "--locked",
@@ -17,7 +18,7 @@ const TREE_ARGUMENTS: [&str; 13] = [
     "--features",
     "etcd",
     "--edges",
-    "normal",
+    "normal,no-proc-macro",
     "--target",
     "x86_64-unknown-linux-musl",
     "--prefix",

@@ -1,7 +1,7 @@
 //! The trait [`Inventory`]: the known objects of a dialect, and its decisions on them.
 //!
 //! The methods that every system needs are in this trait and its supertraits, [`Targets`] and [`Words`].
-//! Optional methods are in separate traits, *capabilities*, that do nothing by default: [`Control`],
+//! Larger optional parts are in separate traits, *capabilities*, that do nothing by default: [`Control`],
 //! [`Advisor`], [`Guards`].
 
 use std::any::Any;
@@ -219,7 +219,8 @@ impl Guards for NoCapability {}
 pub trait Advisor {
     /// Ways to lift `refusal` of `candidate` in `decision`, the smallest changes first. Without a `refusal`,
     /// the candidate is feasible and not picked, and the remedies are changes after which it may be picked.
-    /// Where no change of an object helps, the result is a remedy without edits, which states the reason.
+    /// Where no change of an object helps, the result is a remedy without edits, which states the reason, or
+    /// empty.
     fn remedies(&self, _decision: &Decision, _candidate: Ix, _refusal: Option<&Rejection>) -> Vec<Remedy> {
         Vec::new()
     }
@@ -251,7 +252,8 @@ pub trait Guards {
         (Vec::new(), 0)
     }
 
-    /// The decision that `object` contains, an object of a resource in `reserves`; `None` for an object
+    /// The decision that `object` contains, an object of a resource in
+    /// [`GuardedResources::reserves`](crate::GuardedResources::reserves); `None` for an object
     /// without a decision.
     fn reserved(&self, _resource: GroupResource, _object: &serde_json::Value) -> Option<ReservedDecision> {
         None
@@ -270,7 +272,8 @@ pub trait Guards {
     }
 
     /// Validates a creation of `new`, or an update of `old` to `new`, against other known objects. Both
-    /// objects are of `resource`, one of the resources in `judges`. Called only if the spec changes, and not
+    /// objects are of `resource`, one of the resources in
+    /// [`GuardedResources::judges`](crate::GuardedResources::judges). Called only if the spec changes, and not
     /// for the scheduler's own writes. Errors that the kind finds in the object alone are not repeated.
     fn judge(
         &self,
@@ -282,7 +285,8 @@ pub trait Guards {
     }
 
     /// Sets in the new object `new` the fields that the system's own admission sets from other objects. The
-    /// object is of `resource`, one of the resources in `completes`. Returns the errors for which the
+    /// object is of `resource`, one of the resources in
+    /// [`GuardedResources::completes`](crate::GuardedResources::completes). Returns the errors for which the
     /// creation is refused.
     fn complete(&self, _resource: GroupResource, _new: &mut serde_json::Value) -> Vec<FieldError> {
         Vec::new()

@@ -1,4 +1,5 @@
-//! Names of virtual objects (docs/reference.md, "Names"), as far as the name of the source is enough.
+//! Names of virtual objects that follow from the key of the source object (docs/reference.md, "Names"). Names
+//! that need more, such as the namespace of an openMCP Cluster in the name of its Target, are made elsewhere.
 
 use berth_apimachinery::{GroupResource, Key};
 

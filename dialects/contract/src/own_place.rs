@@ -1,5 +1,5 @@
-//! Objects whose place is in a field that a `binding` subresource of the system writes, such as
-//! `shoots/binding`; as data.
+//! Description of the field with an object's place, for systems that write this field through a `binding`
+//! subresource, such as `shoots/binding`.
 
 use berth_apimachinery::GroupResource;
 use serde_json::Value;

@@ -172,14 +172,9 @@ fn copy_update(
         Some(Value::Object(status)) => Value::Object(status.clone()),
         _ => json!({}),
     };
-    if let Some(conditions) = status["conditions"].as_array_mut() {
+    if let Some(conditions) = status.get_mut("conditions").and_then(Value::as_array_mut) {
         // The copy omits the condition about the copy: otherwise each update would cause another update.
         conditions.retain(|condition| condition["type"] != STATUS_SYNCED);
-    }
-    if status["conditions"].is_null()
-        && let Some(status) = status.as_object_mut()
-    {
-        status.remove("conditions");
     }
     let owners = json!([{
         "apiVersion": PLACEMENT_API_VERSION, "kind": "ClusterResourcePlacement", "name": &*key.name,

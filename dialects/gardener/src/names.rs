@@ -4,7 +4,7 @@ use berth_apimachinery::GroupResource;
 
 /// The API group of shoots, seeds, profiles and projects.
 pub const GROUP: &str = "core.gardener.cloud";
-/// The only version of the API group `core.gardener.cloud`.
+/// The version of all kinds of the API group that Berth reads or writes.
 pub const VERSION: &str = "v1beta1";
 /// The name of the dialect, and of its configuration object.
 pub const DIALECT: &str = "gardener";

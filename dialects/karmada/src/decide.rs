@@ -1,4 +1,5 @@
-//! Decisions on bindings: a pure function of the binding, the clusters and the time.
+//! Decisions on bindings: a pure function of the fleet (clusters, bindings, quotas and settings), the binding
+//! and the time.
 //!
 //! Clusters are chosen even if Karmada would not decide the binding now. In this case, the listed clusters
 //! stay, and the choice only explains the decision.
@@ -244,15 +245,15 @@ impl BindingContext<'_> {
     /// The decision with the outcome in `run` and the results in `detail`.
     fn decision(&self, run: GroupOutcome, detail: Detail) -> Decision {
         let divides = self.record.divides();
-        let now: BTreeMap<&str, i64> = self.listed().collect();
+        let listed: BTreeMap<&str, i64> = self.listed().collect();
         let next: BTreeMap<&str, i64> = match &detail.shares {
             Some(shares) => shares
                 .iter()
                 .map(|(candidate, share)| (&*self.question.cluster(*candidate).name, *share))
                 .collect(),
-            None => now.clone(),
+            None => listed.clone(),
         };
-        let changes = changes(&now, &next, divides);
+        let changes = changes(&listed, &next, divides);
         let columns = self.fleet.columns();
         let mut picked: Vec<Ix> = next.keys().filter_map(|name| columns.find(name)).collect();
         let ranks = ranks(&run, columns.count());
@@ -359,13 +360,13 @@ fn first_refusal(run: &GroupOutcome, candidate: Ix) -> Option<Code> {
     Some(Code::of_reason(found.reason))
 }
 
-/// The changes from the clusters that are listed `now` to the clusters that are listed `next`.
-fn changes(now: &BTreeMap<&str, i64>, next: &BTreeMap<&str, i64>, divides: bool) -> Vec<BindingChange> {
+/// The changes from the `listed` clusters to the clusters that are listed `next`.
+fn changes(listed: &BTreeMap<&str, i64>, next: &BTreeMap<&str, i64>, divides: bool) -> Vec<BindingChange> {
     let amount = |side: Option<&i64>| side.copied().filter(|_| divides);
-    let all: BTreeSet<&str> = now.keys().chain(next.keys()).copied().collect();
+    let all: BTreeSet<&str> = listed.keys().chain(next.keys()).copied().collect();
     all.into_iter()
         .map(|name| {
-            let (from, to) = (now.get(name), next.get(name));
+            let (from, to) = (listed.get(name), next.get(name));
             BindingChange {
                 action: match (from, to) {
                     (None, _) => Action::Bind,

@@ -42,7 +42,7 @@ const SCHEDULER: OwnScheduler = OwnScheduler {
         "kubectl -n karmada-system scale deployment karmada-scheduler --replicas=0 # on the host cluster",
     ],
     start: &[
-        "kubectl -n karmada-system scale deployment karmada-scheduler --replicas=1 # with as many as it had",
+        "kubectl -n karmada-system scale deployment karmada-scheduler --replicas=1 # or as many as it had before",
     ],
     exclusion: Some(
         "give the policies another schedulerName when they are created, and set it as schedulerName in the \

@@ -23,7 +23,7 @@ pub(crate) struct IneffectiveFieldWarnings;
 
 impl Plugin for IneffectiveFieldWarnings {
     fn name(&self) -> &'static str {
-        "PlacementWithoutEffect"
+        "IneffectiveFieldWarnings"
     }
 
     fn handles(&self, request: &Request<'_>) -> bool {

@@ -50,7 +50,7 @@ const SCHEDULER: OwnScheduler = OwnScheduler {
     ],
     start: &[
         "kubectl -n open-cluster-management-hub scale deployment cluster-manager-placement-controller --replicas=1",
-        "kubectl -n open-cluster-management scale deployment cluster-manager --replicas=1 # with as many as it had",
+        "kubectl -n open-cluster-management scale deployment cluster-manager --replicas=1 # or as many as it had before",
     ],
     // A Placement that OCM's scheduler ignores is ignored by Berth as well.
     exclusion: None,

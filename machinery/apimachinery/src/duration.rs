@@ -9,10 +9,13 @@ use jiff::SignedDuration;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// The text is empty or only a sign, has a number without digits or with two points, does not fit 64 bits
-    /// of nanoseconds (292 years), or is negative for [`parse_unsigned`].
-    #[error("invalid duration {0:?}")]
+    /// The text is empty or only a sign, has a number without digits or with two points, or does not fit 64
+    /// bits of nanoseconds (292 years).
+    #[error("invalid duration {0:?}: write it such as 15s, 1m30s or 500ms")]
     Invalid(String),
+    /// The duration is negative, where it must not be.
+    #[error("duration {0:?} is negative: write zero or more, such as 15s")]
+    Negative(String),
     /// A number has no unit.
     #[error("missing unit in duration {0:?}: write it such as 15s, 1m30s or 500ms")]
     NoUnit(String),
@@ -77,7 +80,7 @@ pub fn parse(text: &str) -> Result<SignedDuration, Problem> {
 /// # Errors
 /// The problem of `text`.
 pub fn parse_unsigned(text: &str) -> Result<Duration, Problem> {
-    Duration::try_from(parse(text)?).map_err(|_| Problem::Invalid(text.to_owned()))
+    Duration::try_from(parse(text)?).map_err(|_| Problem::Negative(text.to_owned()))
 }
 
 /// Returns the nanoseconds of a unit.

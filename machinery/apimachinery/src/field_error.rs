@@ -70,7 +70,7 @@ pub struct FieldError {
     pub path: String,
     /// The invalid value, where it helps to include it.
     pub value: Option<Value>,
-    /// Sentence that states the problem and its remedy.
+    /// The rule that the value violates; may be empty.
     pub detail: String,
 }
 

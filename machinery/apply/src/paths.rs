@@ -10,9 +10,9 @@ use crate::types::{DEDUCED, List, Node, Scalars, Shape, Types};
 
 /// Mismatch between a value and the type of its field.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{path}: {problem}")]
+#[error("{path}{}{problem}", if path.is_empty() { "" } else { ": " })]
 pub struct Mismatch {
-    /// Path of the value, as in `.spec.ports`.
+    /// Path of the value, as in `.spec.ports`; empty for the object itself.
     pub path: String,
     /// Description of the error.
     pub problem: String,
@@ -43,7 +43,9 @@ impl Types {
     /// apply.
     ///
     /// # Errors
-    /// Every mismatch, including duplicates in sets and in lists with keys.
+    /// The mismatches, including duplicates in sets and in lists with keys. After an undeclared field, further
+    /// fields of the same object are not checked, and a list with an element without a valid key is not checked
+    /// further.
     pub fn paths(&self, config: &Value) -> Result<Set, Vec<Mismatch>> {
         self.walk(config, false)
     }
@@ -53,7 +55,7 @@ impl Types {
     /// schema may have had them.
     ///
     /// # Errors
-    /// Every mismatch.
+    /// The mismatches, as of [`Types::paths`].
     pub fn paths_of_stored(&self, object: &Value) -> Result<Set, Vec<Mismatch>> {
         self.walk(object, true)
     }
@@ -68,7 +70,7 @@ impl Types {
     /// over these fields without force.
     ///
     /// # Errors
-    /// Every mismatch of either object.
+    /// The mismatches of either object, as of [`Types::paths`].
     pub fn unchanged(&self, last: &Value, live: &Value) -> Result<Set, Vec<Mismatch>> {
         let mut set = self.paths(last)?;
         self.check_stored(live)?;
@@ -151,6 +153,7 @@ impl Walk {
                 Some(node) => {
                     let below = set.below.entry(element).or_default();
                     self.visit(node, field, below);
+                    // An entry of a map is a path itself; a declared field is only a path if it is a leaf.
                     below.member |= !shape.fields.contains_key(name);
                 }
             }

@@ -91,12 +91,12 @@ pub struct AnyObject(pub Map<String, Value>);
 
 /// Returns `text`, or `None` if it is empty.
 #[must_use]
-pub fn present(text: &str) -> Option<String> {
+pub fn none_if_empty(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
 /// Returns `list`, or `None` if it is empty.
 #[must_use]
-pub fn filled<T>(list: Vec<T>) -> Option<Vec<T>> {
+pub fn none_if_empty_list<T>(list: Vec<T>) -> Option<Vec<T>> {
     (!list.is_empty()).then_some(list)
 }

@@ -37,7 +37,8 @@ pub use own_schedulers::{OtherScheduler, OwnSchedulers};
 /// The value of `spec.autoBind`: the component that binds new objects of a system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AutoBindMode {
-    /// The server binds new objects, before it answers the create.
+    /// The server binds new objects that it stores before it answers the create, and objects on a hub right
+    /// after the create.
     #[default]
     OnCreate,
     /// The controllers bind new objects, after the create was answered.
@@ -195,7 +196,7 @@ fn spec_fields(dialects: &[Arc<dyn Dialect>]) -> Map<String, Value> {
         json!({
             "type": "string",
             "enum": RulesChoice::ALL.map(RulesChoice::as_str),
-            "description": "The rules in force, where the system's newest release contradicts the documentation that its page names. Documented: the rules of the documentation. Current: the rules of the newest release. Auto, the default: Current for the objects of a hub on which the system runs, and where objects show that they are of a release with these rules; Documented otherwise.",
+            "description": "The rules in force, where the system's newest release contradicts the documentation that docs/systems names. Documented: the rules of the documentation. Current: the rules of the newest release. Auto, the default: Current for the objects of a hub on which the system runs, and where objects show that they are of a release with these rules; Documented otherwise.",
         }),
     );
     for dialect in dialects {

@@ -24,7 +24,7 @@ use berth_dialect_contract::report::{self, Places, View};
 use berth_dialect_contract::{ChangeOwner, Decision, names};
 use berth_scheduling::Ix;
 use berth_scheduling_api::advice::Obstacle;
-use berth_scheduling_api::shared::present;
+use berth_scheduling_api::shared::none_if_empty;
 
 use crate::simulate::Fault;
 use crate::snapshot::Snapshot;
@@ -301,7 +301,7 @@ fn target_advice(snapshot: &Snapshot, decision: &Decision, places: &Places, cand
                 plugin: entry.plugin,
                 reason: entry.reason,
                 message: entry.message,
-                note: present(&note(index)),
+                note: none_if_empty(&note(index)),
             })
             .collect(),
         advice: Vec::new(),

@@ -11,7 +11,7 @@ use berth_dialect_contract::amounts::{self, AmountChange, AmountsByCluster};
 use berth_dialect_contract::report::{Candidate, RejectionEntry};
 use berth_dialect_contract::{Action, Decision, DemandView, Outcome, PlacedCluster};
 use berth_scheduling_api::decision::{ContestedCluster, SchedulerRecord};
-use berth_scheduling_api::shared::present;
+use berth_scheduling_api::shared::none_if_empty;
 
 use crate::plan::Verdict;
 use crate::plan::compare::{candidates, verdict};
@@ -233,7 +233,7 @@ fn contested_cluster(name: &str, candidates: &[Candidate], placed: &[PlacedClust
         .find(|placed| *placed.cluster_name == *name)
         .filter(|placed| !placed.reason.is_empty() || placed.score.is_some())
         .map(|placed| SchedulerRecord {
-            reason: present(&placed.reason),
+            reason: none_if_empty(&placed.reason),
             score: placed.score,
         });
     let mut reasons: Vec<String> = candidate.map_or_else(

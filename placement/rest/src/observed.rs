@@ -10,7 +10,7 @@ use berth_dialect_contract::{Decision, DemandView};
 use berth_engine::Snapshot;
 use berth_engine::agreement::{Agreement, Comparison, grace_end};
 use berth_scheduling_api::decision::DecisionDifference;
-use berth_scheduling_api::shared::{Token, filled};
+use berth_scheduling_api::shared::{Token, none_if_empty_list};
 
 /// Maximal number of losses, of gains and of resizes that `status.wouldChange` of a Decision lists. The
 /// counts include the unlisted clusters.
@@ -114,7 +114,7 @@ fn would_change(comparison: &Comparison) -> Option<DecisionDifference> {
         loss_count: comparison.loss_count,
         gains: comparison.gains.clone(),
         gain_count: comparison.gain_count,
-        resizes: filled(comparison.resizes.clone()),
+        resizes: none_if_empty_list(comparison.resizes.clone()),
         resize_count: Some(comparison.resize_count).filter(|count| *count > 0),
         known_difference: comparison.known_difference.map(Token::from),
     })

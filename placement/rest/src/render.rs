@@ -13,7 +13,7 @@ use berth_engine::Snapshot;
 use berth_scheduling_api::decision::{
     self, AGREES, ClusterBinding, DecisionSpec, DecisionStatus, DividedAmount, RejectionCount,
 };
-use berth_scheduling_api::shared::{Manifest, SourceRef, filled, present};
+use berth_scheduling_api::shared::{Manifest, SourceRef, none_if_empty, none_if_empty_list};
 use berth_scheduling_api::target::{Target, TargetCapacity, TargetSpec, TargetStatus, TargetTaint};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -92,11 +92,11 @@ pub(crate) fn target(
         }),
         status: Some(TargetStatus {
             cordoned: view.cordoned,
-            region: present(&view.region),
-            provider: present(&provider(&view.provider)),
-            taints: filled(view.taints.iter().map(taint).collect()),
-            capacity: filled(view.capacity.iter().map(capacity).collect()),
-            warnings: filled(view.warnings.clone()),
+            region: none_if_empty(&view.region),
+            provider: none_if_empty(&provider(&view.provider)),
+            taints: none_if_empty_list(view.taints.iter().map(taint).collect()),
+            capacity: none_if_empty_list(view.capacity.iter().map(capacity).collect()),
+            warnings: none_if_empty_list(view.warnings.clone()),
             conditions: Some(vec![ready]),
         }),
     };
@@ -109,8 +109,8 @@ pub(crate) fn target(
 fn taint(taint: &Taint) -> TargetTaint {
     TargetTaint {
         key: taint.key.clone(),
-        value: present(&taint.value),
-        effect: present(&taint.effect),
+        value: none_if_empty(&taint.value),
+        effect: none_if_empty(&taint.effect),
     }
 }
 
@@ -182,12 +182,12 @@ pub(crate) fn decision(facts: DecisionFacts<'_>, old: Option<&Object>) -> (Rende
         }),
         status: Some(DecisionStatus {
             phase: state.phase.as_str().into(),
-            reason: present(&state.reason),
-            message: present(&state.message),
+            reason: none_if_empty(&state.reason),
+            message: none_if_empty(&state.message),
             wanted: view.wanted,
             amount: view.amount.map(divided_amount),
             decisions: cluster_bindings(&view.placed),
-            rejections: filled(state.rejections),
+            rejections: none_if_empty_list(state.rejections),
             would_change,
             conditions: Some(conditions),
         }),
@@ -229,7 +229,7 @@ pub(crate) fn cluster_bindings(placed: &[PlacedCluster]) -> Vec<ClusterBinding> 
             reason: place.reason.clone().into(),
             score: place.score,
             amount: place.amount,
-            state: present(&place.state),
+            state: none_if_empty(&place.state),
             leaving: place.leaving.then_some(true),
         })
         .collect()

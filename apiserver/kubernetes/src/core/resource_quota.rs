@@ -32,7 +32,9 @@ pub struct ResourceQuotaFields {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Spec {
-    /// Maximum of each resource: `count/<resource>.<group>`, or `count/<resource>` in the core group.
+    /// Maximum of each resource: `count/<resource>.<group>`, `count/<resource>` in the core group, or
+    /// configmaps, resourcequotas, secrets, services, services.loadbalancers or services.nodeports. Other names
+    /// of Kubernetes, such as cpu, are stored but limit nothing.
     pub hard: Option<BTreeMap<String, QuantityText>>,
     /// Must not be set: scopes select Pods, which this server does not have.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
@@ -139,7 +141,13 @@ fn check_name(name: &str, path: &str) -> Option<FieldError> {
         return Some(FieldError::invalid(path, name, detail));
     }
     let known = name.contains('/') || STANDARD_RESOURCES.contains(&name);
-    (!known).then(|| FieldError::invalid(path, name, "must be a standard resource for quota"))
+    (!known).then(|| {
+        FieldError::invalid(
+            path,
+            name,
+            "must be a standard resource for quota, or count/<resource>.<group>",
+        )
+    })
 }
 
 /// Whether the limit `name` is a number of objects, which must be a whole number.

@@ -66,7 +66,8 @@ fn decided_cluster(binding: &ClusterBinding) -> DecidedCluster {
     }
 }
 
-/// Facts about the two servers that determine a nomination.
+/// Input of a nomination: names on the server with the decisions, and the configuration of Kueue in its
+/// manager cluster.
 pub(super) struct NominationFacts<'a> {
     /// The name of the decision.
     pub(super) decision: &'a str,

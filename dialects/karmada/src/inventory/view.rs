@@ -1,4 +1,5 @@
-//! Views of clusters as targets and of bindings as demands, read from the objects alone.
+//! Views of clusters as targets and of bindings as demands, read from the objects alone, and the amount of a
+//! decision.
 
 use std::sync::Arc;
 

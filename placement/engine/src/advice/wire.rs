@@ -3,7 +3,7 @@
 use berth_scheduling_api::advice::{
     AdviceSet, AdviceStatus, AdvisedChange, AdvisedPatch, AdvisedTarget, ShortAdvice,
 };
-use berth_scheduling_api::shared::{AnyValue, present};
+use berth_scheduling_api::shared::{AnyValue, none_if_empty};
 
 use super::patch::Form;
 use super::{Advice, Change, Patch, Set, TargetAdvice};
@@ -85,13 +85,13 @@ impl Patch {
         AdvisedPatch {
             api_version: self.api_version.clone(),
             kind: self.kind.clone(),
-            namespace: present(&self.namespace),
+            namespace: none_if_empty(&self.namespace),
             name: self.name.clone(),
             whose: self.whose.as_str().into(),
             allowed: self.allowed,
             r#type: r#type.into(),
             patch: AnyValue(patch),
-            command: present(&self.command),
+            command: none_if_empty(&self.command),
         }
     }
 }

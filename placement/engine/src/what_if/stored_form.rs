@@ -31,8 +31,9 @@ pub(super) fn form_errors(kind: &dyn Kind, value: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Errors of `value` by the rules of its `kind`: as on create for a new object, else as in an update that
-/// changes nothing, since fields that the preparation sets are not changes of the object.
+/// Errors of `value` by the rules of its `kind`. A new object is checked as in a create, and another object as
+/// in an update of itself: compared with the file, fields that the kind's preparation sets would look like
+/// changes.
 pub(super) fn rule_errors(kind: &dyn Kind, value: &Value, is_new: bool, now: Timestamp) -> Vec<FieldError> {
     let write = match is_new {
         true => Write {
@@ -49,8 +50,8 @@ pub(super) fn rule_errors(kind: &dyn Kind, value: &Value, is_new: bool, now: Tim
     kind.validate(&write, value)
 }
 
-/// Whether the error is only that a status in a file lacks a field that its controller would write. A
-/// status is a report, and no decision depends on its missing parts.
+/// Whether the error is that a field directly in `status` is missing, which a controller would write. A file
+/// may leave out such a part of the status. An entry of a list that is there must be whole.
 fn is_missing_in_status(error: &FieldError) -> bool {
     let field = error.path.strip_prefix("status.");
     error.kind == FieldErrorKind::Required && field.is_some_and(|field| !field.contains(['.', '[']))
