@@ -8,8 +8,8 @@ use berth_publications::{self, Publication};
 use serde_json::Value;
 
 /// The CustomResourceDefinition of SchedulerConfiguration: behind an aggregator, the hub always serves
-/// this kind (docs/concepts.md, "Configuration"). The webhook checks rules that a schema cannot express
-/// (the object has the name of a system, and the system's configuration is valid).
+/// this kind (docs/concepts.md, "Configuration"). Berth's admission webhook checks rules that a schema cannot
+/// express (the object has the name of a system, and the system's configuration is valid).
 #[must_use]
 pub fn scheduler_configurations() -> Value {
     berth_openapi::crd::definition(&SchedulerConfiguration::new(berth_dialect_registry::all()))

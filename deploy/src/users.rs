@@ -15,8 +15,8 @@ const READ: [&str; 3] = ["get", "list", "watch"];
 /// The verbs of a writer.
 const WRITE: [&str; 5] = ["create", "delete", "deletecollection", "patch", "update"];
 
-/// Resources that users of `dialects` read and write. Kubernetes' own kinds are left out, since Kubernetes' own
-/// roles have rules for them.
+/// Resources that users of `dialects` read and write. Demands of the core API group are left out, since
+/// Kubernetes' own roles have rules for them.
 #[must_use]
 pub fn role_resources(dialects: &[Arc<dyn Dialect>]) -> RoleResources {
     let demands = |namespaced: bool| {

@@ -122,7 +122,7 @@ fn reserved_rules(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
 }
 
 /// Rules for objects that are validated against other objects ([`berth_dialect_contract::Guards::judge`]).
-/// The system itself checks them, too, also writes that pass while Berth is unavailable.
+/// The system itself checks these objects, too, even while Berth is unavailable.
 fn agreement_rules(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
     let resources: Vec<GroupResource> = dialect.guarded().judges.to_vec();
     if resources.is_empty() {
@@ -142,7 +142,7 @@ fn agreement_rules(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
 }
 
 /// Rules for objects that must not be deleted while other objects use them. The system itself protects such
-/// objects, too, also while Berth is unavailable.
+/// objects, too, even while Berth is unavailable.
 fn protection_rules(dialect: &Arc<dyn Dialect>) -> Vec<HubRule> {
     let mut resources: Vec<GroupResource> = dialect
         .guarded()

@@ -21,7 +21,7 @@ enum Term {
 pub struct LabelTest(Vec<Term>);
 
 impl LabelTest {
-    /// Compiles `selector`. Terms that match every cluster are dropped.
+    /// Compiles `selector`. Requirements that every cluster meets because none has the key are dropped.
     pub fn new(selector: &Selector, labels: &Interner) -> Self {
         Self(
             selector

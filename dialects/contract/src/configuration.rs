@@ -39,8 +39,9 @@ pub trait Configuration {
         None
     }
 
-    /// The name of the setting that selects the requests to place, if the system has such a setting, and
-    /// releases all other requests. Such a system permits no selection beside this setting.
+    /// The name of the setting that selects the requests to place, and by which all other requests are
+    /// released; `None` if the system has no such setting. A system with such a setting permits no other
+    /// selection of requests.
     fn request_selection_field(&self) -> Option<&'static str> {
         None
     }

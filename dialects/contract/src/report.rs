@@ -121,7 +121,7 @@ impl Places {
         starts[at] as usize..starts[at + 1] as usize
     }
 
-    /// Number of bytes on the heap.
+    /// Number of bytes on the heap, apart from the list of refusals, which is shared with the decision.
     #[must_use]
     pub fn bytes(&self) -> usize {
         // The starts of the refusals have one entry more than the ranks.

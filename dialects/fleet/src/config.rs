@@ -33,9 +33,9 @@ impl Default for Settings {
     }
 }
 
-/// The field with the age of the last heartbeat.
+/// The field with the limit on the age of the last heartbeat.
 const HEARTBEAT: &str = "clusterHeartbeatCheckTimeout";
-/// The field with the time of bad health.
+/// The field with the limit on the time of bad health.
 const HEALTH: &str = "clusterHealthCheckTimeout";
 
 /// The schema of the settings.

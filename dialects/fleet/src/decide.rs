@@ -269,7 +269,7 @@ fn steps(
         }
         steps.push(BindingStep::Unschedule(Arc::clone(binding)));
     }
-    // Surplus bindings are to clusters that stay bound, whose change is reported above.
+    // Surplus bindings are to clusters with another binding, whose change is reported above.
     let surplus = classes.surplus.iter();
     steps.extend(surplus.map(|binding| BindingStep::Unschedule(Arc::clone(binding))));
     (steps, changes)

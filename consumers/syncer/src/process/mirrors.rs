@@ -292,13 +292,13 @@ impl Mirrors {
         );
         let down = down_of(key.kind, &at);
         let step = self
-            .place(key.kind, &down_namespace, namespace_object.as_deref())
+            .step_context(key.kind, &down_namespace, namespace_object.as_deref())
             .next(up.as_deref(), down.as_deref());
         let all_known = namespaces && known(&self.up, key.kind) && known(&self.down, key.kind);
         all_known.then_some(Plan { step, down: at })
     }
 
-    fn place<'a>(
+    fn step_context<'a>(
         &'a self,
         kind: usize,
         down_namespace: &'a str,

@@ -55,8 +55,9 @@ impl Queue {
         }
     }
 
-    /// Records a failed attempt at `key`. The delay before the next attempt grows with each failure, up to
-    /// the longest of [`DELAYS`]. Returns the number of failures in a row.
+    /// Records a failed attempt at `key`, which is due again after a delay, even if its objects have changed
+    /// during the attempt. The delay grows with each failure, up to the longest of [`DELAYS`]. Returns the
+    /// number of failures in a row.
     pub(super) fn retry_failed(&mut self, key: Key, now: Instant) -> u32 {
         self.running.remove(&key);
         self.due_again.remove(&key);

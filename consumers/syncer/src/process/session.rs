@@ -48,8 +48,8 @@ impl<'a> Session<'a> {
     /// Reads the identity of the syncer and the resources to sync from the hub.
     ///
     /// # Errors
-    /// When the hub does not answer or refuses, does not know the WorkloadCluster, or its view has
-    /// no namespaces.
+    /// When the hub does not answer or refuses, does not know the WorkloadCluster, or does not serve the
+    /// resource `namespaces` in the view.
     pub(super) async fn begin(args: &'a SyncerArgs, ends: &'a Connections) -> Result<Self> {
         let cluster = ends.hub.get(&heartbeat::path(&ends.target)).await?;
         let registration = ends.registration().await?;

@@ -1,6 +1,6 @@
 //! Removal of outdated views: the rules of a view depend on the WorkloadCluster and on kcp's configuration.
-//! When they change, the view is dropped at once. This ends the watches of the view, so that their clients
-//! list again. The next request builds a view of the present state.
+//! When the rules change, the view is dropped at once. This ends the watches of the view, so that their
+//! clients list again. The next request builds a view of the present state.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -33,7 +33,7 @@ pub(super) struct SyncerRules {
     clusters: Arc<Registry>,
     identifier: String,
     advanced: bool,
-    /// The label about the syncer's access to an object.
+    /// The state label ([`state_label`]): the syncer sees an object if the value is [`SEEN`].
     label: String,
     user: UserInfo,
     registry: Arc<Registry>,
@@ -79,8 +79,8 @@ impl SyncerRules {
         }
     }
 
-    /// The names of the objects of `served` in `namespace` that are still on the cluster, according to
-    /// the copies.
+    /// The names of the objects of `served` in `namespace` that are still on the cluster, according to the
+    /// cached objects (behind a hub, Berth's copies).
     fn known_names(&self, served: &ServedVersion, namespace: &str) -> BTreeSet<String> {
         let Some(source) = served.source() else {
             return BTreeSet::new();
@@ -187,8 +187,8 @@ impl ViewRules for SyncerRules {
         &self.user
     }
 
-    /// Subresource for writes to `subresource`. For an advanced cluster, the reported status is stored in an
-    /// annotation of the object itself.
+    /// For an advanced cluster, a write of the status is stored as a write of the object itself, since the
+    /// reported status is in an annotation.
     fn written_subresource(&self, subresource: &'static str) -> &'static str {
         if self.advanced { "" } else { subresource }
     }

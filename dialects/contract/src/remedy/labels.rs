@@ -87,8 +87,8 @@ pub fn words(what: &str, changes: &LabelChanges) -> String {
     }
 }
 
-/// Removes the requirements that `labels` do not meet from `selector`, a label selector as an object. Returns
-/// the removed requirements as text; an empty list if `labels` meet all requirements.
+/// Removes from `selector`, a label selector as an object, the requirements that `labels` do not meet.
+/// Returns the removed requirements as text. Requirements that cannot be parsed stay.
 pub fn relax(selector: &mut Value, labels: &impl LabelSet) -> Vec<String> {
     let mut removed = Vec::new();
     let mut is_unmet = |requirement: &LabelSelector| match Selector::compile(requirement, "") {

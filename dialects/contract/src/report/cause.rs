@@ -49,11 +49,12 @@ pub enum CauseKind {
 }
 
 /// The reason why no target fits in `decision`, or no further target. `None` if a target that is not picked
-/// would fit, if every target in scope is picked, if no target is in scope, or if the filters did not run.
+/// would fit, if every target in scope is picked, if no target is in scope, if a new target will be created,
+/// or if the filters did not run.
 #[must_use]
 pub fn cause(inventory: &dyn Inventory, decision: &Decision) -> Option<Cause> {
     let solved = &decision.solved;
-    let without_filters = [
+    let without_cause = [
         Outcome::Invalid,
         Outcome::Ignored,
         Outcome::Released,
@@ -61,7 +62,7 @@ pub fn cause(inventory: &dyn Inventory, decision: &Decision) -> Option<Cause> {
     ];
     let places = Places::of(inventory, decision);
     let would_fit = |candidate: &u32| !places.is_picked(*candidate);
-    if without_filters.contains(&decision.outcome) || solved.feasible.iter().any(would_fit) {
+    if without_cause.contains(&decision.outcome) || solved.feasible.iter().any(would_fit) {
         return None;
     }
     let scope = inventory.scope();
@@ -85,8 +86,8 @@ pub fn cause(inventory: &dyn Inventory, decision: &Decision) -> Option<Cause> {
     })
 }
 
-/// The requirements of a filter that requires labels and refuses all targets; `None` if there is no such
-/// filter.
+/// The requirements of a filter that requires labels and refuses all targets in scope; `None` if there is no
+/// such filter.
 fn labels(inventory: &dyn Inventory, decision: &Decision, refused: &[&[Rejection]]) -> Option<CauseKind> {
     let (first, rest) = refused.split_first()?;
     let is_refused_by =

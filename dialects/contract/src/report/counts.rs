@@ -23,7 +23,7 @@ pub fn score_cell(total: Option<i64>, parts: impl Iterator<Item = Option<i64>>) 
 }
 
 /// The numbers of targets that are refused for each reason, by plugin in pipeline order. A target that is out
-/// of scope counts only for that reason.
+/// of scope counts only for the refusal that means so ([`Words::scope`](crate::Words::scope)).
 #[must_use]
 pub fn reason_counts(inventory: &dyn Inventory, decision: &Decision) -> Vec<ReasonCount> {
     // Refusals are counted in groups by reason, since there are many refusals and few reasons. Reasons that

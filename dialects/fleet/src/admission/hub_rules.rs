@@ -1,6 +1,6 @@
-//! The rules for a hub: it must call the webhooks for writes by users other than the scheduler, of policy
-//! snapshots and bindings, since these objects contain decisions, and for updates of placements that add or
-//! remove the scheduler's finalizer.
+//! The rules for a hub: the writes, by users other than the scheduler, for which the hub must call the
+//! webhooks. These are writes of policy snapshots and bindings, since these objects contain decisions, and
+//! updates of placements that add or remove the scheduler's finalizer.
 
 use berth_admission::{Operation, Phase};
 use berth_dialect_contract::hub_rule::cel;

@@ -88,7 +88,7 @@ fn check_spec(old: &Value, new: &Value, problems: &mut Vec<String>) {
 
 /// Adds the problems of changed metadata. The rollout may change only the rollout's own finalizer, which
 /// keeps a binding while there is work on the cluster. Once the binding is being deleted, any finalizer may
-/// change, since KubeFleet's own scheduler removes the finalizer that Berth's scheduler sets, too.
+/// change, since KubeFleet's own scheduler also removes the finalizer that Berth's scheduler sets.
 fn check_metadata(old: &Value, new: &Value, problems: &mut Vec<String>) {
     for name in differing(old, new) {
         if SERVER_FIELDS.contains(&name) {
