@@ -26,6 +26,8 @@ pub(super) struct Queue {
     failures: HashMap<Key, u32>,
     /// Keys that become due at a time.
     retries: BTreeSet<(Instant, Key)>,
+    /// The time of each key in `retries`, where a key is at most once.
+    retry_times: HashMap<Key, Instant>,
 }
 
 impl Queue {
@@ -41,6 +43,10 @@ impl Queue {
     /// Takes the oldest key, to process it.
     pub(super) fn take(&mut self) -> Option<Key> {
         let key = self.ready.pop_front()?;
+        // The attempt that begins takes the place of a planned retry.
+        if let Some(at) = self.retry_times.remove(&key) {
+            self.retries.remove(&(at, key.clone()));
+        }
         self.queued.remove(&key);
         self.running.insert(key.clone());
         Some(key)
@@ -68,7 +74,7 @@ impl Queue {
             .min(DELAYS.1);
         *failures = failures.saturating_add(1);
         let count = *failures;
-        self.retries.insert((now + delay, key));
+        self.plan_retry(key, now + delay);
         count
     }
 
@@ -76,6 +82,12 @@ impl Queue {
     pub(super) fn retry_at(&mut self, key: Key, at: Instant) {
         self.running.remove(&key);
         self.due_again.remove(&key);
+        self.plan_retry(key, at);
+    }
+
+    /// Makes `key` due at the time `at`. No retry of the key is planned: [`Self::take`] removes it.
+    fn plan_retry(&mut self, key: Key, at: Instant) {
+        self.retry_times.insert(key.clone(), at);
         self.retries.insert((at, key));
     }
 
@@ -85,6 +97,7 @@ impl Queue {
             && *at <= now
             && let Some((_, key)) = self.retries.pop_first()
         {
+            self.retry_times.remove(&key);
             self.add(key);
         }
     }
@@ -118,6 +131,21 @@ mod tests {
         assert_eq!(queue.take(), None, "it is being processed");
         queue.done(key("a"));
         assert_eq!(queue.take(), Some(key("a")), "it became due meanwhile");
+    }
+
+    #[test]
+    fn an_attempt_before_a_retry_takes_its_place() {
+        let (mut queue, now) = (Queue::default(), Instant::now());
+        for _ in 0..2 {
+            queue.add(key("a"));
+            queue.take();
+            queue.retry_failed(key("a"), now);
+        }
+        assert_eq!(queue.next_retry(), Some(now + DELAYS.0 * 2));
+        queue.add(key("a"));
+        queue.take();
+        queue.done(key("a"));
+        assert_eq!(queue.next_retry(), None);
     }
 
     #[test]
