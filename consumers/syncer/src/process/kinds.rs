@@ -55,12 +55,12 @@ impl SyncedKinds {
     /// Selects from `found`, the kinds in a view: all, or only Namespace and the kinds in `only` if that has
     /// names.
     fn select(found: Vec<SyncedKind>, only: &[String]) -> Result<Self> {
-        let (namespaces, mut rest): (Vec<_>, Vec<_>) =
-            found.into_iter().partition(|kind| kind.name() == "namespaces");
-        let is_known = |name: &String| rest.iter().any(|kind| kind.name() == *name);
+        let is_known = |name: &String| found.iter().any(|kind| kind.name() == *name);
         let mut unknown: Vec<String> = only.iter().filter(|name| !is_known(name)).cloned().collect();
         unknown.sort_unstable();
         unknown.dedup();
+        let (namespaces, mut rest): (Vec<_>, Vec<_>) =
+            found.into_iter().partition(|kind| kind.name() == "namespaces");
         rest.retain(|kind| only.is_empty() || only.contains(&kind.name()));
         rest.sort_by_key(SyncedKind::name);
         let namespaces = namespaces.into_iter().next();
@@ -150,5 +150,18 @@ mod tests {
         assert_eq!((all.names().len(), all.unknown.len()), (2, 0));
         assert_eq!(all.kinds[0].name(), "namespaces");
         assert!(SyncedKinds::select(Vec::new(), &[]).is_err());
+    }
+
+    #[test]
+    fn namespaces_may_be_named_although_they_are_always_synced() {
+        let verbs = json!(["get", "list", "watch"]);
+        let list = json!({"resources": [
+            {"name": "namespaces", "kind": "Namespace", "verbs": verbs},
+            {"name": "configmaps", "kind": "ConfigMap", "verbs": verbs},
+        ]});
+        let only = ["namespaces", "configmaps"].map(str::to_owned);
+        let synced = SyncedKinds::select(watchable_kinds("v1", &list), &only).unwrap();
+        assert_eq!(synced.names(), ["configmaps"]);
+        assert!(synced.unknown.is_empty(), "{:?}", synced.unknown);
     }
 }
