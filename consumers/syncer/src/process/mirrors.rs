@@ -244,17 +244,22 @@ impl Mirrors {
                 name,
             });
         }
-        let namespace_object = self.down[NAMESPACES].objects.get(&(String::new(), namespace))?;
+        let at = (String::new(), namespace);
+        let namespace_object = self.down[NAMESPACES].objects.get(&at);
+        // The namespace may be gone before the copies in it: the two watches are independent.
+        let namespace = namespace_object
+            .and_then(|namespace_object| located(&self.owner.logical_cluster, namespace_object))
+            .or_else(|| self.upstream_name(&at.1))?;
         let upstream = Record::of(object).name;
         Some(Key {
             kind,
-            namespace: located(&self.owner.logical_cluster, namespace_object)?,
+            namespace,
             name: if upstream.is_empty() { name } else { upstream },
         })
     }
 
     /// The upstream namespace of the downstream namespace `name`, from the cache: for downstream namespaces
-    /// that have lost their locator.
+    /// that have lost their locator, or are gone.
     fn upstream_name(&self, name: &str) -> Option<String> {
         let (upstream, _) = self.names.iter().find(|(_, known)| *known == name)?;
         Some(upstream.clone())
@@ -278,8 +283,8 @@ impl Mirrors {
             let all_known = self.up.iter().all(|mirror| mirror.complete);
             let at = (String::new(), down_namespace);
             let down = down_of(NAMESPACES, &at);
-            let content = self.content(&key.name).count();
-            let step = namespace_next(&self.owner, up.as_deref(), down.as_deref(), content);
+            let has_content = self.content(&key.name).next().is_some();
+            let step = namespace_next(&self.owner, up.as_deref(), down.as_deref(), has_content);
             // A namespace is removed only once all kinds are known, since it may have objects of an unknown
             // kind.
             let removes = matches!(step, Step::Delete | Step::Release(_));

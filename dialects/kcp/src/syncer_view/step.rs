@@ -158,14 +158,14 @@ impl StepContext<'_> {
     }
 }
 
-/// The next step of `syncer` for a namespace: `up` is the namespace in the view, `down` its copy. `content`
-/// is the number of objects in the namespace that the syncer still sees.
+/// The next step of `syncer` for a namespace: `up` is the namespace in the view, `down` its copy.
+/// `has_content` is set if the syncer still sees objects in the namespace.
 #[must_use]
-pub fn namespace_next(syncer: &Owner, up: Option<&Value>, down: Option<&Value>, content: usize) -> Step {
+pub fn namespace_next(syncer: &Owner, up: Option<&Value>, down: Option<&Value>, has_content: bool) -> Step {
     let identifier = syncer.identifier.as_str();
     let is_own = |down: &&Value| owner(down) == Some(identifier);
     let leaving = up.is_none_or(|up| is_leaving(up) && !has_soft_finalizers(up, identifier));
-    if leaving && content > 0 {
+    if leaving && has_content {
         return Step::Wait(SyncerWait::Content);
     }
     match (up, down) {

@@ -196,3 +196,17 @@ fn copies_are_known_by_what_they_are_copies_of() {
     let due = mirrors.see(Side::Down, 1, ObservationContent::Object(Arc::new(made)));
     assert!(due.is_empty(), "in a namespace that is none of ours: {due:?}");
 }
+
+#[test]
+fn copies_are_known_when_their_namespace_is_gone() {
+    let mut mirrors = mirrors();
+    let made = copy("x", &config_map("a"), &downstream_namespace("root", "app"));
+    mirrors.list(Side::Up, 0, &[namespace("app")]);
+    mirrors.list(Side::Down, 0, &[home()]);
+    mirrors.list(Side::Up, 1, &[config_map("a")]);
+    mirrors.list(Side::Down, 1, &[made.clone()]);
+    assert_eq!(mirrors.step(&key(1, "a")), Some(Step::Rest));
+    mirrors.see(Side::Down, 0, ObservationContent::Gone(Arc::new(home())));
+    let due = mirrors.see(Side::Down, 1, ObservationContent::Gone(Arc::new(made)));
+    assert!(due.contains(&key(1, "a")), "{due:?}");
+}
