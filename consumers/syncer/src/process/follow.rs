@@ -53,6 +53,61 @@ pub(super) struct Reflector {
     pub(super) out: mpsc::Sender<Observation>,
 }
 
+/// State of the attempts at a server that fails.
+struct Attempts {
+    pause: Duration,
+    last_problem: Option<String>,
+    /// Number of failures in a row.
+    failures: u32,
+}
+
+impl Default for Attempts {
+    fn default() -> Self {
+        Self {
+            pause: PAUSES.0,
+            last_problem: None,
+            failures: 0,
+        }
+    }
+}
+
+impl Attempts {
+    /// Records `event`, which ends a row of failures unless it only begins a list.
+    fn record_event(&mut self, event: &Event<DynamicObject>) {
+        // Each attempt at a list begins with Init and its first pages, whatever the server answers then.
+        if !matches!(event, Event::Init | Event::InitApply(_)) {
+            *self = Self::default();
+        }
+    }
+
+    /// Whether `problem` differs from the problem of the last failure.
+    fn is_news(&self, problem: &str) -> bool {
+        self.last_problem.as_deref() != Some(problem)
+    }
+
+    /// Records a failure. Returns the observations to send. `is_absent` is set if the cluster does not have
+    /// the kind.
+    fn record_failure(&mut self, problem: String, is_absent: bool) -> Vec<ObservationContent> {
+        self.failures = self.failures.saturating_add(1);
+        let contents = match is_absent {
+            // A kind that the cluster does not have counts as a kind without objects. The view has all kinds.
+            true if self.is_news(&problem) => vec![ObservationContent::Begin, ObservationContent::End],
+            // Most broken watches begin again at once: a first failure is not reported.
+            false if self.failures > 1 => vec![ObservationContent::Failed(problem.clone())],
+            _ => Vec::new(),
+        };
+        self.last_problem = Some(problem);
+        contents
+    }
+
+    /// The pause before the next attempt, which grows with each failure.
+    fn next_pause(&mut self) -> Duration {
+        let pause = self.pause;
+        self.pause = (pause * 2).min(PAUSES.1);
+        pause
+    }
+}
+
 impl Reflector {
     /// Watches until the task is aborted or the receiver of `out` is dropped.
     pub(super) async fn run(self) {
@@ -62,12 +117,11 @@ impl Reflector {
             config = config.labels(&format!("{DOWNSTREAM_CLUSTER}={}", self.identifier));
         }
         let mut events = watcher(objects, config).boxed();
-        let mut pause = PAUSES.0;
-        let (mut last_problem, mut failures) = (None, 0_u32);
+        let mut attempts = Attempts::default();
         while let Some(event) = events.next().await {
             match event {
                 Ok(event) => {
-                    (pause, last_problem, failures) = (PAUSES.0, None, 0);
+                    attempts.record_event(&event);
                     if !self.forward(event).await {
                         return;
                     }
@@ -75,28 +129,17 @@ impl Reflector {
                 Err(problem) => {
                     let is_absent = self.side == Side::Down && is_absent(&problem);
                     let text = format!("{:#}", anyhow::Error::new(problem));
-                    failures = failures.saturating_add(1);
-                    let contents = match is_absent {
-                        // A kind that the cluster does not have counts as a kind without objects. The view
-                        // has all kinds.
-                        true => vec![ObservationContent::Begin, ObservationContent::End],
-                        // Most broken watches begin again at once: a first failure is not reported.
-                        false if failures > 1 => vec![ObservationContent::Failed(text.clone())],
-                        false => Vec::new(),
-                    };
-                    for content in contents {
+                    // A problem may last: it is logged only when it changes.
+                    if attempts.is_news(&text) {
+                        let (side, resource) = (self.side, self.kind.name());
+                        tracing::warn!(?side, resource, problem = text, "watch failed; retrying");
+                    }
+                    for content in attempts.record_failure(text, is_absent) {
                         if !self.send(content).await {
                             return;
                         }
                     }
-                    // A problem may last: it is logged only when it changes.
-                    if last_problem.as_ref() != Some(&text) {
-                        let (side, resource) = (self.side, self.kind.name());
-                        tracing::warn!(?side, resource, problem = text, "watch failed; retrying");
-                    }
-                    last_problem = Some(text);
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(PAUSES.1);
+                    tokio::time::sleep(attempts.next_pause()).await;
                 }
             }
         }
@@ -153,4 +196,43 @@ fn is_absent(problem: &watcher::Error) -> bool {
         return false;
     };
     matches!(error, kube::Error::Api(status) if status.code == 404)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_that_cannot_be_listed_is_reported_although_each_attempt_begins_a_list() {
+        let mut attempts = Attempts::default();
+        let fail = |attempts: &mut Attempts| {
+            attempts.record_event(&Event::Init);
+            attempts.record_failure("forbidden".to_owned(), false)
+        };
+        assert!(fail(&mut attempts).is_empty(), "a first failure is not reported");
+        assert_eq!(attempts.next_pause(), PAUSES.0);
+        let contents = fail(&mut attempts);
+        assert!(matches!(&contents[..], [ObservationContent::Failed(problem)] if problem == "forbidden"));
+        assert_eq!(attempts.next_pause(), PAUSES.0 * 2);
+        assert!(!attempts.is_news("forbidden"));
+        attempts.record_event(&Event::InitDone);
+        assert!(attempts.is_news("forbidden"), "the list was complete");
+        assert!(fail(&mut attempts).is_empty());
+        assert_eq!(attempts.next_pause(), PAUSES.0);
+    }
+
+    #[test]
+    fn a_kind_that_the_cluster_does_not_have_is_sent_once_as_an_empty_list() {
+        let mut attempts = Attempts::default();
+        let mut fail = |problem: &str| {
+            attempts.record_event(&Event::Init);
+            attempts.record_failure(problem.to_owned(), true)
+        };
+        let is_empty_list = |contents: &[ObservationContent]| {
+            matches!(contents, [ObservationContent::Begin, ObservationContent::End])
+        };
+        assert!(is_empty_list(&fail("not found")));
+        assert!(fail("not found").is_empty());
+        assert!(is_empty_list(&fail("no such group")));
+    }
 }

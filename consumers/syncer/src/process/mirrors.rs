@@ -143,6 +143,11 @@ impl Mirrors {
         all.all(|(kind, side)| self.is_complete(kind, side) || lost(kind, side))
     }
 
+    /// Whether a list of a kind is being received on a side.
+    pub(super) fn is_listing(&self, kind: usize, side: Side) -> bool {
+        self.side(side)[kind].incoming.is_some()
+    }
+
     /// Number of known objects upstream.
     pub(super) fn upstream_count(&self) -> usize {
         self.up.iter().map(|mirror| mirror.objects.len()).sum()

@@ -94,15 +94,17 @@ impl Work {
     pub(super) fn apply(&mut self, first: Observation, more: &mut mpsc::Receiver<Observation>) {
         let mut next = Some(first);
         while let Some(observation) = next {
+            let (kind, side) = (observation.kind, observation.side);
             let problem = match &observation.content {
                 ObservationContent::Failed(problem) => Some(problem.clone()),
                 _ => None,
             };
-            self.problems
-                .lock()
-                .record_watch(observation.kind, observation.side, problem);
             for key in self.mirrors.apply(observation) {
                 self.queue.add(key);
+            }
+            // A list that has only begun may still fail.
+            if problem.is_some() || !self.mirrors.is_listing(kind, side) {
+                self.problems.lock().record_watch(kind, side, problem);
             }
             next = more.try_recv().ok();
         }

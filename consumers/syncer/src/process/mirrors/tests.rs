@@ -210,3 +210,22 @@ fn copies_are_known_when_their_namespace_is_gone() {
     let due = mirrors.see(Side::Down, 1, ObservationContent::Gone(Arc::new(made)));
     assert!(due.contains(&key(1, "a")), "{due:?}");
 }
+
+#[test]
+fn a_list_lasts_from_its_beginning_to_its_end() {
+    let mut mirrors = mirrors();
+    let object = || ObservationContent::Object(Arc::new(config_map("a")));
+    for content in [
+        ObservationContent::Begin,
+        object(),
+        ObservationContent::Failed("expired".to_owned()),
+        ObservationContent::Begin,
+    ] {
+        mirrors.see(Side::Down, 1, content);
+        assert!(mirrors.is_listing(1, Side::Down) && !mirrors.is_listing(1, Side::Up));
+    }
+    for content in [ObservationContent::End, object()] {
+        mirrors.see(Side::Down, 1, content);
+        assert!(!mirrors.is_listing(1, Side::Down));
+    }
+}
