@@ -160,6 +160,11 @@ impl Mirrors {
         mirror.complete.then(|| mirror.objects.contains_key(&at))
     }
 
+    /// Whether neither side has the object `key`, whose copy would be `down`.
+    pub(super) fn is_gone(&self, key: &Key, down: &NamespacedName) -> bool {
+        self.exists_upstream(key) == Some(false) && !self.down[key.kind].objects.contains_key(down)
+    }
+
     /// Applies an observation. Returns the keys that may need a step.
     pub(super) fn apply(&mut self, observation: Observation) -> Vec<Key> {
         let Observation { side, kind, content } = observation;

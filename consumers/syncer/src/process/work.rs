@@ -28,9 +28,31 @@ const PARALLEL: usize = 8;
 const UNDONE: &str =
     "another client of the workload cluster reverts the change; the syncer repeats it with growing delays";
 
-/// The result of a step: the status that the step reported, and the fingerprint of its downstream write, if
-/// there is one.
-type StepResult = Result<(Option<Value>, Option<(&'static str, String)>)>;
+/// The result of a step: the report that the step made, and the fingerprint of its downstream write, if there
+/// is one.
+type StepResult = Result<(Option<Report>, Option<(&'static str, String)>)>;
+
+/// A report of an object's status.
+#[derive(Debug, PartialEq)]
+pub(super) struct Report {
+    /// The uid of the object upstream. Another object with its name has another uid, and needs its own
+    /// report.
+    uid: Value,
+    status: Value,
+}
+
+impl Report {
+    /// The report that `step` makes; `None` for other steps.
+    fn of(step: &Step) -> Option<Self> {
+        let Step::Report(object) = step else {
+            return None;
+        };
+        Some(Self {
+            uid: object["metadata"]["uid"].clone(),
+            status: object.get("status")?.clone(),
+        })
+    }
+}
 
 /// The work of a session: known objects, due keys and running steps.
 pub(super) struct Work {
@@ -38,9 +60,9 @@ pub(super) struct Work {
     pub(super) queue: Queue,
     executor: Arc<StepExecutor>,
     pub(super) running: JoinSet<(Key, StepResult)>,
-    /// The last status that this syncer reported for each object. The status is reported again only after it
-    /// has changed, so that the syncers of several clusters do not overwrite each other's reports in turn.
-    reported: HashMap<Key, Value>,
+    /// The last report of this syncer for each object. The status is reported again only after it has
+    /// changed, so that the syncers of several clusters do not overwrite each other's reports in turn.
+    reported: HashMap<Key, Report>,
     /// Problems that are reported to the hub.
     pub(super) problems: Arc<Mutex<Problems>>,
     last_writes: LastWrites,
@@ -169,17 +191,19 @@ impl Work {
                 self.queue.done(key);
                 continue;
             };
-            let status = match &plan.step {
-                Step::Report(object) => object.get("status").cloned(),
-                Step::Release(_) => {
-                    self.reported.remove(&key);
-                    self.last_writes.forget(&key);
-                    self.problems.lock().forget(&key);
-                    None
-                }
-                _ => None,
+            let forgets = match &plan.step {
+                Step::Release(_) => true,
+                Step::Rest => self.mirrors.is_gone(&key, &plan.down),
+                _ => false,
             };
-            if status.is_some() && self.reported.get(&key) == status.as_ref() {
+            if forgets {
+                self.reported.remove(&key);
+                self.last_writes.forget(&key);
+                self.problems.lock().forget(&key);
+            }
+            let report = Report::of(&plan.step);
+            if report.is_some() && self.reported.get(&key) == report.as_ref() {
+                self.problems.lock().forget_lasting(&key);
                 self.queue.done(key);
                 continue;
             }
@@ -198,7 +222,7 @@ impl Work {
             let written = undone::fingerprint(&plan.step);
             self.running.spawn(async move {
                 let outcome = executor.execute(&kind, &key, plan).await;
-                (key, outcome.map(|()| (status, written)))
+                (key, outcome.map(|()| (report, written)))
             });
         }
     }
@@ -206,11 +230,11 @@ impl Work {
     /// Records the outcome of a step.
     pub(super) fn record_outcome(&mut self, (key, outcome): (Key, StepResult)) {
         let problem = match outcome {
-            Ok((reported, written)) => {
+            Ok((report, written)) => {
                 let writes = written.is_some();
                 let repetitions = self.last_writes.record(&key, written, Instant::now());
-                if let Some(status) = reported {
-                    self.reported.insert(key.clone(), status);
+                if let Some(report) = report {
+                    self.reported.insert(key.clone(), report);
                 }
                 self.queue.done(key.clone());
                 match repetitions {
@@ -252,5 +276,24 @@ impl Work {
                 "cannot sync an object; retrying"
             );
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_report_for_a_recreated_object_is_another_report() {
+        let report = |uid: &str, status: &str| {
+            let object = json!({"metadata": {"name": "a", "uid": uid}, "status": {"phase": status}});
+            Report::of(&Step::Report(object)).unwrap()
+        };
+        assert_eq!(report("u-1", "Ready"), report("u-1", "Ready"));
+        assert_ne!(report("u-1", "Ready"), report("u-1", "Failed"));
+        assert_ne!(report("u-1", "Ready"), report("u-2", "Ready"));
+        assert_eq!(Report::of(&Step::Rest), None);
     }
 }

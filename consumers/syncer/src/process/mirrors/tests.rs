@@ -229,3 +229,19 @@ fn a_list_lasts_from_its_beginning_to_its_end() {
         assert!(!mirrors.is_listing(1, Side::Down));
     }
 }
+
+#[test]
+fn an_object_is_gone_when_neither_side_has_it() {
+    let mut mirrors = mirrors();
+    let (down, object) = (downstream_namespace("root", "app"), key(1, "a"));
+    mirrors.list(Side::Up, 0, &[namespace("app")]);
+    mirrors.list(Side::Down, 0, &[home()]);
+    mirrors.list(Side::Up, 1, &[config_map("a")]);
+    mirrors.list(Side::Down, 1, &[copy("x", &config_map("a"), &down)]);
+    let at = (down, "a".to_owned());
+    assert!(!mirrors.is_gone(&object, &at));
+    mirrors.list(Side::Up, 1, &[]);
+    assert!(!mirrors.is_gone(&object, &at), "the copy is still there");
+    mirrors.list(Side::Down, 1, &[]);
+    assert!(mirrors.is_gone(&object, &at));
+}
