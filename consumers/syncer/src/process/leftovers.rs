@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use berth_client::Client;
 use berth_dialect_kcp::names::DOWNSTREAM_CLUSTER;
 use berth_dialect_kcp::syncer_view::copy::{Record, owner};
@@ -44,6 +44,8 @@ pub(super) struct SearchResult {
     /// Numbers of namespaces by the identifier in their label, for identifiers that may belong to earlier
     /// registrations of this cluster.
     pub(super) unproven: BTreeMap<String, usize>,
+    /// The problems of kinds that could not be listed, by the indexes of the kinds.
+    pub(super) unlisted: BTreeMap<usize, String>,
 }
 
 /// Search for copies of earlier registrations.
@@ -61,26 +63,39 @@ pub(super) struct Search {
 impl Search {
     /// Searches at intervals, until the receiver is dropped.
     pub(super) async fn run(self) {
+        let mut last_problem = String::new();
         loop {
             let mut pause = self.remove_after.clamp(MIN_PAUSE, MAX_PAUSE);
-            match self.search().await {
+            let problem = match self.search().await {
                 Ok(found) => {
-                    if found.earlier.is_empty() && found.unproven.is_empty() {
+                    let problems: Vec<String> = found.unlisted.values().cloned().collect();
+                    let problem = problems.join("; ");
+                    if found.earlier.is_empty() && found.unproven.is_empty() && problem.is_empty() {
                         pause = IDLE_PAUSE;
                     }
                     if self.out.send(found).await.is_err() {
                         return;
                     }
+                    problem
                 }
-                Err(problem) => tracing::debug!(
-                    problem = format!("{problem:#}"),
-                    "cannot look for copies of earlier registrations"
-                ),
+                Err(problem) => format!("{problem:#}"),
+            };
+            // A problem may last: it is logged only when it changes.
+            if !problem.is_empty() && problem != last_problem {
+                tracing::warn!(
+                    problem,
+                    "cannot look for copies of earlier registrations; retrying"
+                );
             }
+            last_problem = problem;
             tokio::time::sleep(pause).await;
         }
     }
 
+    /// Searches all kinds that can be listed.
+    ///
+    /// # Errors
+    /// When namespaces cannot be listed, without which no other copies are found.
     async fn search(&self) -> Result<SearchResult> {
         let mut found = SearchResult::default();
         let mut own = HashMap::new();
@@ -105,10 +120,15 @@ impl Search {
         }
         let selector = format!(",{DOWNSTREAM_CLUSTER}!%3D{}", self.owner.identifier);
         for (number, kind) in self.kinds.iter().enumerate().skip(1) {
-            let copies = self.list(kind, &selector).await?.into_iter();
-            found
-                .earlier
-                .extend(copies.filter_map(|object| leftover(number, object, &own)));
+            match self.list(kind, &selector).await {
+                Ok(copies) => {
+                    let copies = copies.into_iter();
+                    found
+                        .earlier
+                        .extend(copies.filter_map(|object| leftover(number, object, &own)));
+                }
+                Err(problem) => drop(found.unlisted.insert(number, format!("{problem:#}"))),
+            }
         }
         Ok(found)
     }
@@ -117,7 +137,8 @@ impl Search {
     /// `more`.
     async fn list(&self, kind: &SyncedKind, more: &str) -> Result<Vec<Value>> {
         let path = format!("{}?labelSelector={DOWNSTREAM_CLUSTER}{more}", kind.collection(""));
-        match self.cluster.send(Method::GET, &path, None).await? {
+        let answer = self.cluster.send(Method::GET, &path, None).await;
+        match answer.with_context(|| kind.name())? {
             Ok(mut list) => {
                 let items = list["items"].as_array_mut().map(std::mem::take);
                 let mut items = items.unwrap_or_default();

@@ -144,7 +144,9 @@ impl Work {
                  registration"
             );
         }
-        let mut since = HashMap::new();
+        // Copies of a kind that could not be listed this time may still exist.
+        let mut since = self.leftovers.clone();
+        since.retain(|key, _| found.unlisted.contains_key(&key.kind));
         for leftover in found.earlier {
             let key = leftover.key.clone();
             if self.mirrors.exists_upstream(&key) != Some(false) {
