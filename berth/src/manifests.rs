@@ -84,7 +84,8 @@ pub struct InstallationArgs {
     /// The client URLs of etcd, for the systems whose objects Berth stores.
     #[arg(long, value_delimiter = ',', value_name = "URL")]
     pub etcd_servers: Vec<String>,
-    /// Permit Berth to create its APIServices and webhook configurations (`berth serve --self-register`).
+    /// Permit Berth to create its APIServices and webhook configurations (`berth serve --self-register`). No
+    /// effect with --mode=observe: an observer's APIServices are printed.
     #[arg(long)]
     pub self_register: bool,
     /// Issuer of the serving certificate and of the caBundles.

@@ -63,7 +63,7 @@ pub struct Installation {
     pub etcd_servers: Vec<String>,
     /// The mode: Berth decides, or only observes the hub.
     pub mode: Mode,
-    /// Whether Berth creates its registration itself.
+    /// Whether Berth creates its registration itself, unless it is an observer.
     pub self_register: bool,
     /// Issuer of the serving certificate.
     pub certificates: Certificates,
@@ -118,6 +118,13 @@ impl Installation {
     #[must_use]
     pub fn is_observer(&self) -> bool {
         self.mode == Mode::Observe
+    }
+
+    /// Whether the server has the right to create its registration. An observer does not have it: the
+    /// manifests register an observer.
+    #[must_use]
+    pub fn registers_itself(&self) -> bool {
+        self.self_register && !self.is_observer()
     }
 
     /// Returns the installation without `system`.

@@ -50,7 +50,7 @@ pub fn objects(installation: &Installation, set: Set) -> Vec<Value> {
         Set::All => {
             let mut sets = vec![Set::Crds, Set::Rbac, Set::Workload];
             // With `--self-register` Berth creates these objects itself.
-            if !installation.self_register {
+            if !installation.registers_itself() {
                 sets.extend([Set::Apiservice, Set::Webhooks]);
             }
             let mut all = vec![namespace(&installation.service)];
@@ -74,7 +74,7 @@ pub fn with_ca_annotation(installation: &Installation, mut objects: Vec<Value>) 
 fn rbac(installation: &Installation) -> Vec<Value> {
     let mut all = server_rights(installation);
     all.extend(registration_rights(installation));
-    if installation.self_register && !installation.is_observer() {
+    if installation.registers_itself() {
         all.extend(self_registration_rights(installation));
     }
     all.extend(hub_sources(installation));

@@ -282,7 +282,7 @@ fn arguments(installation: &Installation) -> Vec<String> {
     }
     let mode = installation.mode.as_str().to_lowercase();
     arguments.push(format!("--mode={mode}"));
-    if installation.self_register {
+    if installation.registers_itself() {
         arguments.push("--self-register".to_owned());
     }
     match installation.storage {

@@ -286,6 +286,15 @@ fn what_registers_berth_is_patched_by_name_and_the_one_secret_is_too() {
 }
 
 #[test]
+fn an_observer_is_registered_by_its_manifests_in_any_case() {
+    let own = Installation {
+        self_register: true,
+        ..observe()
+    };
+    assert_eq!(all_objects(&own), all_objects(&observe()));
+}
+
+#[test]
 fn the_service_is_a_parameter_and_the_priority_is_below_the_systems() {
     let service = Service {
         name: "placement".to_owned(),
