@@ -168,8 +168,8 @@ fn components() -> Vec<Manifest> {
 /// The alerts of `observability/berth.rules.yaml`, for the Prometheus operator.
 fn prometheus_rule(installation: &Installation) -> Value {
     let monitor = service_monitor(installation);
-    let rules: Value =
-        serde_saphyr::from_str(include_str!("../observability/berth.rules.yaml")).unwrap_or_default();
+    let rules: Value = serde_saphyr::from_str(include_str!("../observability/berth.rules.yaml"))
+        .expect("the file of the alerts is YAML");
     serde_json::json!({
         "apiVersion": "monitoring.coreos.com/v1",
         "kind": "PrometheusRule",

@@ -52,10 +52,13 @@ pub fn hub_sources(installation: &Installation) -> Vec<Value> {
         rules_by_actor.entry(actor).or_default().extend(written);
     }
     let actors: Vec<&str> = rules_by_actor.keys().copied().collect();
-    let impersonate = json!({
-        "apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"], "resourceNames": actors,
-    });
-    objects.extend(role_with_binding("berth:impersonator", &[impersonate], &account));
+    // A rule with an empty list of names would permit impersonating everybody.
+    if !actors.is_empty() {
+        let impersonate = json!({
+            "apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"], "resourceNames": actors,
+        });
+        objects.extend(role_with_binding("berth:impersonator", &[impersonate], &account));
+    }
     let deciders: BTreeSet<&str> = sources.iter().map(|source| source.dialect.actor()).collect();
     for (actor, mut written) in rules_by_actor {
         let user = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": actor});
