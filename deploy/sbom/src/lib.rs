@@ -95,7 +95,9 @@ fn checksums(lock: &str) -> BTreeMap<String, &str> {
 /// The entry of one crate in the list of packages.
 fn package(package: &Value, sums: &BTreeMap<String, &str>) -> Value {
     let (name, version) = (text(package, "name"), text(package, "version"));
-    let is_from_registry = package["source"].is_string();
+    // Crates may also come from git.
+    let source = text(package, "source");
+    let is_from_registry = source.starts_with("registry+") || source.starts_with("sparse+");
     let licence = package["license"]
         .as_str()
         .unwrap_or(UNKNOWN)

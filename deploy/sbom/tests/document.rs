@@ -98,3 +98,28 @@ fn a_crate_that_is_built_and_not_linked_is_left_out() {
     let problem = document(&other, &metadata, &linked, lock).unwrap_err();
     assert!(problem.contains("z is not among"), "{problem}");
 }
+
+#[test]
+fn only_crates_from_a_registry_have_an_address_there() {
+    let place = |source: Value| {
+        let metadata = json!({"packages": [
+            {"name": "a", "version": "1.0.0", "id": "a", "license": "MIT", "source": source},
+        ]});
+        let release = Release {
+            version: "1.0.0",
+            time: "2026-01-01T00:00:00Z",
+            program: "a",
+        };
+        let linked = BTreeSet::from(["a@1.0.0".to_owned()]);
+        let sbom = document(&release, &metadata, &linked, "").unwrap();
+        sbom["packages"][0]["downloadLocation"].clone()
+    };
+    let address = "https://crates.io/api/v1/crates/a/1.0.0/download";
+    assert_eq!(
+        place(json!("registry+https://github.com/rust-lang/crates.io-index")),
+        address
+    );
+    assert_eq!(place(json!("sparse+https://index.crates.io/")), address);
+    assert_eq!(place(json!("git+https://example.com/a?rev=1#1")), "NOASSERTION");
+    assert_eq!(place(Value::Null), "NOASSERTION");
+}
