@@ -193,12 +193,12 @@ impl SelectionFacts<'_> {
         let mut spread = Spread::new(&policy.spread, columns, kept.iter().copied());
         let candidates = self.candidates(&pickable, &affinity, choice.as_ref());
         let picks = self.pick(candidates, kept.len(), &mut spread);
-        self.check_all_placed(choice.as_ref(), &kept, &picks, &spread)?;
         let chosen = self.bits(
             kept.iter()
                 .copied()
                 .chain(picks.iter().map(|pick| pick.candidate)),
         );
+        self.check_all_placed(choice.as_ref(), &chosen, &spread)?;
         let topology = TopologySpread {
             spread: &spread,
             chosen: &chosen,
@@ -512,20 +512,18 @@ impl SelectionFacts<'_> {
         }
     }
 
-    /// Checks that every cluster that the caller has chosen is kept or picked: a topology spread constraint
-    /// may still refuse a cluster, and the kept bindings may leave no further pick.
+    /// Checks that every cluster that the caller has chosen is kept or picked, which are the clusters in
+    /// `placed`: a topology spread constraint may still refuse a cluster, and the kept bindings may leave no
+    /// further pick.
     fn check_all_placed(
         &self,
         choice: Option<&Bits>,
-        kept: &[Ix],
-        picks: &[CandidateRank],
+        placed: &Bits,
         spread: &Spread<'_>,
     ) -> Result<(), ChoiceRefusal> {
         let (Some(choice), Some(chosen)) = (choice, self.chosen()) else {
             return Ok(());
         };
-        let placed =
-            |candidate: Ix| kept.contains(&candidate) || picks.iter().any(|pick| pick.candidate == candidate);
         let mut errors = Vec::new();
         let emptiest = spread.emptiest(self.columns);
         let words =
@@ -534,7 +532,7 @@ impl SelectionFacts<'_> {
             let unplaced = self
                 .columns
                 .candidate(name)
-                .filter(|&candidate| choice.has(candidate) && !placed(candidate));
+                .filter(|&candidate| choice.has(candidate) && !placed.has(candidate));
             if let Some(candidate) = unplaced {
                 let detail = match spread.violated(candidate) {
                     Some(constraint) => {

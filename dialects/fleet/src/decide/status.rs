@@ -62,7 +62,7 @@ impl PolicyFulfilment {
         let is_picked = |name: &Arc<str>| {
             columns
                 .candidate(name)
-                .is_some_and(|candidate| selection.solved.picked.contains(&candidate))
+                .is_some_and(|candidate| selection.is_chosen(candidate))
         };
         let missing: Vec<&str> = names
             .iter()
