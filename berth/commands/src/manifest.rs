@@ -242,7 +242,7 @@ fn check(object: &Value) -> Result<(), &'static str> {
 /// Returns a note if `object` is a program's configuration file. It has no metadata, and is no error, since
 /// such files may be in the folders of related objects.
 fn configuration_note(object: &Value) -> Option<String> {
-    if object.get("metadata").is_some() || config::is_scheduler_configuration(object) {
+    if object.get("metadata").is_some() {
         return None;
     }
     let dialects = berth_dialect_registry::all();
@@ -257,6 +257,10 @@ fn configuration_note(object: &Value) -> Option<String> {
     }
     let text = |field: &str| object[field].as_str().unwrap_or_default();
     let (group, _) = text("apiVersion").split_once('/')?;
+    // The kinds of Berth's own configuration are stored by a server.
+    if group == config::GROUP {
+        return None;
+    }
     // The groups of such files contain `config` (kubescheduler.config.k8s.io), except for two groups of
     // kube-apiserver's files.
     let has_config_group = group.split('.').any(|label| label == "config");
@@ -322,11 +326,16 @@ mod tests {
              apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [a.yaml]\n---\n\
              apiVersion: apiserver.k8s.io/v1alpha1\nkind: AdmissionConfiguration\nplugins: []\n---\n\
              apiVersion: config.berth.dev/v1alpha1\nkind: SchedulerConfiguration\nspec: {}\n---\n\
+             apiVersion: config.berth.dev/v1alpha1\nkind: Publication\nspec: {}\n---\n\
              apiVersion: apps/v1\nkind: Deployment\n",
         );
         assert!(documents.is_empty());
         let notes: Vec<bool> = problems.iter().map(|problem| problem.is_note).collect();
-        assert_eq!(notes, [true, true, true, true, false, false], "{problems:?}");
+        assert_eq!(
+            notes,
+            [true, true, true, true, false, false, false],
+            "{problems:?}"
+        );
         assert!(problems[0].problem.contains("--config"), "{problems:?}");
     }
 

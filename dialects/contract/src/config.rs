@@ -27,7 +27,7 @@ pub fn key(dialect: &str) -> Key {
 /// Whether `file` is a SchedulerConfiguration, and not a configuration file of a system itself.
 #[must_use]
 pub fn is_scheduler_configuration(file: &Value) -> bool {
-    file["apiVersion"] == format!("{GROUP}/{VERSION}")
+    file["kind"] == KIND && file["apiVersion"] == format!("{GROUP}/{VERSION}")
 }
 
 /// Reads `file`, which is a SchedulerConfiguration or a configuration file of a system itself. Returns the
@@ -91,4 +91,21 @@ fn recognize(
                 detail,
             )]
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn another_kind_of_the_group_is_no_scheduler_configuration() {
+        let file = |kind: &str| json!({"apiVersion": "config.berth.dev/v1alpha1", "kind": kind});
+        assert!(is_scheduler_configuration(&file("SchedulerConfiguration")));
+        assert!(!is_scheduler_configuration(&file("Publication")));
+        let mut gardeners = file("SchedulerConfiguration");
+        gardeners["apiVersion"] = "scheduler.config.gardener.cloud/v1alpha1".into();
+        assert!(!is_scheduler_configuration(&gardeners));
+    }
 }

@@ -144,7 +144,7 @@ impl Step {
                 "the name of the changed object is required",
             )]);
         }
-        if value["apiVersion"] == format!("{}/{}", config::GROUP, config::VERSION) {
+        if config::is_scheduler_configuration(value) {
             return Ok(Some(config::key(&name)));
         }
         let (kind, _) = catalog.kind_of(value, &self.path)?;

@@ -200,6 +200,12 @@ fn bad_changes_are_refused_each_with_its_place() {
             "spec.changes[0].delete.kind: Unsupported value: \"toys.example/v1 Shelf\"",
         ),
         (
+            &[json!({"delete": {
+                "apiVersion": "config.berth.dev/v1alpha1", "kind": "Publication", "name": "toy",
+            }})],
+            "spec.changes[0].delete.kind: Unsupported value: \"config.berth.dev/v1alpha1 Publication\"",
+        ),
+        (
             &[json!({"delete": {"apiVersion": "toys.example/v1", "kind": "Box"}})],
             "spec.changes[0].delete.name: Required value",
         ),

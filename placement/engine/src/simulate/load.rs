@@ -95,7 +95,7 @@ impl Loader<'_> {
                 .findings
                 .add_surplus_field(&kind, path, &at, "duplicate");
         }
-        if api_version == format!("{}/{}", config::GROUP, config::VERSION) {
+        if config::is_scheduler_configuration(&value) {
             return self.take_configuration(at, value);
         }
         if !kind.is_empty() && !api_version.is_empty() && self.catalog.find(&api_version, &kind).is_none() {
@@ -529,5 +529,31 @@ impl Loader<'_> {
             error,
         });
         self.simulation.findings.problems.extend(problems);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_dialect_toy::Toys;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_publication_is_no_configuration_of_the_system_with_its_name() {
+        let dialects: [Arc<dyn Dialect>; 1] = [Arc::new(Toys)];
+        let value = json!({
+            "apiVersion": "config.berth.dev/v1alpha1", "kind": "Publication", "metadata": {"name": "toy"},
+        });
+        let input = Input {
+            at: String::new(),
+            value,
+            duplicates: Vec::new(),
+        };
+        let catalog = Catalog::new(Toys.kinds());
+        let simulation = load(&dialects, &catalog, Vec::new(), [input], Timestamp::UNIX_EPOCH);
+        assert!(simulation.findings.problems.is_empty());
+        let unread: Vec<&String> = simulation.findings.unread.keys().collect();
+        assert_eq!(unread, ["Publication.config.berth.dev"]);
     }
 }
