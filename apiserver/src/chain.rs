@@ -1,8 +1,7 @@
 //! The request pipeline: the steps of a request, in order, between the connection and the API.
 //!
 //! The steps begin at [`Chain::handle`], and comments there state the reasons for their order. A refusal at
-//! any step is a `Status`, and every answer, including refusals, passes through
-//! [`Chain::finish`].
+//! any step is a `Status`, and every answer, including refusals, passes through [`Chain::finish`].
 
 mod body;
 mod builder;

@@ -114,7 +114,7 @@ mod tests {
                 "spec.fleet.clusterHealthCheckTimeout: Invalid value: \"integer\": spec.fleet.clusterHealthCheckTimeout in \
                  body must be of type string: \"integer\"",
                 "spec.fleet.workers: Forbidden: unknown field",
-                "spec.fleet.clusterHeartbeatCheckTimeout: Invalid value: \"soon\": invalid duration \"soon\"",
+                "spec.fleet.clusterHeartbeatCheckTimeout: Invalid value: \"soon\": invalid duration \"soon\": write it such as 15s, 1m30s or 500ms",
             ]
         );
         for bad in ["", "0s", "-5m", "5", "5d"] {

@@ -190,7 +190,7 @@ fn copies_are_known_by_what_they_are_copies_of() {
     let mut made = copy("x", &original, &downstream_namespace("root", "app"));
     assert_eq!(made["metadata"]["name"], "kcp-root-ca.crt");
     mirrors.list(Side::Down, 0, &[home()]);
-    let due = mirrors.list(Side::Down, 1, &[made.clone()]);
+    let due = mirrors.list(Side::Down, 1, std::slice::from_ref(&made));
     assert!(due.contains(&key(1, "kube-root-ca.crt")), "{due:?}");
     made["metadata"]["namespace"] = "elsewhere".into();
     let due = mirrors.see(Side::Down, 1, ObservationContent::Object(Arc::new(made)));
@@ -204,7 +204,7 @@ fn copies_are_known_when_their_namespace_is_gone() {
     mirrors.list(Side::Up, 0, &[namespace("app")]);
     mirrors.list(Side::Down, 0, &[home()]);
     mirrors.list(Side::Up, 1, &[config_map("a")]);
-    mirrors.list(Side::Down, 1, &[made.clone()]);
+    mirrors.list(Side::Down, 1, std::slice::from_ref(&made));
     assert_eq!(mirrors.step(&key(1, "a")), Some(Step::Rest));
     mirrors.see(Side::Down, 0, ObservationContent::Gone(Arc::new(home())));
     let due = mirrors.see(Side::Down, 1, ObservationContent::Gone(Arc::new(made)));

@@ -224,9 +224,8 @@ fn a_namespace_is_made_first_and_goes_last() {
         registration: None,
         adopted: Vec::new(),
     };
-    let next = |up: Option<&Value>, down: Option<&Value>, content: usize| {
-        namespace_next(&of, up, down, content > 0)
-    };
+    let next =
+        |up: Option<&Value>, down: Option<&Value>, content: usize| namespace_next(&of, up, down, content > 0);
     let there = json!({"metadata": {"name": "app"}});
     let going = leaving(there.clone());
     let made = of.namespace_copy("app");
