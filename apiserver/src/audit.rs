@@ -1,9 +1,10 @@
 //! Auditing: writes `audit.k8s.io/v1` Events, as a [`Policy`] configures them, to a log file and to a
 //! webhook.
 //!
-//! Events for the log are never dropped: a full queue makes requests wait, and queued events are written
-//! before the server ends. Events for the webhook wait in a bounded buffer; events that do not fit are
-//! dropped and counted.
+//! A full queue drops no events for the log: it makes requests wait, and queued events are written before the
+//! server ends. An event that cannot be written to the log, for example on a full disk, is lost; the loss is
+//! counted and is in the server's own log. Events for the webhook wait in a bounded buffer; events that do
+//! not fit, or that the webhook does not accept in several attempts, are dropped and counted.
 
 mod batch;
 mod bodies;

@@ -11,8 +11,8 @@ use crate::delegation::DelegationError;
 pub struct Attributes {
     /// User of the request.
     pub user: UserInfo,
-    /// The verb: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; for paths
-    /// the HTTP method in lower case.
+    /// The verb: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`, or a
+    /// special one such as `impersonate`; for paths the HTTP method in lower case.
     pub verb: String,
     /// Whether the request is for a resource; otherwise it is for `path`, and the fields about a resource are
     /// not used.

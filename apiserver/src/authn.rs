@@ -2,9 +2,10 @@
 //! anonymous.
 //!
 //! The methods are tried in this order; the first that identifies the user is used. If none does, and one of
-//! them rejected the client's credentials, the answer is 401. Only a client without credentials and without a
-//! user in headers is anonymous. Trust in front proxies and trust in client certificates are separate: with a
-//! certificate of the client CA, `X-Remote-User` is never used (docs/reference.md, "Identity").
+//! them rejected the client's credentials, the answer is 401. Only a client without credentials is anonymous;
+//! where front proxies are configured, it must not name a user in headers either. Trust in front proxies and
+//! trust in client certificates are separate: with a certificate of the client CA, `X-Remote-User` is never
+//! used (docs/reference.md, "Identity").
 
 mod certificate;
 mod connection;

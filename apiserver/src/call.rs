@@ -97,7 +97,8 @@ impl Call {
     /// Checks that the user of the request has another right. The user in `attributes` is ignored.
     ///
     /// # Errors
-    /// 403 with the text that a separate request would get; 500 when the right could not be checked.
+    /// 403 with the text that a separate request would get, without the authorizer's reason; 500 when the
+    /// right could not be checked.
     pub async fn require(&self, attributes: Attributes) -> Result<(), Status> {
         let attributes = Attributes {
             user: self.user.clone(),

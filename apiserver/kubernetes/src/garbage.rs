@@ -72,7 +72,8 @@ struct Collector {
 /// State of the owners of an object.
 #[derive(Default)]
 struct Owners {
-    /// Whether some owner exists and does not wait for its dependents, or has a kind that is not served.
+    /// Whether some owner exists and does not wait for its dependents, or cannot be looked up (see
+    /// [`Kinds::resolve`]).
     has_lasting_owner: bool,
     /// UIDs of owners that do not exist, or that are being deleted and wait for their dependents.
     leaving_uids: Vec<String>,
@@ -267,7 +268,7 @@ impl Collector {
     fn owners_of(&self, key: &Key, object: &Object) -> Owners {
         let mut owners = Owners::default();
         for reference in object.meta().owner_references() {
-            // Whether an owner of an unserved kind exists is unknown, so it counts as existing.
+            // Whether an owner that cannot be looked up exists is unknown, so it counts as existing.
             let Some(owner) = self.kinds.resolve(reference, &key.namespace) else {
                 owners.has_lasting_owner = true;
                 continue;
@@ -339,7 +340,7 @@ impl RetryQueue {
     fn next_turn(&mut self) -> Vec<Key> {
         let mut retried = std::mem::take(&mut self.failed);
         for (key, turns) in &mut self.in_use {
-            // The object stays in the queue until it is deleted, so that it is logged once.
+            // The object stays in the map until a visit succeeds, so that it is logged once.
             *turns = turns.saturating_sub(1);
             if *turns == 0 {
                 retried.push(key.clone());

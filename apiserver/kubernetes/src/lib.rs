@@ -2,7 +2,7 @@
 //! in every cluster, which a server without a hub must do itself.
 //!
 //! It has the kinds of [`core`], RBAC as the authorizer ([`rbac`]), access reviews ([`reviews`]), the garbage
-//! collector ([`garbage`]), the namespace controller ([`namespaces`]), quotas ([`quota`]), the types in
+//! collector ([`garbage`]), the namespace controller ([`namespaces`]), quotas ([`quota`]), type checking of
 //! admission policies ([`type_checking`]) and protobuf bodies ([`protobuf`]). It depends on
 //! `apiserver`, and is independent of scheduling. An aggregated server does not serve these kinds, since
 //! kube-apiserver does. Start reading at [`core::groups`].

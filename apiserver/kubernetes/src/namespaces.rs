@@ -15,7 +15,7 @@ pub use lifecycle::NamespaceLifecycle;
 
 use crate::core::namespace;
 
-/// Default namespaces of every server.
+/// Default namespaces of a standalone server.
 pub const DEFAULTS: [&str; 2] = ["default", "kube-system"];
 
 /// Creates the default namespaces where they are missing.

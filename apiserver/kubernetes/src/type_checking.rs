@@ -81,7 +81,7 @@ struct TypeChecker {
 }
 
 impl Handler for TypeChecker {
-    /// Checks every new or changed policy. Returns whether all results were written.
+    /// Checks every new or changed policy. Returns whether no result has to be written again.
     async fn work(&mut self) -> bool {
         let mut is_complete = true;
         for (name, policy) in self.source.cached(VALIDATING).iter(None, None) {

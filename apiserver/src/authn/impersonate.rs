@@ -93,7 +93,7 @@ fn strip(map: &mut HeaderMap) {
 }
 
 /// Returns the rights that the impersonation needs, in the order of the checks: one for the user, and one for
-/// the uid, each group and each extra attribute.
+/// the uid, each group and each value of an extra attribute.
 fn rights(user: &UserInfo, impersonated: &ImpersonatedUser) -> Vec<Attributes> {
     let right = |group: &str, resource: &str, subresource: &str, namespace: &str, name: &str| Attributes {
         user: user.clone(),

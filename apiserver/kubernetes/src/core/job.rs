@@ -33,7 +33,7 @@ pub struct JobSpec {
     pub completions: Option<i32>,
     /// Number of retries of failed Pods.
     pub backoff_limit: Option<i32>,
-    /// Labels that select the Pods; generated if omitted.
+    /// Labels that select the Pods; if omitted, the cluster that runs the Job generates them.
     pub selector: Option<LabelSelector>,
     /// Template of the Pods. Immutable.
     pub template: PodTemplate,
@@ -44,7 +44,7 @@ pub struct JobSpec {
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct JobStatus {
-    /// Number of running Pods.
+    /// Number of pending and running Pods.
     pub active: Option<i32>,
     /// Number of succeeded Pods.
     pub succeeded: Option<i32>,

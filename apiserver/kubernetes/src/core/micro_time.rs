@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use crate::core::value::text;
 
-/// Returns an error for each time at `paths` that does not have exactly six digits after the second, as typed
-/// clients parse it: one such time would break the lists and watches of all objects in the namespace. The
+/// Returns an error for each time at `paths` that does not have exactly six digits after the second. Typed
+/// clients parse only this form: one other time would break every typed list and watch with the object. The
 /// schema rejects values that are not times.
 pub(crate) fn problems(paths: &[&[&str]], new: &Value) -> Vec<FieldError> {
     let is_micro = |time: &str| {

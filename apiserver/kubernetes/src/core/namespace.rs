@@ -18,7 +18,7 @@ use crate::core::value;
 
 /// Resource of Namespaces.
 pub const RESOURCE: GroupResource = GroupResource::new("", "namespaces");
-/// Finalizer for the namespace's content: the namespace deleter removes it last.
+/// Finalizer for the namespace's content: the namespace deleter removes it when the content is gone.
 pub const FINALIZER: &str = "kubernetes";
 /// Label with the namespace's own name, for selectors.
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";

@@ -82,7 +82,8 @@ impl Plugin for NamespaceLifecycle {
         }
         let namespaces = self.namespaces.cached(RESOURCE);
         let namespace = namespaces.get("", request.namespace);
-        // A missing or terminating namespace has no revision here, so the guard refuses the write.
+        // For a missing or terminating namespace, the guard has a revision that no object has, so that it
+        // refuses the write.
         let live = namespace.filter(|namespace| !is_terminating(namespace));
         vec![Guard::Unchanged {
             key: Key::new(RESOURCE, "", request.namespace),

@@ -37,7 +37,7 @@ pub fn spawn(store: Arc<dyn Store>, stop: CancellationToken) -> tokio::task::Joi
 /// Controller that writes the rules of aggregated roles.
 struct AggregationController {
     store: Arc<dyn Store>,
-    /// Whether ClusterRoles have changed since the last write.
+    /// Whether ClusterRoles have changed since the last check, or a write of that check failed.
     needs_check: bool,
 }
 

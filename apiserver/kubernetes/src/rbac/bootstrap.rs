@@ -1,4 +1,5 @@
-//! The default roles and bindings of every server (docs/reference.md, "Rights").
+//! The default roles and bindings of a standalone server, and the roles of Berth's users on a hub
+//! (docs/reference.md, "Rights").
 
 use std::sync::Arc;
 

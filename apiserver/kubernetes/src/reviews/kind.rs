@@ -3,7 +3,7 @@
 use berth_apimachinery::{Kind, KindInfo, Schema, Scope, symbol};
 use schemars::JsonSchema;
 
-/// A kind of reviews, with the field types of one review.
+/// A kind of reviews, with the schema of its fields.
 pub(crate) struct ReviewKind {
     info: KindInfo,
     schema: Schema,
