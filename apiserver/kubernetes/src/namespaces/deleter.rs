@@ -1,8 +1,8 @@
 //! Deletes the content of terminating namespaces, then the namespaces.
 //!
 //! The deleter follows the changes of the store: a terminating namespace is checked whenever it changes, and
-//! whenever an object in it is created or removed. A timer only repeats writes that the store could not do,
-//! and deletions of objects in use.
+//! whenever an object in it is created or removed, or its finalizers change. A timer only repeats writes that
+//! the store could not do, and deletions of objects in use.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use std::time::Duration;
 use berth_apimachinery::{Change, Clock, GroupResource, Key, Object, time};
 use berth_storage::informer::{self, Handler};
 use berth_storage::{At, Event, Scope, Store, StoreError};
+use futures::StreamExt as _;
 use futures::stream;
-use futures::{StreamExt as _, TryStreamExt as _};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -106,9 +106,10 @@ impl Deleter {
             let terminating = change.new.as_deref().is_some_and(is_terminating);
             return terminating.then(|| change.key.name.to_string());
         }
-        // An update neither adds nor removes an object.
-        let creates_or_deletes = change.old.is_none() || change.new.is_none();
-        if !creates_or_deletes || change.key.namespace.is_empty() {
+        // Only finalizers are reported of an object that stays.
+        let (old, new) = (change.old.as_deref(), change.new.as_deref());
+        let [before, after] = [old, new].map(|object| object.map(|object| object.meta().finalizers()));
+        if before == after || change.key.namespace.is_empty() {
             return None;
         }
         let namespaces = self.store.cached(namespace::RESOURCE);
@@ -116,8 +117,8 @@ impl Deleter {
         is_terminating(namespace).then(|| change.key.namespace.to_string())
     }
 
-    /// Deletes the content of a terminating namespace. Then finalizes the namespace, or reports the remaining
-    /// objects in its conditions.
+    /// Deletes the content of a terminating namespace. Then reports the remaining objects in the namespace's
+    /// conditions, and finalizes the namespace if there are none.
     async fn delete_content(&self, name: &str) -> Result<(), RemovalError> {
         let Some(current) = self.find_terminating(name).await? else {
             return Ok(());
@@ -125,21 +126,30 @@ impl Deleter {
         if !value::texts(current.value(), &["spec", "finalizers"]).contains(&namespace::FINALIZER) {
             return Ok(());
         }
+        let mut deleted = Ok(());
         for resource in self.kinds.namespaced() {
-            self.delete_all(resource, name).await?;
+            // An object may be in use by objects of a later resource, so a failure must not end the loop.
+            deleted = deleted.and(self.delete_all(resource, name).await);
         }
         let remaining = self.count_remaining(name).await?;
+        self.report(&current, &remaining).await?;
         if remaining.objects.is_empty() {
             return Ok(self.finalize(name).await?);
         }
-        let key = Key::new(namespace::RESOURCE, "", name);
+        deleted
+    }
+
+    /// Writes the namespace's conditions. A namespace without content gets none, but those that it has are
+    /// updated, since finalizers of others may keep the namespace.
+    async fn report(&self, namespace: &Object, remaining: &RemainingContent) -> Result<(), StoreError> {
+        let key = Key::new(namespace::RESOURCE, "", namespace.meta().name());
         let now = time::rfc3339(self.clock.now());
         let conditions = remaining.conditions();
-        self.writer
-            .edit(&key, current.meta().uid(), |value| {
-                set_conditions(value, &conditions, &now)
-            })
-            .await?;
+        let edit = |value: &mut Value| {
+            let concerns = !remaining.objects.is_empty() || value["status"]["conditions"].is_array();
+            concerns && set_conditions(value, &conditions, &now)
+        };
+        self.writer.edit(&key, namespace.meta().uid(), edit).await?;
         Ok(())
     }
 
@@ -151,7 +161,8 @@ impl Deleter {
             .cloned())
     }
 
-    /// Deletes all objects of one resource in the namespace `name` that are not being deleted yet.
+    /// Deletes all objects of one resource in the namespace `name` that are not being deleted yet. A failure
+    /// is returned after all deletions were tried.
     async fn delete_all(&self, resource: GroupResource, name: &str) -> Result<(), RemovalError> {
         let list = self.store.list(resource, At::Latest).await?;
         let alive: Vec<(Key, String)> = list
@@ -164,11 +175,12 @@ impl Deleter {
                 )
             })
             .collect();
-        stream::iter(alive)
+        let results: Vec<Result<(), RemovalError>> = stream::iter(alive)
             .map(|(key, uid)| async move { self.writer.delete(&key, &uid, Propagation::Background).await })
             .buffer_unordered(MAX_CONCURRENT_DELETIONS)
-            .try_collect::<()>()
-            .await
+            .collect()
+            .await;
+        results.into_iter().collect()
     }
 
     async fn count_remaining(&self, name: &str) -> Result<RemainingContent, StoreError> {
@@ -219,12 +231,21 @@ impl RemainingContent {
             .iter()
             .map(|(name, count)| format!("{name} in {count} resource instances"))
             .collect();
-        let content = condition(
-            "NamespaceContentRemaining",
-            true,
-            "SomeResourcesRemain",
-            &format!("Some resources are remaining: {}", objects.join(", ")),
-        );
+        let content = if objects.is_empty() {
+            condition(
+                "NamespaceContentRemaining",
+                false,
+                "ContentRemoved",
+                "All content successfully removed",
+            )
+        } else {
+            condition(
+                "NamespaceContentRemaining",
+                true,
+                "SomeResourcesRemain",
+                &format!("Some resources are remaining: {}", objects.join(", ")),
+            )
+        };
         let finalizing = if finalizers.is_empty() {
             condition(
                 "NamespaceFinalizersRemaining",

@@ -11,6 +11,7 @@ use super::*;
 use crate::garbage::{Kinds, ObjectWriter, Propagation, Protection};
 
 const CONFIG_MAPS: GroupResource = GroupResource::new("", "configmaps");
+const SECRETS: GroupResource = GroupResource::new("", "secrets");
 
 /// Guards of an object that is never in use.
 struct NoGuards;
@@ -19,6 +20,19 @@ struct NoGuards;
 impl Protection for NoGuards {
     async fn permits(&self, _: &Key, _: &Object) -> Result<Vec<berth_apimachinery::write::Guard>, String> {
         Ok(Vec::new())
+    }
+}
+
+/// Guards of ConfigMaps, each of which is in use as long as there are Secrets.
+struct UsedBySecrets(Arc<dyn Store>);
+
+#[async_trait::async_trait]
+impl Protection for UsedBySecrets {
+    async fn permits(&self, key: &Key, _: &Object) -> Result<Vec<berth_apimachinery::write::Guard>, String> {
+        match key.resource == CONFIG_MAPS && !self.0.cached(SECRETS).items.is_empty() {
+            true => Err(format!("{key} is in use")),
+            false => Ok(Vec::new()),
+        }
     }
 }
 
@@ -36,17 +50,20 @@ impl Drop for World {
 
 impl World {
     async fn new() -> Self {
-        let store: Arc<dyn Store> = Arc::new(berth_storage::MemoryStore::default());
+        let store = Arc::new(berth_storage::MemoryStore::default());
+        Self::protected_by(store, Arc::new(NoGuards)).await
+    }
+
+    async fn protected_by(store: Arc<dyn Store>, protection: Arc<dyn Protection>) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
         ensure_defaults(&store, &*clock).await.unwrap();
         ensure_defaults(&store, &*clock).await.unwrap();
         let kinds = Kinds::of(&crate::core::groups(&store));
-        let protection = || Arc::new(NoGuards) as Arc<dyn Protection>;
         let writer = ObjectWriter::new(
             Arc::clone(&store),
             Arc::clone(&kinds),
             Arc::clone(&clock),
-            protection(),
+            Arc::clone(&protection),
         );
         let stop = CancellationToken::new();
         let world = Self {
@@ -57,7 +74,7 @@ impl World {
         world
             .put(namespace::RESOURCE, namespace::new("ns", Timestamp::UNIX_EPOCH))
             .await;
-        drop(spawn(store, kinds, clock, protection(), stop));
+        drop(spawn(store, kinds, clock, protection, stop));
         world
     }
 
@@ -196,9 +213,7 @@ async fn a_deleted_namespace_goes_with_everything_in_it() {
             .put(CONFIG_MAPS, config_map(&format!("c{number}"), &[]))
             .await;
     }
-    world
-        .put(GroupResource::new("", "secrets"), config_map("s", &[]))
-        .await;
+    world.put(SECRETS, config_map("s", &[])).await;
     world.delete().await;
     world
         .until("the namespace is gone", |world| world.namespace().is_none())
@@ -211,6 +226,19 @@ async fn a_deleted_namespace_goes_with_everything_in_it() {
             .get("", "default")
             .is_some()
     );
+}
+
+#[tokio::test]
+async fn an_object_in_use_does_not_keep_the_objects_that_use_it() {
+    let store: Arc<dyn Store> = Arc::new(berth_storage::MemoryStore::default());
+    let protection = Arc::new(UsedBySecrets(Arc::clone(&store)));
+    let world = World::protected_by(store, protection).await;
+    world.put(CONFIG_MAPS, config_map("used", &[])).await;
+    world.put(SECRETS, config_map("user", &[])).await;
+    world.delete().await;
+    world
+        .until("the namespace is gone", |world| world.namespace().is_none())
+        .await;
 }
 
 #[tokio::test]
@@ -278,4 +306,59 @@ async fn finalizers_of_others_in_the_spec_keep_the_emptied_namespace() {
             world.namespace().unwrap().value()["spec"]["finalizers"] == json!(["example.com/x"])
         })
         .await;
+}
+
+#[tokio::test]
+async fn the_conditions_follow_the_content_until_it_is_gone() {
+    let world = World::new().await;
+    let key = Key::new(namespace::RESOURCE, "", "ns");
+    let uid = world.namespace().unwrap().meta().uid().to_owned();
+    let add = |value: &mut Value| {
+        value["spec"]["finalizers"] = json!(["kubernetes", "example.com/x"]);
+        true
+    };
+    world.writer.edit(&key, &uid, add).await.unwrap();
+    let held = config_map("held", &["example.com/first", "example.com/second"]);
+    world.put(CONFIG_MAPS, held).await;
+    world.delete().await;
+    let finalizers = |world: &World, expected: &str| {
+        let namespace = world.namespace().unwrap();
+        let message = namespace.value()["status"]["conditions"][1]["message"].as_str();
+        message.is_some_and(|message| message.ends_with(expected))
+    };
+    world
+        .until("both finalizers are there", |world| {
+            finalizers(
+                world,
+                ": example.com/first in 1 resource instances, example.com/second in 1 resource instances",
+            )
+        })
+        .await;
+    let key = Key::new(CONFIG_MAPS, "ns", "held");
+    let keep = |finalizers: Value| {
+        move |value: &mut Value| {
+            value["metadata"]["finalizers"] = finalizers.clone();
+            true
+        }
+    };
+    world
+        .writer
+        .edit(&key, "held", keep(json!(["example.com/second"])))
+        .await
+        .unwrap();
+    world
+        .until("one finalizer is left", |world| {
+            finalizers(world, "remaining: example.com/second in 1 resource instances")
+        })
+        .await;
+    world.writer.edit(&key, "held", keep(json!([]))).await.unwrap();
+    world
+        .until("the content's finalizer is off", |world| {
+            world.namespace().unwrap().value()["spec"]["finalizers"] == json!(["example.com/x"])
+        })
+        .await;
+    let namespace = world.namespace().unwrap();
+    for condition in namespace.value()["status"]["conditions"].as_array().unwrap() {
+        assert_eq!(condition["status"], "False", "{condition}");
+    }
 }
