@@ -23,13 +23,17 @@ pub struct Rotation {
 const MEGABYTE: u64 = 1024 * 1024;
 const SECONDS_PER_DAY: i64 = 86_400;
 
-/// A file that is rotated when it would become too large: `audit.log` is renamed to `audit-<time>.log`.
+/// A file that is rotated when it would become too large: `audit.log` is renamed to `audit-<time>.log`. If
+/// that fails, the file grows, so that no event is lost.
 pub(super) struct RotatingFile {
     path: PathBuf,
     rotation: Rotation,
     clock: Arc<dyn Clock>,
     file: File,
     size: u64,
+    /// Size that the file must not exceed without a rotation; 0 means no limit. After a failed rotation it is
+    /// higher than the configured one.
+    limit: u64,
 }
 
 impl RotatingFile {
@@ -42,9 +46,10 @@ impl RotatingFile {
             clock,
             file,
             size,
+            limit: rotation.limit(),
         };
         // Since the last check, old files may have become too old, or the limits smaller.
-        rotating.prune()?;
+        rotating.prune();
         Ok(rotating)
     }
 
@@ -57,10 +62,16 @@ impl RotatingFile {
             .first()
             .map(|(at, _)| *at + Duration::from_millis(1));
         let at = newest.map_or(self.clock.now(), |after| after.max(self.clock.now()));
-        fs::rename(&self.path, self.old_path(at))?;
+        match fs::rename(&self.path, self.old_path(at)) {
+            // Another program has moved the file, or an earlier rotation could not open a new one.
+            Err(problem) if problem.kind() == io::ErrorKind::NotFound => {}
+            result => result?,
+        }
         self.file = append_to(&self.path)?;
         self.size = 0;
-        self.prune()
+        self.limit = self.rotation.limit();
+        self.prune();
+        Ok(())
     }
 
     fn old_path(&self, at: Timestamp) -> PathBuf {
@@ -79,24 +90,33 @@ impl RotatingFile {
         )
     }
 
-    /// Deletes old files beyond the limits of number and age.
-    fn prune(&self) -> io::Result<()> {
+    /// Deletes old files beyond the limits of number and age. Failures are only logged, since events can
+    /// still be written.
+    fn prune(&self) {
         let Rotation {
             max_backups, max_age, ..
         } = self.rotation;
         if max_backups == 0 && max_age == 0 {
-            return Ok(());
+            return;
         }
+        let old_files = self.old_files().unwrap_or_else(|problem| {
+            let path = self.path.display();
+            tracing::warn!(%path, %problem, "cannot list the old files of the audit log");
+            Vec::new()
+        });
         let now = self.clock.now();
-        for (index, (at, path)) in self.old_files()?.into_iter().enumerate() {
+        for (index, (at, path)) in old_files.into_iter().enumerate() {
             let too_many = max_backups > 0 && index >= max_backups;
             let too_old =
                 max_age > 0 && now.as_second() - at.as_second() > i64::from(max_age) * SECONDS_PER_DAY;
-            if too_many || too_old {
-                fs::remove_file(path)?;
+            if (too_many || too_old)
+                && let Err(problem) = fs::remove_file(&path)
+                && problem.kind() != io::ErrorKind::NotFound
+            {
+                let path = path.display();
+                tracing::warn!(%path, %problem, "cannot delete an old file of the audit log");
             }
         }
-        Ok(())
     }
 
     /// Returns the old files with the times in their names, newest first. Files with other names are ignored.
@@ -118,6 +138,22 @@ impl RotatingFile {
         }
         found.sort_by(|(one, _), (other, _)| other.cmp(one));
         Ok(found)
+    }
+
+    /// Removes the part of a line that a failed write has left: the next line would continue it.
+    fn remove_partial_line(&self) -> io::Result<()> {
+        // Another program may have emptied the file; then it is shorter than known, and stays.
+        if self.file.metadata()?.len() > self.size {
+            self.file.set_len(self.size)?;
+        }
+        Ok(())
+    }
+}
+
+impl Rotation {
+    /// The size in bytes that a file must not exceed; 0 means no limit.
+    fn limit(&self) -> u64 {
+        self.max_size.saturating_mul(MEGABYTE)
     }
 }
 
@@ -153,11 +189,25 @@ impl Write for RotatingFile {
     /// Writes the whole of `line`, so that no line is split over two files.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let length = line.len() as u64;
-        let limit = self.rotation.max_size.saturating_mul(MEGABYTE);
-        if limit > 0 && self.size > 0 && self.size + length > limit {
-            self.rotate()?;
+        if self.limit > 0
+            && self.size > 0
+            && self.size + length > self.limit
+            && let Err(problem) = self.rotate()
+        {
+            // A retry at each line would flood the server's log.
+            self.limit = self.size.saturating_add(length).saturating_add(MEGABYTE);
+            let path = self.path.display();
+            tracing::error!(
+                %path, %problem,
+                "cannot rotate the audit log, which grows instead; trying again after another megabyte"
+            );
         }
-        self.file.write_all(line)?;
+        if let Err(problem) = self.file.write_all(line) {
+            if let Err(problem) = self.remove_partial_line() {
+                tracing::error!(%problem, "cannot remove an incomplete line from the audit log");
+            }
+            return Err(problem);
+        }
         self.size += length;
         Ok(line.len())
     }
@@ -181,6 +231,74 @@ mod tests {
             .collect();
         names.sort();
         names
+    }
+
+    fn open(path: &Path, max_age: u32) -> RotatingFile {
+        let clock = Arc::new(SteppedClock::at(Timestamp::from_second(1_800_000_000).unwrap()));
+        let rotation = Rotation {
+            max_size: 1,
+            max_backups: 0,
+            max_age,
+        };
+        RotatingFile::open(path, rotation, clock).unwrap()
+    }
+
+    fn length(path: &Path) -> u64 {
+        fs::metadata(path).unwrap().len()
+    }
+
+    #[test]
+    fn a_log_that_cannot_be_rotated_grows_until_it_can() {
+        let folder = tempfile::tempdir().unwrap();
+        let (logs, moved) = (folder.path().join("logs"), folder.path().join("moved"));
+        fs::create_dir(&logs).unwrap();
+        let path = logs.join("audit.log");
+        let mut log = open(&path, 0);
+        let line = vec![b'x'; 700 * 1024];
+        log.write_all(&line).unwrap();
+        fs::rename(&logs, &moved).unwrap();
+        log.write_all(&line).unwrap();
+        fs::rename(&moved, &logs).unwrap();
+        assert_eq!(length(&path), 2 * 700 * 1024);
+        for _ in 0..2 {
+            log.write_all(&line).unwrap();
+        }
+        assert_eq!(names(&logs), ["audit-2027-01-15T08-00-00.000.log", "audit.log"]);
+        assert_eq!(length(&path), 700 * 1024);
+    }
+
+    #[test]
+    fn a_log_that_another_program_renamed_is_opened_again_at_the_next_rotation() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.log");
+        let mut log = open(&path, 0);
+        let line = vec![b'x'; 700 * 1024];
+        log.write_all(&line).unwrap();
+        fs::rename(&path, folder.path().join("audit.log.1")).unwrap();
+        log.write_all(&line).unwrap();
+        assert_eq!(names(folder.path()), ["audit.log", "audit.log.1"]);
+        assert_eq!(length(&path), 700 * 1024);
+    }
+
+    #[test]
+    fn an_old_file_that_cannot_be_deleted_does_not_prevent_the_start() {
+        let folder = tempfile::tempdir().unwrap();
+        let old = "audit-2020-01-01T00-00-00.000.log";
+        fs::create_dir(folder.path().join(old)).unwrap();
+        drop(open(&folder.path().join("audit.log"), 1));
+        assert_eq!(names(folder.path()), [old, "audit.log"]);
+    }
+
+    #[test]
+    fn the_part_of_a_line_that_a_failed_write_left_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.log");
+        let mut log = open(&path, 0);
+        log.write_all(b"whole\n").unwrap();
+        log.file.write_all(b"par").unwrap();
+        log.remove_partial_line().unwrap();
+        log.write_all(b"next\n").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "whole\nnext\n");
     }
 
     #[test]
