@@ -9,6 +9,7 @@ use std::time::Duration;
 use berth_apimachinery::Clock;
 use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+use tokio_util::task::TaskTracker;
 
 use super::batch::{BatchDestination, BatchLimits, Batches};
 use super::event::Event;
@@ -89,6 +90,8 @@ pub struct Audit {
 struct Log {
     queue: mpsc::Sender<Message>,
     bytes: Arc<Semaphore>,
+    /// Tasks that wait for room in the queue, each with a line.
+    waiting: TaskTracker,
 }
 
 /// Reason why an audit log could not be opened.
@@ -154,17 +157,22 @@ impl Audit {
         };
         let Some(line) = log.try_send(line) else { return };
         let audit = self.clone();
-        runtime.spawn(async move {
+        let waiting = log.waiting.clone();
+        let send = async move {
             if let Err(problem) = log.send(line).await {
                 audit.report_loss(problem);
             }
-        });
+        };
+        drop(waiting.spawn_on(send, &runtime));
     }
 
     /// Waits until all recorded events are written to the log, and at most ten seconds until they are sent to
     /// the webhook.
     pub async fn flush(&self) {
         if let Some(log) = &self.log {
+            // A closed tracker still takes tasks; only the wait requires that it is closed.
+            log.waiting.close();
+            log.waiting.wait().await;
             let (reply, written) = oneshot::channel();
             if log.queue.send(Message::Flush(reply)).await.is_err() || written.await.is_err() {
                 tracing::error!("audit log writer ended early; the last events are lost");
@@ -225,6 +233,7 @@ impl Log {
             Ok(Self {
                 queue,
                 bytes: Arc::new(Semaphore::new(MAX_QUEUE_BYTES)),
+                waiting: TaskTracker::new(),
             })
         };
         open().map_err(|problem| AuditError {
@@ -331,6 +340,32 @@ mod tests {
                 .collect::<Vec<_>>()
         );
         assert!(text.contains("\"stageTimestamp\":\"2026-11-21T12:00:00.000000Z\""));
+    }
+
+    #[tokio::test]
+    async fn a_flush_waits_for_the_events_that_wait_for_room_in_the_queue() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.log");
+        let audit = open(path.to_str().unwrap()).unwrap();
+        let log = audit.log.clone().unwrap();
+        let all = u32::try_from(MAX_QUEUE_BYTES).unwrap();
+        let full = Arc::clone(&log.bytes).acquire_many_owned(all).await.unwrap();
+        audit.record_later(&event("late", &UserInfo::default()));
+        let flushing = tokio::spawn({
+            let audit = audit.clone();
+            async move { audit.flush().await }
+        });
+        tokio::task::yield_now().await;
+        // The thread answers in order: after this answer, a flush that does not wait has its answer, too.
+        let (reply, written) = oneshot::channel();
+        assert!(log.queue.send(Message::Flush(reply)).await.is_ok());
+        written.await.unwrap();
+        tokio::task::yield_now().await;
+        assert!(!flushing.is_finished());
+        drop(full);
+        flushing.await.unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.contains("\"auditID\":\"late\""), "{text}");
     }
 
     #[test]
