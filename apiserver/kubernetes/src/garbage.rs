@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use berth_apimachinery::{Change, Clock, Key, Object, OwnerReference};
+use berth_apimachinery::{Change, Clock, Key, Object};
 use berth_storage::informer::{self, Handler};
 use berth_storage::{At, Event, Scope, Store, StoreError};
 use futures::StreamExt as _;
@@ -215,12 +215,18 @@ impl Collector {
             // wait for the other.
             self.writer.edit(key, uid, clear_block_owner_deletion).await?;
         }
-        self.writer.delete(key, uid, propagation).await?;
+        // The cached object may be outdated. If it is, its change is still to come, and queues it again.
+        let is_due = |current: &Object| {
+            current.meta().deletion_timestamp().is_none()
+                && current.meta().finalizers() == object.meta().finalizers()
+                && owner_uids(current).eq(owner_uids(object))
+        };
+        self.writer.delete_if(key, uid, propagation, is_due).await?;
         Ok(Vec::new())
     }
 
-    /// Returns the dependents that block the deletion of `object` and are not being deleted yet. If none
-    /// blocks it any more, removes the finalizer of the foreground deletion from `object`.
+    /// Returns the dependents of `object` that are not being deleted yet. If none blocks the deletion of
+    /// `object` any more, removes the finalizer of the foreground deletion from it instead.
     async fn advance_foreground_deletion(
         &self,
         graph: &Graph,
@@ -228,21 +234,24 @@ impl Collector {
         object: &Object,
     ) -> Result<Vec<Key>, StoreError> {
         let uid = object.meta().uid();
-        let blocking: Vec<Key> = graph
-            .dependents(uid)
-            .filter(|key| self.find(key).is_some_and(|dependent| blocks(&dependent, uid)))
-            .cloned()
-            .collect();
-        if blocking.is_empty() {
-            self.writer
-                .edit(key, uid, |value| remove_finalizer(value, FOREGROUND))
-                .await?;
-            return Ok(Vec::new());
+        let mut is_blocked = false;
+        let mut remaining = Vec::new();
+        for dependent in graph.dependents(uid) {
+            let Some(current) = self.find(dependent) else {
+                continue;
+            };
+            is_blocked |= self.blocks(dependent, &current, key, uid);
+            if current.meta().deletion_timestamp().is_none() {
+                remaining.push(dependent.clone());
+            }
         }
-        Ok(blocking
-            .into_iter()
-            .filter(|key| !self.is_deleting(key))
-            .collect())
+        if is_blocked {
+            return Ok(remaining);
+        }
+        self.writer
+            .edit(key, uid, |value| remove_finalizer(value, FOREGROUND))
+            .await?;
+        Ok(Vec::new())
     }
 
     /// Removes the reference to `object` from its dependents, then the finalizer from `object`.
@@ -299,9 +308,15 @@ impl Collector {
         self.find(key).is_some_and(|object| is_waiting(&object))
     }
 
-    fn is_deleting(&self, key: &Key) -> bool {
-        self.find(key)
-            .is_none_or(|object| object.meta().deletion_timestamp().is_some())
+    /// Whether the object at `key` blocks the deletion of the owner at `owner`, which has the UID `uid`. A
+    /// reference with this UID that names another object blocks nothing, since it does not make the collector
+    /// delete the object.
+    fn blocks(&self, key: &Key, object: &Object, owner: &Key, uid: &str) -> bool {
+        object.meta().owner_references().iter().any(|reference| {
+            reference.uid == uid
+                && reference.block_owner_deletion == Some(true)
+                && self.kinds.resolve(reference, &key.namespace).as_ref() == Some(owner)
+        })
     }
 }
 
@@ -402,11 +417,10 @@ fn needs_visit(object: &Object) -> bool {
     }
 }
 
-/// Whether the object blocks the deletion of the owner with the UID `owner`.
-fn blocks(object: &Object, owner: &str) -> bool {
-    let blocks =
-        |reference: &OwnerReference| reference.uid == owner && reference.block_owner_deletion == Some(true);
-    object.meta().owner_references().iter().any(blocks)
+/// UIDs of the owners to which the object refers.
+fn owner_uids(object: &Object) -> impl Iterator<Item = &str> {
+    let references = object.meta().owner_references().iter();
+    references.map(|reference| reference.uid.as_str())
 }
 
 /// Removes the references to the owners with the UIDs `owners`. Returns whether there were any.

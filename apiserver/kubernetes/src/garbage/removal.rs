@@ -79,10 +79,25 @@ impl ObjectWriter {
         uid: &str,
         propagation: Propagation,
     ) -> Result<(), RemovalError> {
+        self.delete_if(key, uid, propagation, |_| true).await
+    }
+
+    /// Deletes the object as [`ObjectWriter::delete`] does, but only while `is_due` holds for the stored
+    /// object.
+    pub(crate) async fn delete_if(
+        &self,
+        key: &Key,
+        uid: &str,
+        propagation: Propagation,
+        is_due: impl Fn(&Object) -> bool,
+    ) -> Result<(), RemovalError> {
         loop {
             let Some(current) = self.current(key, uid).await? else {
                 return Ok(());
             };
+            if !is_due(&current) {
+                return Ok(());
+            }
             // The deletion of an object that is already being deleted was permitted when it began.
             let guards = match current.meta().deletion_timestamp() {
                 Some(_) => Vec::new(),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use berth_apimachinery::write::Verb;
-use berth_apimachinery::{Draft, FixedClock, GroupResource, Timestamp};
+use berth_apimachinery::{Draft, FixedClock, GroupResource, OwnerReference, Timestamp};
 use berth_storage::{Expect, MemoryStore, Step};
 use serde_json::json;
 use tokio::time::Instant;
@@ -194,6 +194,32 @@ async fn what_is_in_use_is_not_collected_until_nobody_uses_it() {
 }
 
 #[tokio::test]
+async fn an_object_that_lost_its_owner_reference_meanwhile_is_not_collected() {
+    let world = World::new(vec![object("a", &[]), object("b", &[owner("a", false)])]).await;
+    let outdated = world.find("b").unwrap();
+    let owners = [uid("a")];
+    world
+        .writer
+        .edit(&key("b"), &uid("b"), |value| remove_owner_references(value, &owners))
+        .await
+        .unwrap();
+    let kinds = Kinds::of(&crate::core::groups(&world.store));
+    let clock: Arc<dyn Clock> = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
+    let protection = Arc::clone(&world.in_use) as Arc<dyn Protection>;
+    let collector = Collector {
+        writer: ObjectWriter::new(Arc::clone(&world.store), Arc::clone(&kinds), clock, protection),
+        store: Arc::clone(&world.store),
+        kinds,
+    };
+    let graph = Graph::default();
+    collector
+        .collect(&graph, &key("b"), &outdated, false)
+        .await
+        .unwrap();
+    assert_eq!(world.names(), ["a", "b"]);
+}
+
+#[tokio::test]
 async fn an_owner_made_again_under_the_same_name_is_another() {
     let mut stale = owner("a", false);
     stale["uid"] = "an older one".into();
@@ -253,6 +279,31 @@ async fn in_the_foreground_the_owner_waits_for_those_that_block() {
         .unwrap();
     world
         .until("everything is gone", |world| world.names().is_empty())
+        .await;
+}
+
+#[tokio::test]
+async fn an_owner_that_waits_does_not_keep_the_dependents_that_do_not_block_it() {
+    let world = World::new(vec![
+        object("a", &[]),
+        held("blocking", &[owner("a", true)]),
+        object("other", &[owner("a", false)]),
+    ])
+    .await;
+    world.delete("a", Propagation::Foreground).await;
+    world
+        .until("the other is gone", |world| world.names() == ["a", "blocking"])
+        .await;
+}
+
+#[tokio::test]
+async fn a_reference_that_names_another_object_does_not_block_the_owner_with_its_uid() {
+    let mut elsewhere = owner("a", true);
+    elsewhere["apiVersion"] = "example.com/v1".into();
+    let world = World::new(vec![object("a", &[]), object("b", &[elsewhere])]).await;
+    world.delete("a", Propagation::Foreground).await;
+    world
+        .until("the owner is gone", |world| world.names() == ["b"])
         .await;
 }
 
