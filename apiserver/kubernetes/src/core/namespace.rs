@@ -269,10 +269,18 @@ impl SubresourceHandler for FinalizeHandler {
         }
         let finalizers = value::list(&body, &["spec", "finalizers"]);
         let revision = value::text(&body, &["metadata", "resourceVersion"]);
+        let uid = value::text(&body, &["metadata", "uid"]);
         loop {
             let namespaces = self.store.list(RESOURCE, At::Latest).await.map_err(unavailable)?;
             let missing = || Status::not_found(RESOURCE, &call.name);
             let current = namespaces.get("", &call.name).ok_or_else(missing)?;
+            let current_uid = current.meta().uid();
+            if !uid.is_empty() && uid != current_uid {
+                let text = format!(
+                    "Precondition failed: UID in precondition: {uid}, UID in object meta: {current_uid}"
+                );
+                return Err(Status::conflict(RESOURCE, &call.name, &text));
+            }
             if !revision.is_empty() && revision != current.revision().to_string() {
                 return Err(conflict(&call.name));
             }

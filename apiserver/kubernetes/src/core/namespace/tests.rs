@@ -125,6 +125,20 @@ async fn finalize_changes_the_finalizers_and_removes_what_is_free() {
     );
 }
 
+#[tokio::test]
+async fn finalize_refuses_the_uid_of_an_earlier_namespace() {
+    let (store, current) = stored(&super::new("x", now()));
+    let finalize = FinalizeHandler::new(store);
+    let call = call("x");
+    let body = |uid: &str| json!({"metadata": {"uid": uid}, "spec": {}});
+    let status = finalize.update(&call, body("earlier")).await.unwrap_err();
+    let uid = current.meta().uid();
+    let text = format!("Precondition failed: UID in precondition: earlier, UID in object meta: {uid}");
+    assert_eq!(status.code, 409);
+    assert!(status.message.ends_with(&text), "{}", status.message);
+    finalize.update(&call, body(uid)).await.unwrap();
+}
+
 struct Nobody;
 
 #[async_trait]
