@@ -90,15 +90,17 @@ impl Rbac {
     }
 
     fn current(&self) -> Arc<CompiledRules> {
-        let lists = compiled::lists(&*self.source);
         let compiled = Arc::clone(&self.compiled.read());
-        if compiled.is_compiled_from(&lists) {
+        if compiled.is_compiled_from(&compiled::lists(&*self.source)) {
             return compiled;
         }
-        // After a change, two requests may both compile; the results are equal.
-        let compiled = Arc::new(CompiledRules::of(lists));
-        *self.compiled.write() = Arc::clone(&compiled);
-        compiled
+        // After a change, one request compiles, and the others wait for its result: each would take as long.
+        let mut compiled = self.compiled.write();
+        let lists = compiled::lists(&*self.source);
+        if !compiled.is_compiled_from(&lists) {
+            *compiled = Arc::new(CompiledRules::of(lists));
+        }
+        Arc::clone(&compiled)
     }
 }
 

@@ -149,13 +149,18 @@ impl CompiledRules {
     }
 }
 
-/// Returns the user name of a service account; a subject without a namespace is in the binding's namespace.
-fn service_account_user(subject: &Subject, namespace: &str) -> String {
-    let namespace = if subject.namespace.is_empty() {
-        namespace
+/// Returns the namespace of a service account: that of the subject, or otherwise that of the binding.
+fn service_account_namespace<'a>(subject: &'a Subject, binding_namespace: &'a str) -> &'a str {
+    if subject.namespace.is_empty() {
+        binding_namespace
     } else {
         &subject.namespace
-    };
+    }
+}
+
+/// Returns the user name of a service account.
+fn service_account_user(subject: &Subject, binding_namespace: &str) -> String {
+    let namespace = service_account_namespace(subject, binding_namespace);
     format!("system:serviceaccount:{namespace}:{}", subject.name)
 }
 
@@ -164,7 +169,11 @@ impl fmt::Display for UserGrant<'_> {
         let RoleRef { kind, name, .. } = &self.grant.role;
         let subject = &self.subject;
         let subject_name = match subject.kind.as_str() {
-            "ServiceAccount" => format!("{}/{}", subject.name, subject.namespace),
+            "ServiceAccount" => {
+                let binding_namespace = self.grant.namespace.as_deref().unwrap_or_default();
+                let namespace = service_account_namespace(subject, binding_namespace);
+                format!("{}/{namespace}", subject.name)
+            }
             _ => subject.name.clone(),
         };
         write!(

@@ -48,8 +48,10 @@ impl EscalationGuard {
         let mut required: Vec<PolicyRule> = Option::deserialize(&role["rules"])
             .map_err(|problem| malformed(&problem))?
             .unwrap_or_default();
-        if role["aggregationRule"].is_object() {
-            // Roles with any rules can be selected later, so the user needs all rights.
+        let mut states = [Some(role), request.old].into_iter().flatten();
+        if states.any(|state| state["aggregationRule"].is_object()) {
+            // Roles with any rules can be selected later. A role whose aggregation is removed keeps rights
+            // that the selected roles lose later. So the user needs all rights.
             required.extend(all_rights());
         }
         self.check_held(request, &required, "rules")

@@ -181,15 +181,13 @@ fn service_accounts_are_users_by_their_long_name() {
         name: "system:serviceaccount:ns:sa".to_owned(),
         ..UserInfo::default()
     };
-    assert!(
-        world
-            .rbac
-            .allow_reason(&Attributes {
-                user,
-                ..request("get", "configmaps", "ns")
-            })
-            .is_some()
-    );
+    let reason = world.rbac.allow_reason(&Attributes {
+        user,
+        ..request("get", "configmaps", "ns")
+    });
+    let words = "RBAC: allowed by RoleBinding \"reader-binding/ns\" of ClusterRole \"reader\" to ServiceAccount \
+                 \"sa/ns\"";
+    assert_eq!(reason.as_deref(), Some(words));
 }
 
 #[test]
@@ -317,6 +315,21 @@ fn nobody_grants_what_they_lack() {
     );
     let aggregating = json!({"aggregationRule": {"clusterRoleSelectors": [{}]}});
     assert_eq!(admit(&world, CLUSTER_ROLES, "", None, &aggregating), Err(403));
+}
+
+#[test]
+fn nobody_without_all_rights_ends_an_aggregation() {
+    let world = World::new();
+    world
+        .role("r", rule(&["get"], &["configmaps"]))
+        .bind("", "r", user());
+    let aggregating = json!({"aggregationRule": {"clusterRoleSelectors": [{}]}});
+    let fixed = json!({"rules": rule(&["get"], &["configmaps"])});
+    assert_eq!(admit(&world, CLUSTER_ROLES, "", None, &fixed), Ok(()));
+    assert_eq!(
+        admit(&world, CLUSTER_ROLES, "", Some(&aggregating), &fixed),
+        Err(403)
+    );
 }
 
 #[test]
