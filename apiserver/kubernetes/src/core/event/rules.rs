@@ -10,7 +10,7 @@ const REASON_LIMIT: usize = 128;
 const NOTE_LIMIT: usize = 1024;
 
 /// Returns the errors of an event of `v1`. Older reporters may omit most fields; an event with eventTime also
-/// needs the fields that `events.k8s.io/v1` requires.
+/// needs its reporter, action and reason.
 pub(crate) fn core_errors(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
     let mut errors: Vec<FieldError> = namespace_error(new).into_iter().collect();
     errors.extend(micro_time::problems(&MICRO_TIMES, new));
@@ -23,15 +23,19 @@ pub(crate) fn core_errors(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
 /// Returns the errors of an event of `events.k8s.io/v1`.
 pub(crate) fn events_api_errors(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
     let mut errors: Vec<FieldError> = namespace_error(new).into_iter().collect();
-    // In this API, an event may be in another namespace than the object that it names.
-    errors.retain(|_| text(new, &["involvedObject", "namespace"]).is_empty());
     errors.extend(micro_time::problems(&MICRO_TIMES, new));
-    errors.extend(series_errors(new));
+    if write.old.is_none_or(|old| old["series"] != new["series"]) {
+        errors.extend(series_errors(new));
+    }
     let Some(old) = write.old else {
         if text(new, &["eventTime"]).is_empty() {
             errors.push(FieldError::required("eventTime", ""));
         }
         errors.extend(report_errors(write, new));
+        let kind = text(new, &["type"]);
+        if !["Normal", "Warning"].contains(&kind) {
+            errors.push(FieldError::not_supported("type", kind, &["Normal", "Warning"]));
+        }
         for field in ["source", "firstTimestamp", "lastTimestamp", "count"] {
             if new.get(field).is_some_and(is_set) {
                 errors.push(FieldError::invalid(
@@ -101,14 +105,17 @@ fn is_set(value: &Value) -> bool {
     }
 }
 
-/// Error of an event in the wrong namespace: an event is in the namespace of its object; an event about a
-/// cluster-scoped object is in `default` or `kube-system`.
+/// Error of an event in the wrong namespace. An event with eventTime may be in another namespace than its
+/// object, and is in `default` or `kube-system` if the object is cluster-scoped. An older event is in the
+/// namespace of its object, or in `default`.
 fn namespace_error(new: &Value) -> Option<FieldError> {
     let event_namespace = text(new, &["metadata", "namespace"]);
     let object_namespace = text(new, &["involvedObject", "namespace"]);
+    let has_time = !text(new, &["eventTime"]).is_empty();
     let fits = match object_namespace {
-        "" => ["", "default", "kube-system"].contains(&event_namespace),
-        object_namespace => object_namespace == event_namespace,
+        "" if has_time => ["default", "kube-system"].contains(&event_namespace),
+        "" => ["", "default"].contains(&event_namespace),
+        object_namespace => has_time || object_namespace == event_namespace,
     };
     (!fits).then(|| {
         FieldError::invalid(
@@ -119,7 +126,7 @@ fn namespace_error(new: &Value) -> Option<FieldError> {
     })
 }
 
-/// Errors of the reporter, action, reason, note and type of an event with eventTime.
+/// Errors of the reporter, action, reason and note of an event with eventTime.
 fn report_errors(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let controller = text(new, &["reportingComponent"]);
@@ -142,10 +149,6 @@ fn report_errors(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
     }
     if text(new, &["message"]).len() > NOTE_LIMIT {
         errors.push(FieldError::too_long("message", NOTE_LIMIT));
-    }
-    let kind = text(new, &["type"]);
-    if !["Normal", "Warning"].contains(&kind) {
-        errors.push(FieldError::not_supported("type", kind, &["Normal", "Warning"]));
     }
     errors
 }

@@ -134,12 +134,35 @@ fn a_series_in_the_newer_api_is_of_two_and_has_a_time() {
 }
 
 #[test]
-fn what_an_event_of_the_newer_api_regards_may_be_elsewhere() {
+fn an_object_of_an_event_with_a_time_may_be_elsewhere_in_both_apis() {
+    for kind in [&Event as &dyn Kind, &CoreEvent] {
+        let mut event = stored().parse();
+        event["involvedObject"]["namespace"] = "other".into();
+        assert_eq!(errors(kind, None, &event), [""; 0]);
+        event["involvedObject"]["namespace"] = "".into();
+        assert_eq!(errors(kind, None, &event).len(), 1);
+        event["metadata"]["namespace"] = "kube-system".into();
+        assert_eq!(errors(kind, None, &event), [""; 0]);
+    }
+}
+
+#[test]
+fn an_event_of_v1_may_have_any_type() {
     let mut event = stored().parse();
-    event["involvedObject"]["namespace"] = "other".into();
-    assert_eq!(errors(&Event, None, &event), [""; 0]);
-    event["involvedObject"]["namespace"] = "".into();
+    event["type"] = "Odd".into();
+    assert_eq!(errors(&CoreEvent, None, &event), [""; 0]);
     assert_eq!(errors(&Event, None, &event).len(), 1);
+}
+
+#[test]
+fn a_series_that_an_update_keeps_is_not_judged_again() {
+    let mut old = stored().parse();
+    old["series"] = json!({"count": 1});
+    let mut new = old.clone();
+    new["metadata"]["labels"] = json!({"seen": "true"});
+    assert_eq!(errors(&Event, Some(&old), &new), [""; 0]);
+    new["series"]["count"] = 0.into();
+    assert_eq!(errors(&Event, Some(&old), &new).len(), 2);
 }
 
 #[test]
