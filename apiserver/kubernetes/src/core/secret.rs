@@ -131,19 +131,22 @@ fn encode_string_data(new: &mut Value) {
     }
 }
 
-/// Errors of the type: a missing key or annotation that the type requires, or a value that must be JSON and
-/// is not.
+/// Errors of the type: a missing key or annotation that the type requires, or a value that must be a JSON
+/// object and is not.
 fn type_errors(new: &Value) -> Vec<FieldError> {
     let has = |key: &str| value::object(new, &["data"]).is_some_and(|data| data.contains_key(key));
     let required = |key: &str| (!has(key)).then(|| FieldError::required(format!("data[{key}]"), ""));
     let json = |key: &str| {
         let bytes = STANDARD.decode(value::text(new, &["data", key])).ok()?;
-        let problem = serde_json::from_slice::<serde::de::IgnoredAny>(&bytes).err()?;
-        Some(FieldError::invalid(
-            format!("data[{key}]"),
-            "<secret contents redacted>",
-            problem.to_string(),
-        ))
+        let problem = match serde_json::from_slice::<serde::de::IgnoredAny>(&bytes) {
+            // An object, or null, which kube-apiserver accepts, too. Errors of serde about another type would
+            // show the secret.
+            Ok(_) if matches!(bytes.trim_ascii_start().first(), Some(b'{' | b'n')) => return None,
+            Ok(_) => "must be a JSON object".to_owned(),
+            Err(problem) => problem.to_string(),
+        };
+        let path = format!("data[{key}]");
+        Some(FieldError::invalid(path, "<secret contents redacted>", problem))
     };
     match value::text(new, &["type"]) {
         "kubernetes.io/service-account-token" => {
@@ -164,8 +167,14 @@ fn type_errors(new: &Value) -> Vec<FieldError> {
             .or_else(|| json(".dockerconfigjson"))
             .into_iter()
             .collect(),
-        "kubernetes.io/basic-auth" if !has("username") => required("password").into_iter().collect(),
-        "kubernetes.io/ssh-auth" => required("ssh-privatekey").into_iter().collect(),
+        "kubernetes.io/basic-auth" if !has("username") && !has("password") => ["username", "password"]
+            .into_iter()
+            .filter_map(required)
+            .collect(),
+        // Unlike the other keys, this one must not be empty.
+        "kubernetes.io/ssh-auth" if value::text(new, &["data", "ssh-privatekey"]).is_empty() => {
+            vec![FieldError::required("data[ssh-privatekey]", "")]
+        }
         "kubernetes.io/tls" => ["tls.crt", "tls.key"].into_iter().filter_map(required).collect(),
         _ => Vec::new(),
     }
@@ -238,9 +247,12 @@ mod tests {
             ("kubernetes.io/tls", json!({"tls.crt": ""}), 1),
             ("kubernetes.io/tls", json!({}), 2),
             ("kubernetes.io/tls", json!({"tls.crt": "", "tls.key": ""}), 0),
-            ("kubernetes.io/basic-auth", json!({}), 1),
+            ("kubernetes.io/basic-auth", json!({}), 2),
             ("kubernetes.io/basic-auth", json!({"username": ""}), 0),
+            ("kubernetes.io/basic-auth", json!({"password": ""}), 0),
             ("kubernetes.io/ssh-auth", json!({}), 1),
+            ("kubernetes.io/ssh-auth", json!({"ssh-privatekey": ""}), 1),
+            ("kubernetes.io/ssh-auth", json!({"ssh-privatekey": "eA=="}), 0),
             (
                 "kubernetes.io/dockerconfigjson",
                 json!({".dockerconfigjson": "e30="}),
@@ -256,6 +268,23 @@ mod tests {
         ] {
             let errors = errors(None, &json!({"type": kind, "data": data}));
             assert_eq!(errors.len(), count, "{kind} {data}: {errors:?}");
+        }
+    }
+
+    #[test]
+    fn docker_configurations_are_json_objects_and_errors_do_not_show_them() {
+        for (config, is_accepted) in [
+            (" {\"auths\": {}}", true),
+            ("null", true),
+            ("[]", false),
+            ("5", false),
+            ("\"hunter2\"", false),
+            ("{", false),
+        ] {
+            let data = json!({".dockercfg": STANDARD.encode(config)});
+            let errors = errors(None, &json!({"type": "kubernetes.io/dockercfg", "data": data}));
+            assert_eq!(errors.is_empty(), is_accepted, "{config}: {errors:?}");
+            assert!(!errors.concat().contains("hunter2"), "{errors:?}");
         }
     }
 
