@@ -112,6 +112,7 @@ fn target_port_error(port: &Value, path: &str) -> Option<FieldError> {
                 Err(problem) => problem.to_string(),
                 Ok(()) if !is_short => "must be no more than 15 characters".to_owned(),
                 Ok(()) if !has_letter => "must contain at least one letter (a-z)".to_owned(),
+                Ok(()) if text.contains("--") => "must not contain consecutive hyphens".to_owned(),
                 Ok(()) => return None,
             };
             Some(FieldError::invalid(

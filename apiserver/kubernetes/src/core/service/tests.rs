@@ -81,6 +81,10 @@ fn what_no_cluster_would_take_is_refused_all_at_once() {
             json!({"ports": [{"port": 1, "targetPort": "0"}], "selector": {"a b": "c"}}),
             vec!["spec.ports[0].targetPort: Invalid value", "spec.selector"],
         ),
+        (
+            json!({"ports": [{"port": 1, "targetPort": "a--b"}]}),
+            vec!["spec.ports[0].targetPort: Invalid value: \"a--b\": must not contain consecutive hyphens"],
+        ),
     ] {
         let found = errors(spec.clone());
         assert_eq!(found.len(), wanted.len(), "{spec}: {found:?}");
