@@ -165,7 +165,11 @@ fn authenticate_by_certificate(
         (Ok(()), Some(request_header)) => match headers::user(headers, request_header) {
             Ok(Some(user)) => return Some(authenticated_user(user, None)),
             Ok(None) => {}
-            Err(problem) => refusals.push(problem),
+            // The request is on behalf of a user, so the proxy's own identity must not be used.
+            Err(problem) => {
+                refusals.push(problem);
+                return None;
+            }
         },
         (Err(problem), Some(_)) => refusals.push(format!("as a front proxy: {problem}")),
         _ => {}

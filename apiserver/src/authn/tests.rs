@@ -95,6 +95,24 @@ async fn a_front_proxy_names_any_user_and_gets_no_identity_of_its_own() {
 }
 
 #[tokio::test]
+async fn a_front_proxy_whose_user_header_cannot_be_read_is_not_taken_for_the_user() {
+    let ca = Ca::new("clients and proxies");
+    let request_header = RequestHeaderTrust::new(ca.pool(), vec!["front-proxy".to_owned()]);
+    let authentication = Authentication {
+        trust: Arc::new(Trust::new(ca.pool(), Some(request_header))),
+        tokens: None,
+        anonymous: true,
+    };
+    let pair = ca.client("front-proxy", &["system:masters"]);
+    let mut named = HeaderMap::new();
+    named.insert("x-remote-user", http::HeaderValue::from_bytes(b"\xff").unwrap());
+    let found = authentication
+        .authenticate(&connection(Some(&pair)), &mut named, now())
+        .await;
+    assert_eq!(found.unwrap_err(), ["header x-remote-user is not UTF-8"]);
+}
+
+#[tokio::test]
 async fn remote_user_headers_count_only_from_the_right_ca_and_name() {
     let fleet = fleet();
     let named = [("x-remote-user", "root"), ("x-remote-group", "system:masters")];
