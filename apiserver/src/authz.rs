@@ -241,24 +241,7 @@ fn forbidden(attributes: &Attributes, reason: &str) -> Status {
         name,
         ..
     } = attributes;
-    let qualified = if group.is_empty() {
-        resource.clone()
-    } else {
-        format!("{resource}.{group}")
-    };
-    let subject = if name.is_empty() {
-        qualified
-    } else {
-        format!("{qualified} \"{name}\"")
-    };
-    let mut status = Status::failure(403, "Forbidden", format!("{subject} is forbidden: {text}"));
-    status.details = Some(Details {
-        name: name.clone(),
-        group: group.clone(),
-        kind: resource.clone(),
-        ..Details::default()
-    });
-    status
+    Status::forbidden_named(group, resource, name, &text)
 }
 
 #[cfg(test)]

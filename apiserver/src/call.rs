@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::annotations::Annotations;
 use crate::auth::{Attributes, Authorizer};
+use crate::authz;
 use crate::request_info::Query;
 
 /// Highest number of warnings that are sent; further warnings are only counted. Each warning is a header, and
@@ -97,26 +98,14 @@ impl Call {
     /// Checks that the user of the request has another right. The user in `attributes` is ignored.
     ///
     /// # Errors
-    /// 403 with the text that a separate request would get, without the authorizer's reason; 500 when the
-    /// right could not be checked.
+    /// 403 with the text that a separate request would get. 500 when the right could not be checked; the
+    /// server's log has the reason.
     pub async fn require(&self, attributes: Attributes) -> Result<(), Status> {
         let attributes = Attributes {
             user: self.user.clone(),
             ..attributes
         };
-        match self.authorizer.authorize(&attributes).await {
-            Ok(access) if access.is_allowed() => Ok(()),
-            Ok(_) => {
-                let (group, resource) = (&attributes.group, &attributes.resource);
-                Err(Status::forbidden_named(
-                    group,
-                    resource,
-                    &attributes.name,
-                    &attributes.refusal(),
-                ))
-            }
-            Err(problem) => Err(Status::internal(problem.to_string())),
-        }
+        authz::require(&*self.authorizer, &attributes).await.map(drop)
     }
 }
 
@@ -180,6 +169,47 @@ impl fmt::Debug for Reply {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::auth::Access;
+    use crate::testing::{FunctionAuthorizer, now};
+
+    fn call(access: fn() -> Result<Access, String>) -> Call {
+        Call {
+            user: UserInfo {
+                name: "ann".to_owned(),
+                ..UserInfo::default()
+            },
+            manager: String::new(),
+            version: "v1".to_owned(),
+            namespace: String::new(),
+            name: String::new(),
+            now: now(),
+            query: Query::default(),
+            dry_run: false,
+            warnings: Warnings::default(),
+            annotations: Annotations::default(),
+            authorizer: Arc::new(FunctionAuthorizer(move |_: &Attributes| access())),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_missing_right_is_refused_as_a_request_without_it() {
+        let right = Attributes {
+            verb: "get".to_owned(),
+            is_resource: true,
+            resource: "foos".to_owned(),
+            ..Attributes::default()
+        };
+        let denied = call(|| Ok(Access::Deny("quarantined".to_owned())));
+        assert_eq!(
+            denied.require(right.clone()).await.unwrap_err().message,
+            "foos is forbidden: User \"ann\" cannot get resource \"foos\" in API group \"\" at the cluster \
+             scope: quarantined"
+        );
+        let unknown = call(|| Err("no route to 192.0.2.1".to_owned()));
+        let status = unknown.require(right).await.unwrap_err();
+        assert_eq!(status.code, 500);
+        assert!(!status.message.contains("192.0.2.1"), "{}", status.message);
+    }
 
     #[test]
     fn eighty_warnings_are_kept_without_duplicates_and_the_rest_is_counted() {
