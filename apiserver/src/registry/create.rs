@@ -1,5 +1,5 @@
 //! Creation of objects, for requests and in-process writers. A missing name is generated. A write that was
-//! admitted on an outdated state of the store is admitted again.
+//! admitted or refused on an outdated state of the store is admitted again.
 
 use std::sync::Arc;
 
@@ -56,9 +56,19 @@ impl Registry {
             name: &requested,
         };
         let mut attempt = 1;
+        let mut may_be_outdated = served.store().is_some_and(|store| store.is_shared());
         loop {
             object_name.fill_in(intent.value_mut());
-            let admitted = input.create(intent).await?;
+            let admitted = match input.create(intent).await {
+                // The cache of a shared store may have an older namespace or quota, or none yet.
+                Err(refusal) if may_be_outdated && matches!(refusal.code, 403 | 404) => {
+                    may_be_outdated = false;
+                    refresh(served).await?;
+                    intent = body()?;
+                    continue;
+                }
+                result => result?,
+            };
             let draft = prepare::draft(served, &admitted)?;
             let stored = match hooked {
                 Some(hooked) => hooked.insert(draft, admitted.guards).await,
@@ -108,6 +118,15 @@ impl Registry {
         }
         apply_one(store, creation(key, draft, guards)).await
     }
+}
+
+/// Waits until the cache of the store has its newest state.
+async fn refresh(served: &ServedVersion) -> Result<(), CommitError> {
+    if let Some(store) = served.store() {
+        let newest = store.list(served.stored, At::Latest).await;
+        newest.map_err(|error| errors::of_commit(error, served))?;
+    }
+    Ok(())
 }
 
 /// Checks that a new object has no resource version.

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
+use berth_admission::{Denial, Operation, Plugin, Request};
 use berth_storage::{
     At, MemoryStore, NotReady, Scope, Source, Step, StepResult, Store, StoreError, Watch, Writer,
 };
@@ -75,29 +76,58 @@ impl Shared {
     }
 }
 
-/// The toys in a shared store, and another client with the current view.
-fn both() -> (Client, Arc<Shared>, Client) {
-    let toys = toys::Toys::new(berth_storage::Limits::default());
-    let shared = Arc::new(Shared {
+/// Refuses creates as long as nobody has requested the newest state, and always the name `taboo`.
+struct Outdated(Arc<Shared>);
+
+impl Plugin for Outdated {
+    fn name(&self) -> &'static str {
+        "Outdated"
+    }
+    fn handles(&self, request: &Request<'_>) -> bool {
+        request.operation == Operation::Create
+    }
+    fn validate(&self, request: &Request<'_>, _: Option<&Value>, _: &mut Vec<String>) -> Result<(), Denial> {
+        if self.0.asked.load(Ordering::SeqCst) == 0 || request.name == "taboo" {
+            return Err(Denial::Forbidden("not yet".to_owned()));
+        }
+        Ok(())
+    }
+}
+
+/// The store of `toys`, shared with other writers.
+fn share(toys: &toys::Toys) -> Arc<Shared> {
+    Arc::new(Shared {
         newest: Arc::clone(&toys.store),
         behind: parking_lot::Mutex::default(),
         asked: AtomicUsize::new(0),
-    });
-    let other = toys::Toys {
-        store: Arc::clone(&toys.store),
-        shadows: Arc::clone(&toys.shadows),
-    };
-    let other_chain = other.chain();
-    let registry = Registry::builder(toys.chain(), testing::clock());
+    })
+}
+
+/// The toys behind `chain`, in a shared store.
+fn client_of(shared: &Arc<Shared>, toys: toys::Toys, chain: Chain) -> Client {
+    let registry = Registry::builder(chain, testing::clock());
     let mut groups = toys.groups(registry.handle());
     for resource in groups.iter_mut().flat_map(|group| &mut group.resources) {
         if let Backing::Stored(store) = &mut resource.backing {
-            *store = Arc::clone(&shared) as Arc<_>;
+            *store = Arc::clone(shared) as Arc<_>;
         }
     }
     let registry = registry.build(&groups).unwrap();
     let api = Arc::new(ApiState::from_registry(registry));
-    (Client { api, toys }, shared, Client::over(other, other_chain))
+    Client { api, toys }
+}
+
+/// The toys in a shared store, and another client with the current view.
+fn both() -> (Client, Arc<Shared>, Client) {
+    let toys = toys::Toys::new(berth_storage::Limits::default());
+    let shared = share(&toys);
+    let other = toys::Toys {
+        store: Arc::clone(&toys.store),
+        shadows: Arc::clone(&toys.shadows),
+    };
+    let (chain, other_chain) = (toys.chain(), other.chain());
+    let client = client_of(&shared, toys, chain);
+    (client, shared, Client::over(other, other_chain))
 }
 
 #[tokio::test]
@@ -159,6 +189,19 @@ async fn a_write_judged_by_what_is_old_is_judged_again_by_what_is_newest() {
     client.delete(&at("b")).await.refusal(404, "NotFound");
     let gone = client.merge(&at("b"), &json!({"spec": {"size": 3}})).await;
     gone.refusal(404, "NotFound");
+}
+
+#[tokio::test]
+async fn a_create_that_is_refused_on_what_is_old_is_judged_again_once() {
+    let toys = toys::Toys::new(berth_storage::Limits::default());
+    let shared = share(&toys);
+    let chain = Chain::new(vec![Arc::new(Outdated(Arc::clone(&shared)))]);
+    let client = client_of(&shared, toys, chain);
+    client.widget("a").await;
+    assert_eq!(shared.asked(), 1);
+    let refused = client.post(WIDGETS, &widget("taboo")).await;
+    refused.refusal(403, "Forbidden");
+    assert_eq!(shared.asked(), 1);
 }
 
 #[tokio::test]
