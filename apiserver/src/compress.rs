@@ -1,5 +1,5 @@
-//! Compression of large bodies with gzip. Requests for the same list at the same revision share one
-//! compressed body.
+//! Compression of large bodies with gzip. Requests for the same list in the same form at the same revision
+//! share one compressed body, except for tables.
 
 use std::collections::VecDeque;
 use std::io::Write;

@@ -37,8 +37,9 @@ pub struct RequestCx {
     pub annotations: Annotations,
 }
 
-/// A request that was authorized. Only the pipeline creates such a request, so dispatching an unauthorized
-/// request does not compile.
+/// A request that was authorized. Only this crate creates such requests: the pipeline, and a view
+/// ([`crate::view::ViewApi`]) for the requests below its path. So a program cannot dispatch an unauthorized
+/// request.
 pub struct AuthorizedRequest(RequestCx);
 
 impl AuthorizedRequest {

@@ -48,9 +48,9 @@ pub struct Form {
 }
 
 impl Form {
-    /// Creates a form with media type `content_type`. A client accepts the form by a clause with this type
-    /// and the same parameters `as`, `g` and `v`. `etag` has quotes. With `public`, shared caches may store
-    /// the form.
+    /// Creates a form with media type `content_type`. A client accepts the form by a clause of `Accept` that
+    /// matches this type and has the same parameters `as`, `g` and `v`. `etag` has quotes. With `public`,
+    /// shared caches may store the form.
     #[must_use]
     pub fn new(content_type: &'static str, etag: Option<&str>, public: bool, body: Bytes) -> Self {
         Self {

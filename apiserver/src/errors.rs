@@ -93,7 +93,7 @@ fn internal(error: StoreError) -> Status {
     }
 }
 
-/// The error 422 for a resourceVersion in a body that is not a number.
+/// The error 422 for a body whose resourceVersion is not a number.
 #[must_use]
 pub(crate) fn invalid_version(kind: &KindInfo, name: &str, version: &str) -> Status {
     let detail = "must be an unsigned integer, as the server gave it";

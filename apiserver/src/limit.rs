@@ -16,8 +16,9 @@ const RESERVED: usize = 4;
 /// Limit of requests in flight.
 ///
 /// A request occupies a place from the last received byte to the answer, or, for answers of unknown length,
-/// to the last sent byte. A client that stops reading would occupy the place forever. So a request that would
-/// be refused takes over the oldest place if that place is older than `max_age`. This needs no timers.
+/// to the last sent byte. If the authorizer asks another server, the request also occupies a place during the
+/// authorization. A client that stops reading would occupy the place forever. So a request that would be
+/// refused takes over the oldest place if that place is older than `max_age`. This needs no timers.
 #[derive(Debug)]
 pub(crate) struct Limiter {
     limit: usize,

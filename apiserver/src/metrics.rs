@@ -267,7 +267,7 @@ impl Metrics {
         );
         registry.register(
             "apiserver_longrunning_requests",
-            "Number of open watches and proxied requests",
+            "Number of open long-running requests, such as watches",
             self.long_running.clone(),
         );
         registry.register(
@@ -324,7 +324,7 @@ impl Metrics {
         );
         registry.register(
             "apiserver_audit_event",
-            "Number of audit events that were passed to the log",
+            "Number of audit events that were generated",
             self.audit_events.clone(),
         );
         registry.register(
@@ -424,7 +424,7 @@ impl Metrics {
         self.tls_errors.inc();
     }
 
-    /// Counts an audit event that is passed to the log.
+    /// Counts an audit event, for the log and the webhook together.
     pub(crate) fn audit_event(&self) {
         self.audit_events.inc();
     }

@@ -52,8 +52,8 @@ pub use transaction::{Author, share_guards};
 pub(crate) use write::{ObjectAddress, check_base};
 
 /// Highest number of attempts of a write without a required resource version, if the object is changed
-/// concurrently. Each conflict means that another write succeeded, so the limit is above the highest number
-/// of writes in flight (200).
+/// concurrently. Each conflict means that another write succeeded, so the limit is above the default limit of
+/// writes in flight (200).
 pub const CONFLICT_ATTEMPTS: usize = 256;
 
 /// Served resources, and the only way to write their objects.

@@ -9,7 +9,7 @@ use http::header::GetAll;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Clause {
     media_type: String,
-    /// Values of the parameters `as`, `g` and `v`, which must be equal.
+    /// Values of the parameters `as`, `g` and `v`. A clause accepts only forms with the same values.
     parameters: [String; 3],
     quality: f32,
 }

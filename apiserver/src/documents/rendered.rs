@@ -100,7 +100,7 @@ fn plain(path: &str, document: &berth_openapi::Document, hash: Option<String>) -
     }
 }
 
-/// Renders `document` as YAML; `None` for documents other than discovery, which have no YAML form.
+/// Renders a discovery document as YAML; `None` without the feature `yaml`, and for all other documents.
 fn in_yaml(document: &berth_openapi::Document, public: bool) -> Option<Form> {
     let content_type = match document.content_type {
         _ if !yaml::SUPPORTED => return None,

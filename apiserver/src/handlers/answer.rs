@@ -239,7 +239,8 @@ impl Cx<'_> {
         format!(r#"{{"kind":"{kind}","apiVersion":"{api_version}","metadata":{metadata},"items":["#).into()
     }
 
-    /// Returns the response with the list `body`, compressed if it is large.
+    /// Returns the response with the list `body`. Compact JSON and protobuf are compressed if they are large
+    /// and the client accepts gzip.
     async fn list_body(
         &self,
         accepted: MediaType,

@@ -115,8 +115,8 @@ struct Apply<'a> {
 }
 
 impl Apply<'_> {
-    /// Whether the configuration has the form of the whole object; otherwise it has the form of the
-    /// subresource.
+    /// Whether the client sent the configuration in the form of the whole object; otherwise it was in the
+    /// form of the subresource, and [`to_part`] has converted it.
     fn is_whole_object(&self) -> bool {
         matches!(self.subresource, "" | "status")
     }

@@ -102,8 +102,9 @@ impl<'a> RemainingList<'a> {
             .encode()
     }
 
-    /// Returns a page of at most `limit` objects (0 means all), which the listing serializes; `None` if each
-    /// object must be computed, for the selection or by the listing.
+    /// Returns a page of at most `limit` objects (0 means all), which the listing serializes. `None` if each
+    /// object must be computed: because the selection depends on metadata, or because the listing does not
+    /// support [`Listing::write`].
     fn serialized_page(&self, limit: usize) -> Result<Option<(Page, Chunks)>, Status> {
         if !self.selection.accepts_any_metadata() {
             return Ok(None);

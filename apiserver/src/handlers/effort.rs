@@ -85,7 +85,7 @@ fn is_rewritten(accepted: MediaType) -> bool {
     accepted.encoding != Encoding::Json
 }
 
-/// Number of bytes of `object` that are serialized again. A protobuf message is serialized once.
+/// Number of bytes of `object` that are serialized again; 0 for protobuf if the message is already cached.
 fn rewritten_bytes(object: &Object, accepted: Option<MediaType>) -> usize {
     let is_message = accepted.is_some_and(|accepted| accepted.encoding == Encoding::Protobuf);
     match is_message && object.has_message() {

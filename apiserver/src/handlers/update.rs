@@ -75,8 +75,8 @@ async fn create(
 }
 
 impl Cx<'_> {
-    /// Checks that the user may create the object, which an update or a patch requires if the object is
-    /// missing.
+    /// Checks that the user may create the object. An update or a server-side apply that creates a missing
+    /// object requires this.
     pub(super) async fn may_create(&self) -> Result<(), Status> {
         let create = Attributes {
             verb: "create".to_owned(),

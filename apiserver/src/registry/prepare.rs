@@ -452,7 +452,7 @@ pub(crate) fn draft_over(
     Ok(draft)
 }
 
-/// Serializes `value`, a stored object with managed fields that the server changed.
+/// Serializes `value`, a stored object that the server changed, including its managed fields.
 pub(crate) fn redraft(served: &ServedVersion, value: &Value) -> Result<Draft, Status> {
     Draft::new(value).map_err(|malformed| invalid_object(served, value, malformed))
 }

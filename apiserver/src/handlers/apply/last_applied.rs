@@ -45,8 +45,9 @@ fn annotation<'a>(cx: &Cx<'_>, live: &'a Value) -> Option<&'a str> {
     (cx.manager == KUBECTL && !text.is_empty()).then_some(text)
 }
 
-/// Updates the annotation, if it exists, to the configuration that kubectl applies now, without an
-/// owner in the managed fields. The annotation is removed if all annotations together become too large.
+/// Sets the annotation to the configuration that kubectl applies now, if the request is from kubectl and the
+/// object has the annotation. The managed fields do not change. The annotation is removed if all annotations
+/// together become too large.
 pub(super) fn update_annotation(cx: &Cx<'_>, live: &Value, config: &Value, applied: &mut Value) {
     if annotation(cx, live).is_none() {
         return;

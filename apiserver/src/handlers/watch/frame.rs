@@ -93,8 +93,9 @@ impl Framer {
         &self.served
     }
 
-    /// Returns the frame of `event`, which is encoded once for all watchers without a selector that receive
-    /// objects as stored. `None` if this watch receives another form.
+    /// Returns the frame of `event`, which is encoded once for all watchers that receive the object as
+    /// stored. `kind` must be the type of the event for a watcher without a selector. `None` if this watch
+    /// receives another form.
     pub(super) fn shared(&self, event: &Event, kind: EventType, object: &Object) -> Option<Bytes> {
         match self.form {
             Form::Objects(form) if form.is_stored(&self.served, object) => {
