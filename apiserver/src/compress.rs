@@ -1,5 +1,5 @@
 //! Compression of large bodies with gzip. Requests for the same list in the same form at the same revision
-//! share one compressed body, except for tables.
+//! share one compressed body, except for tables and computed lists.
 
 use std::collections::VecDeque;
 use std::io::Write;

@@ -20,6 +20,7 @@ use crate::negotiation::{self, Answer, Encoding, Forms, MediaType, MetaVersion, 
 use crate::protobuf;
 use crate::render::{MessageEncoder, ObjectForm};
 use crate::request_info::RequestInfo;
+use crate::resource::Backing;
 use crate::respond;
 use crate::response_facts::JoinedList;
 use crate::served::ServedVersion;
@@ -199,7 +200,7 @@ impl Cx<'_> {
                 let form = self.table_form(version)?;
                 let objects = page.items.iter().map(|object| &**object);
                 let body = form.of_objects(self.served, &metadata, objects);
-                self.table(accepted, body).await
+                self.chunked(accepted, body).await
             }
             shape => {
                 let form = ObjectForm::of(shape);
@@ -252,11 +253,7 @@ impl Cx<'_> {
         }
         if self.compresses(body.len()) {
             let key = self.body_key(accepted, revision);
-            let chunks = self
-                .state
-                .compressed
-                .body(Some(key), move || body.next_chunk())
-                .await?;
+            let chunks = self.state.compressed.body(key, move || body.next_chunk()).await?;
             return Ok(gzipped(accepted, chunks));
         }
         let length = body.len();
@@ -273,41 +270,36 @@ impl Cx<'_> {
         items: Chunks,
     ) -> Result<Response<Body>, Status> {
         let head = self.list_head(ObjectForm::Full, &page.metadata());
-        let list = items.within(head, list_body::TAIL);
-        let key = self.body_key(accepted, page.revision);
-        self.chunked(accepted, Some(key), list).await
+        self.chunked(accepted, items.within(head, list_body::TAIL)).await
     }
 
-    /// Returns the cache key of the list that the request reads at `revision`.
-    fn body_key(&self, accepted: MediaType, revision: Revision) -> BodyKey {
+    /// Returns the cache key of the list that the request reads at `revision`; `None` if other requests
+    /// cannot share the compressed body. A computed list may differ between users, and from one request to
+    /// the next, at the same revision. The answer to a deletecollection has only the deleted objects.
+    fn body_key(&self, accepted: MediaType, revision: Revision) -> Option<BodyKey> {
         let info = &self.request.info;
+        if info.verb != "list" || matches!(self.served.resource.backing, Backing::Computed(_)) {
+            return None;
+        }
         let query: Vec<_> = info.query.pairs().collect();
-        BodyKey {
+        Some(BodyKey {
             path_and_query: format!("{}?{query:?}", info.path),
             accepted,
             revision,
-        }
+        })
     }
 
-    /// Renders a table. Other requests cannot share a compressed table, since ages change every second.
-    async fn table(&self, accepted: MediaType, table: Chunks) -> Result<Response<Body>, Status> {
-        self.chunked(accepted, None, table).await
-    }
-
-    /// Sends a complete body. `key` is the cache key of the compressed body; `None` if other requests cannot
-    /// share the compressed body.
-    async fn chunked(
-        &self,
-        accepted: MediaType,
-        key: Option<BodyKey>,
-        body: Chunks,
-    ) -> Result<Response<Body>, Status> {
+    /// Sends a complete body: a table, or a serialized computed list. Other requests cannot share the
+    /// compressed body, since the ages in a table change every second, and a computed list may differ between
+    /// users.
+    async fn chunked(&self, accepted: MediaType, body: Chunks) -> Result<Response<Body>, Status> {
         if accepted.encoding != Encoding::Json {
             return chunks(accepted, StatusCode::OK, body);
         }
         let mut body = ChunkBody::new(body.into_list());
         if self.compresses(body.len()) {
-            let list = self.state.compressed.body(key, move || body.next_chunk()).await?;
+            let compressed = &self.state.compressed;
+            let list = compressed.body(None, move || body.next_chunk()).await?;
             return Ok(gzipped(accepted, list));
         }
         Ok(sized(accepted, StatusCode::OK, body.len(), Body::new(body)))

@@ -245,3 +245,37 @@ async fn computed_objects_are_watched_where_they_have_a_source() {
         (&json!("ADDED"), &json!("a"))
     );
 }
+
+/// One desk, which belongs to the user who lists it. The list is large enough to be compressed.
+struct OwnDesk;
+
+#[async_trait]
+impl Computed for OwnDesk {
+    fn effort(&self, _: &RequestInfo) -> usize {
+        0
+    }
+
+    async fn list(&self, call: &Call, _: &ListQuery) -> Result<Arc<dyn Listing>, Status> {
+        let mut own = desk("own");
+        own["metadata"]["namespace"] = call.namespace.as_str().into();
+        own["owner"] = call.user.name.repeat(100_000).into();
+        let own = Object::new(&own, Revision(7)).unwrap();
+        Ok(Arc::new(vec![Arc::new(own)]))
+    }
+}
+
+#[tokio::test]
+async fn a_compressed_computed_list_is_not_sent_to_another_user() {
+    let group = Group::new(GROUP, vec![Resource::computed(Desk, OwnDesk)]);
+    let api = ApiState::new(&[group], Chain::default(), testing::clock()).unwrap();
+    for user in ["ann", "bob"] {
+        let mut request = Client::request("GET", DESKS, &[("accept-encoding", "gzip")], b"");
+        request.user.name = user.to_owned();
+        let response = api.dispatch(AuthorizedRequest::new(request)).await;
+        assert_eq!(response.headers()["content-encoding"], "gzip");
+        let bytes = response.into_body().collect().await.unwrap().to_bytes();
+        let list: Value = serde_json::from_reader(flate2::read::GzDecoder::new(&bytes[..])).unwrap();
+        let owner = list["items"][0]["owner"].as_str().unwrap();
+        assert!(owner.starts_with(user), "{user} sees {}", &owner[..3]);
+    }
+}
