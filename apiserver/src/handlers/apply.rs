@@ -136,12 +136,13 @@ impl Apply<'_> {
         let (cx, config) = (self.cx, self.config.value());
         let application = self.application(via(self.subresource));
         let stored = application.for_stored(current);
-        let force = !self.conflicts_with_keeper(&stored)? && self.options.force;
+        let is_kept = self.conflicts_with_keeper(&stored)?;
+        let force = !is_kept && self.options.force;
         let applied = match stored.apply(force) {
             Err(ApplyError::Conflicts(conflicts)) => {
-                // kubectl owns the fields that it applied on the client side before. The last-applied
-                // annotation describes whole objects, not the form of a subresource.
-                let foreign = match self.is_whole_object() {
+                // kubectl owns the fields that it applied on the client side before, except the keeper's. The
+                // last-applied annotation describes whole objects, not the form of a subresource.
+                let foreign = match self.is_whole_object() && !is_kept {
                     true => last_applied::foreign(cx, &stored.live, conflicts),
                     false => conflicts,
                 };

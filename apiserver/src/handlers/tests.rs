@@ -9,6 +9,7 @@ mod effort;
 mod extended;
 mod fuzz;
 mod inside;
+mod keeping;
 mod lists;
 mod messages;
 mod metadata;

@@ -75,8 +75,8 @@ pub(crate) fn check_not_keeper(keeper: Keeper, manager: &str) -> Result<(), Stri
     ))
 }
 
-/// Whether one of `conflicts` is about fields of the keeper. Even an apply with force does not take over such
-/// fields.
+/// Whether one of `conflicts` is about fields of the keeper. Such an apply takes over no fields: neither with
+/// force, nor as kubectl, which otherwise owns the fields that it applied on the client side before.
 pub(crate) fn concerns(keeper: Keeper, conflicts: &[Conflict]) -> bool {
     conflicts.iter().any(|conflict| {
         conflict.owner.operation == Operation::Apply && conflict.owner.manager == keeper.manager
