@@ -59,7 +59,9 @@ pub(super) fn update_annotation(cx: &Cx<'_>, live: &Value, config: &Value, appli
         return;
     }
     let mut config = config.clone();
-    if let Some(own) = config["metadata"]["annotations"].as_object_mut() {
+    // An index would insert `null` for what is missing.
+    let own = config.pointer_mut("/metadata/annotations");
+    if let Some(own) = own.and_then(Value::as_object_mut) {
         own.remove(ANNOTATION);
     }
     annotations.insert(ANNOTATION.to_owned(), format!("{config}\n").into());

@@ -423,7 +423,7 @@ async fn kubectl_takes_over_what_it_applied_from_the_client_and_nothing_else() {
     assert_eq!(taken["spec"]["color"], "blue");
     let kept: Value =
         serde_json::from_str(taken["metadata"]["annotations"][annotation].as_str().unwrap()).unwrap();
-    assert_eq!(kept["spec"], json!({"color": "blue", "size": 1}));
+    assert_eq!(kept, config(json!({"color": "blue", "size": 1})));
     assert_eq!(owned(&taken, "kubectl", "metadata"), Value::Null);
     let scaled = client
         .merge(
