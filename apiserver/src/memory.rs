@@ -25,13 +25,18 @@ pub const LONG_RUNNING: usize = 16 * 1024;
 /// at each change.
 pub const SELECTOR: usize = 64;
 
-/// Size of bodies, in bytes, up to which values are not counted: the charge is for the highest possible
-/// number of values, which is one for two bytes.
+/// Size of bodies, in bytes, up to which the charge is at least that of one value for two bytes, in any
+/// encoding.
 const SMALL: usize = 2 * 1024;
 
-/// Charge of each value of a parsed tree: the value itself, room for growth in lists and maps, and a second
-/// tree for defaults and admission.
+/// Charge of each value of a parsed tree: the value itself, its key, and room for growth in lists and maps.
 const NODE: usize = 72;
+
+/// Charge of a list with values, in values: a list has room for four values from its first value on.
+const LIST: usize = 2;
+
+/// Charge of a map with fields, in values: a map has room for eleven fields from its first field on.
+const MAP: usize = 8;
 
 /// Share of the whole memory that one holder may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -193,17 +198,29 @@ impl Drop for Charge {
 }
 
 /// Returns the approximate size in bytes of the tree of values in `body`. In JSON and YAML, the number of
-/// punctuation marks limits the number of values.
+/// punctuation marks limits the number of values. A map without braces, in YAML, is charged only for its
+/// fields, so a tree of many small maps may take about three times as much.
 #[must_use]
 pub fn tree_size(body: &[u8]) -> usize {
-    if body.len() <= SMALL {
-        return body.len() * NODE / 2;
+    let following = body.iter().skip(1).chain(std::iter::once(&b'\n'));
+    let marks = body.iter().zip(following);
+    let values: usize = marks.map(|(&mark, &next)| values_of(mark, next)).sum();
+    let size = body.len() + values * NODE;
+    if body.len() > SMALL {
+        return size;
     }
-    let values = body
-        .iter()
-        .filter(|byte| matches!(byte, b',' | b'[' | b'{' | b':' | b'\n'))
-        .count();
-    body.len() + values * NODE
+    size.max(body.len() * NODE / 2)
+}
+
+/// Charge of the punctuation mark before `next`, in values; 0 for other bytes.
+fn values_of(mark: u8, next: u8) -> usize {
+    match (mark, next) {
+        (b',' | b':' | b'\n', _) | (b'{', b'}') | (b'[', b']') => 1,
+        (b'{', _) => MAP,
+        // In YAML, a dash may begin a list.
+        (b'[', _) | (b'-', b' ' | b'\t' | b'\r' | b'\n') => LIST,
+        _ => 0,
+    }
 }
 
 fn full() -> Status {

@@ -61,3 +61,27 @@ fn the_estimate_of_a_tree_is_not_below_what_it_takes() {
     let text = format!("\"{}\"", "x".repeat(1 << 20));
     assert!(tree_size(text.as_bytes()) < 2 << 20, "text stays text");
 }
+
+#[test]
+fn small_maps_and_nested_lists_are_estimated_with_the_room_that_they_have() {
+    let value = size_of::<serde_json::Value>();
+    let (map, list) = (11 * (size_of::<String>() + value), 4 * value);
+    for (text, size) in [
+        (r#"{"a":1},"#, map + value),
+        ("[1],", list + value),
+        ("- - - - x\n", 3 * list + value),
+    ] {
+        let body = text.repeat(10_000);
+        assert!(tree_size(body.as_bytes()) >= 10_000 * size, "{text}");
+    }
+}
+
+#[test]
+fn the_longest_body_with_texts_fits_into_the_share_of_a_user() {
+    let text = "A sentence, as people write - or not. ".repeat(3);
+    let field = format!("\"key\":\"{text}\",");
+    let body = field.repeat(3 * 1024 * 1024 / field.len());
+    let limiter = ByteLimiter::new(DEFAULT_BYTES);
+    let bytes = body.len() + tree_size(body.as_bytes());
+    limiter.charge("ann", Share::USER, bytes).unwrap();
+}
