@@ -10,7 +10,7 @@ use berth_storage::StoreError;
 use crate::annotations::Annotations;
 use crate::errors;
 use crate::registry::transaction::{Author, Origin, Transaction};
-use crate::registry::{CONFLICT_ATTEMPTS, Registry};
+use crate::registry::{CONFLICT_ATTEMPTS, Registry, prepare};
 
 impl Registry {
     /// Admits and validates `writes` as writes by `author`, in order: each write sees the earlier writes.
@@ -56,7 +56,8 @@ impl Registry {
         result
     }
 
-    /// Prepares and commits the writes, and repeats this after concurrent writes of the same objects.
+    /// Prepares and commits the writes, and repeats this if they were prepared or admitted on an outdated
+    /// state of the store.
     async fn commit_with_retries(
         &self,
         origin: &Origin,
@@ -84,26 +85,28 @@ impl Registry {
                 return Ok(transaction.into_results());
             }
             transaction.guard(writes, guards.clone());
-            match transaction.commit().await {
+            let error = match transaction.commit().await {
                 Ok(objects) => return Ok(objects),
-                Err(StoreError::Conflict { key, .. })
-                    if attempt < CONFLICT_ATTEMPTS && self.is_repeatable(writes, &key) =>
-                {
-                    attempt += 1;
-                }
-                Err(error) => return Err(self.explain(error, writes)),
+                Err(error) => error,
+            };
+            if attempt == CONFLICT_ATTEMPTS || !self.is_repeatable(writes, &guards, &error) {
+                return Err(self.explain(error, writes));
             }
+            attempt += 1;
         }
     }
 
-    /// Whether the commit can be repeated after a concurrent write of the object at `key`: the list writes
-    /// this object, and requires no revision of it.
-    fn is_repeatable(&self, writes: &[Write], key: &Key) -> bool {
-        let mut of_key = writes
-            .iter()
-            .filter(|write| self.stored_key(write) == *key)
-            .peekable();
-        of_key.peek().is_some() && of_key.all(|write| write.base.is_none() && write.verb != Verb::Create)
+    /// Whether the commit can be repeated after `error`: a concurrent write changed an object of the list, or
+    /// the state that admission judged. The author has to decide again if `guards` or the base of a write
+    /// required that state.
+    fn is_repeatable(&self, writes: &[Write], guards: &[Guard], error: &StoreError) -> bool {
+        let is_based = |key: &Key| {
+            let mut of_key = writes.iter().filter(|write| self.stored_key(write) == *key);
+            of_key.any(|write| write.base.is_some() || write.verb == Verb::Create)
+        };
+        prepare::is_outdated(error)
+            && !prepare::is_about(error, guards)
+            && !matches!(error, StoreError::Conflict { key, .. } if is_based(key))
     }
 
     /// Returns the key of the stored object.

@@ -13,7 +13,7 @@ use futures::future::BoxFuture;
 use super::retries::WriteFailure;
 use super::transaction::{Author, Origin, Transaction};
 use super::write::creation;
-use super::{Registry, WriteIntent};
+use super::{Registry, WriteIntent, prepare};
 use crate::actor::Actor;
 use crate::call::Warnings;
 use crate::served::ServedVersion;
@@ -272,12 +272,6 @@ impl HookedCreate<'_> {
 fn is_about_create(error: &StoreError, key: &Key, guards: &[Guard]) -> bool {
     match error {
         StoreError::AlreadyExists { key: existing } => existing == key,
-        StoreError::Conflict { key: changed, .. } => guards
-            .iter()
-            .any(|guard| matches!(guard, Guard::Unchanged { key, .. } if key == changed)),
-        StoreError::Fenced { name: passed, .. } => guards
-            .iter()
-            .any(|guard| matches!(guard, Guard::Fence { name, .. } if **name == **passed)),
-        _ => false,
+        error => prepare::is_about(error, guards),
     }
 }

@@ -431,6 +431,15 @@ pub(crate) fn is_outdated(error: &StoreError) -> bool {
     matches!(error, StoreError::Conflict { .. } | StoreError::Fenced { .. })
 }
 
+/// Whether `error` is about one of `guards`.
+pub(crate) fn is_about(error: &StoreError, guards: &[Guard]) -> bool {
+    guards.iter().any(|guard| match (guard, error) {
+        (Guard::Unchanged { key, .. }, StoreError::Conflict { key: changed, .. }) => key == changed,
+        (Guard::Fence { name, .. }, StoreError::Fenced { name: passed, .. }) => **name == **passed,
+        _ => false,
+    })
+}
+
 /// Serializes the admitted object to a draft.
 pub(crate) fn draft(served: &ServedVersion, admitted: &AdmittedObject) -> Result<Draft, Status> {
     let managed = admitted.managers.encode();

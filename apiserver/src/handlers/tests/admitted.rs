@@ -4,11 +4,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use berth_admission::{Denial, Operation, Plugin, Ready, Request};
-use berth_apimachinery::{Object, Revision};
+use berth_apimachinery::write::{Guard, Verb, Write, WriteRefusal};
+use berth_apimachinery::{Key, Object, Revision};
 use berth_storage::Limits;
 
 use super::*;
-use crate::registry::{CreateHook, CreatedObject};
+use crate::registry::{Author, CreateHook, CreatedObject};
 
 /// Returns a fence that others have already passed, a configured number of times.
 struct Racer {
@@ -53,10 +54,10 @@ impl Plugin for Shared {
     fn validate(&self, _: &Request<'_>, _: Option<&Value>, _: &mut Vec<String>) -> Result<(), Denial> {
         Ok(())
     }
-    fn guards(&self, _: &Request<'_>, _: Option<&Value>) -> Vec<berth_apimachinery::write::Guard> {
+    fn guards(&self, _: &Request<'_>, _: Option<&Value>) -> Vec<Guard> {
         let lost = self.0.judged.fetch_add(1, Ordering::SeqCst) < self.0.losing;
         let not_after = if lost { Revision(0) } else { Revision(u64::MAX) };
-        vec![berth_apimachinery::write::Guard::Fence {
+        vec![Guard::Fence {
             name: "fence".into(),
             not_after,
         }]
@@ -95,6 +96,37 @@ async fn a_delete_that_lost_a_race_is_judged_again() {
     second.delete(&at("a")).await.expect(200);
     assert_eq!(racer.counts(), (4, 4));
     second.get(&at("a")).await.expect(404);
+}
+
+#[tokio::test]
+async fn a_write_inside_is_judged_again_unless_its_author_lost_the_race() {
+    let racer = Racer::losing(2);
+    let client = client(&racer);
+    let user = UserInfo::default();
+    let author = Author {
+        user: &user,
+        manager: "robots",
+        cause: None,
+    };
+    let create = |name: &str| Write {
+        verb: Verb::Create,
+        key: Key::new(GroupResource::new(toys::GROUP, "widgets"), "default", name),
+        subresource: "",
+        object: widget(name),
+        base: None,
+    };
+    let registry = client.api.registry();
+    let writes = vec![create("a")];
+    let made = registry.commit(author, writes, Vec::new(), false).await;
+    assert_eq!(made.unwrap().len(), 1);
+    assert_eq!(racer.counts(), (3, 3), "two lost races and one won");
+    let own = vec![Guard::Fence {
+        name: "fence".into(),
+        not_after: Revision(0),
+    }];
+    let late = registry.commit(author, vec![create("b")], own, false).await;
+    assert_eq!(late.unwrap_err().reason, WriteRefusal::Fenced);
+    assert_eq!(racer.counts(), (4, 4), "the decision is outdated");
 }
 
 #[tokio::test]
