@@ -92,6 +92,7 @@ impl Registry {
     ) -> Result<(), CommitError> {
         let Author { user, manager, .. } = author;
         let (warnings, now) = (Warnings::default(), self.clock().now());
+        let mut result = Ok(());
         for (write, annotations) in writes.iter().zip(write_annotations) {
             let actor = Actor {
                 user,
@@ -103,23 +104,12 @@ impl Registry {
                 warnings: &warnings,
                 annotations,
             };
-            if write.verb != Verb::Delete && !write.object.is_object() {
-                let text = format!("the value to write as {} must be a JSON object", write.key);
-                return Err(Status::bad_request(text).into());
-            }
-            let served = self.served_for(write)?;
-            transaction.use_store(served)?;
-            let address = ObjectAddress {
-                served,
-                namespace: &write.key.namespace,
-                name: &write.key.name,
-            };
-            match write.verb {
-                Verb::Create => self.add_create(transaction, address, actor, write).await?,
-                Verb::Update => self.add_update(transaction, address, actor, write).await?,
-                Verb::Delete => self.add_delete(transaction, address, actor, write).await?,
+            result = self.add_write(transaction, actor, write).await;
+            if result.is_err() {
+                break;
             }
         }
+        // Refused writes have warnings too.
         for warning in warnings.take() {
             match &origin.warnings {
                 Some(client_warnings) => client_warnings.add(warning),
@@ -130,7 +120,32 @@ impl Registry {
                 ),
             }
         }
-        Ok(())
+        result
+    }
+
+    /// Admits and validates `write` as a write of `actor`, and adds it to `transaction`.
+    async fn add_write(
+        &self,
+        transaction: &mut Transaction,
+        actor: Actor<'_>,
+        write: &Write,
+    ) -> Result<(), CommitError> {
+        if write.verb != Verb::Delete && !write.object.is_object() {
+            let text = format!("the value to write as {} must be a JSON object", write.key);
+            return Err(Status::bad_request(text).into());
+        }
+        let served = self.served_for(write)?;
+        transaction.use_store(served)?;
+        let address = ObjectAddress {
+            served,
+            namespace: &write.key.namespace,
+            name: &write.key.name,
+        };
+        match write.verb {
+            Verb::Create => self.add_create(transaction, address, actor, write).await,
+            Verb::Update => self.add_update(transaction, address, actor, write).await,
+            Verb::Delete => self.add_delete(transaction, address, actor, write).await,
+        }
     }
 
     fn served_for(&self, write: &Write) -> Result<&Arc<ServedVersion>, Status> {

@@ -184,6 +184,16 @@ async fn a_posted_review_is_validated_answered_and_not_kept() {
 }
 
 #[tokio::test]
+async fn a_refusal_of_what_a_subresource_writes_has_the_warnings_of_admission() {
+    let client = Client::new();
+    client.widget("a").await;
+    let pink = json!({"spec": {"color": "pink", "size": 2}});
+    let refused = client.merge(&format!("{}/paint", at("a")), &pink).await;
+    refused.refusal(422, "Invalid");
+    assert_eq!(refused.warnings, ["pink fades"]);
+}
+
+#[tokio::test]
 async fn a_subresource_of_the_programs_has_its_own_rules_and_rows() {
     let client = Client::new();
     let made = client.widget("a").await;
