@@ -33,7 +33,7 @@ use self::labels::{BaseLabels, BodyLabels, OutcomeLabels, TerminationLabels, Wat
 pub use self::policies::PolicyMetrics;
 pub use self::read::Series;
 use self::unsuffixed::UnsuffixedCounter;
-pub use self::webhooks::{Rejection, WebhookMetrics};
+pub use self::webhooks::{CallOutcome, Rejection, WebhookMetrics};
 
 /// Buckets of request durations, in seconds.
 const DURATIONS: [f64; 23] = [

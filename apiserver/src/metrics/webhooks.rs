@@ -31,8 +31,19 @@ pub enum Rejection {
     Denied(u16),
     /// The webhook could not be called, or its answer was invalid.
     CallFailed,
-    /// The change by the webhook could not be applied, so the write was refused with this code.
-    Internal(u16),
+    /// The change by the webhook could not be applied.
+    Internal,
+}
+
+/// Outcome of a call of a webhook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallOutcome {
+    /// The webhook allowed the write.
+    Allowed,
+    /// The call failed, and the write continues: `failurePolicy` is Ignore.
+    FailedOpen,
+    /// The call led to the refusal of the write.
+    Rejected(Rejection),
 }
 
 impl Rejection {
@@ -40,7 +51,7 @@ impl Rejection {
         match self {
             Self::Denied(code) => ("no_error", code.min(HIGHEST_CODE)),
             Self::CallFailed => ("calling_webhook_error", 0),
-            Self::Internal(code) => ("apiserver_internal_error", code.min(HIGHEST_CODE)),
+            Self::Internal => ("apiserver_internal_error", 0),
         }
     }
 }
@@ -110,18 +121,22 @@ impl WebhookMetrics {
         })
     }
 
-    /// Records a call of the webhook `name`. `rejection` is the reason if the call led to the refusal of the
-    /// write.
+    /// Records a call of the webhook `name`, with its `outcome`.
     pub fn called(
         &self,
         name: &str,
         webhook_type: WebhookType,
         operation: Operation,
         took: Duration,
-        rejection: Option<Rejection>,
+        outcome: CallOutcome,
     ) {
         let (r#type, operation) = (webhook_type.label(), operation.as_str());
-        let rejected = if rejection.is_some() { "true" } else { "false" };
+        let (code, rejected) = match outcome {
+            CallOutcome::Allowed => (200, "false"),
+            CallOutcome::FailedOpen => (500, "false"),
+            CallOutcome::Rejected(Rejection::CallFailed) => (500, "true"),
+            CallOutcome::Rejected(other) => (other.labels().1, "true"),
+        };
         let call = DurationLabels {
             name: name.to_owned(),
             r#type,
@@ -129,11 +144,6 @@ impl WebhookMetrics {
             rejected,
         };
         self.durations.get_or_create(&call).observe(took.as_secs_f64());
-        let code = match rejection {
-            None => 200,
-            Some(Rejection::CallFailed) => 500,
-            Some(other) => other.labels().1,
-        };
         let code_labels = RequestLabels {
             name: name.to_owned(),
             r#type,
@@ -142,8 +152,10 @@ impl WebhookMetrics {
             rejected,
         };
         self.requests.get_or_create(&code_labels).inc();
-        if let Some(rejection) = rejection {
-            self.count(name, r#type, operation, rejection);
+        match outcome {
+            CallOutcome::Allowed => {}
+            CallOutcome::FailedOpen => self.count_failed_open(name, r#type),
+            CallOutcome::Rejected(rejection) => self.count(name, r#type, operation, rejection),
         }
     }
 
@@ -170,11 +182,10 @@ impl WebhookMetrics {
         self.rejections.get_or_create(&labels).inc();
     }
 
-    /// Records that a write was admitted although the webhook `name` could not be called.
-    pub fn failed_open(&self, name: &str, webhook_type: WebhookType) {
+    fn count_failed_open(&self, name: &str, r#type: &'static str) {
         let labels = FailOpenLabels {
             name: name.to_owned(),
-            r#type: webhook_type.label(),
+            r#type,
         };
         self.fail_opens.get_or_create(&labels).inc();
     }
@@ -245,23 +256,23 @@ mod tests {
         metrics.count_webhooks(&webhooks);
         let took = Duration::from_millis(1);
         let (create, update) = (Operation::Create, Operation::Update);
-        webhooks.called("a", WebhookType::Mutating, create, took, None);
+        webhooks.called("a", WebhookType::Mutating, create, took, CallOutcome::Allowed);
         webhooks.called(
             "b",
             WebhookType::Validating,
             update,
             took,
-            Some(Rejection::Denied(700)),
+            CallOutcome::Rejected(Rejection::Denied(700)),
         );
         webhooks.called(
             "c",
             WebhookType::Validating,
             update,
             took,
-            Some(Rejection::CallFailed),
+            CallOutcome::Rejected(Rejection::CallFailed),
         );
-        webhooks.rejected("c", WebhookType::Mutating, create, Rejection::Internal(500));
-        webhooks.failed_open("d", WebhookType::Mutating);
+        webhooks.rejected("c", WebhookType::Mutating, create, Rejection::Internal);
+        webhooks.called("d", WebhookType::Mutating, create, took, CallOutcome::FailedOpen);
         webhooks.condition("e", WebhookType::Mutating, create, false);
         webhooks.condition("e", WebhookType::Mutating, create, true);
         let text = metrics.render().unwrap();
@@ -270,7 +281,8 @@ mod tests {
             r#"apiserver_admission_webhook_request_total{name="a",type="admit",operation="CREATE",code="200",rejected="false"} 1"#,
             r#"apiserver_admission_webhook_rejection_count{name="b",type="validating",operation="UPDATE",error_type="no_error",rejection_code="600"} 1"#,
             r#"apiserver_admission_webhook_rejection_count{name="c",type="validating",operation="UPDATE",error_type="calling_webhook_error",rejection_code="0"} 1"#,
-            r#"apiserver_admission_webhook_rejection_count{name="c",type="admit",operation="CREATE",error_type="apiserver_internal_error",rejection_code="500"} 1"#,
+            r#"apiserver_admission_webhook_rejection_count{name="c",type="admit",operation="CREATE",error_type="apiserver_internal_error",rejection_code="0"} 1"#,
+            r#"apiserver_admission_webhook_request_total{name="d",type="admit",operation="CREATE",code="500",rejected="false"} 1"#,
             r#"apiserver_admission_webhook_fail_open_count{name="d",type="admit"} 1"#,
             r#"apiserver_admission_match_condition_exclusions_total{name="e",kind="webhook",type="admit",operation="CREATE"} 1"#,
             r#"apiserver_admission_match_condition_evaluation_errors_total{name="e",kind="webhook",type="admit",operation="CREATE"} 1"#,

@@ -8,7 +8,7 @@ use berth_admission::client::{
     dry_run_unsupported, failed, patch_failed,
 };
 use berth_apimachinery::Status;
-use berth_apiserver::metrics::Rejection;
+use berth_apiserver::metrics::{CallOutcome, Rejection};
 use bytes::Bytes;
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -230,7 +230,7 @@ impl<'a> WebhookCall<'a> {
     async fn send(&self, request: &ReviewRequest<'_>) -> (PolicyNotes, Result<Option<Answer>, Status>) {
         let start = Instant::now();
         let answer = self.call(request).await;
-        let (notes, result, rejection) = self.outcome(answer);
+        let (notes, result, outcome) = self.outcome(answer);
         let operation = self.subject.request.operation;
         let metrics = &self.webhooks.metrics;
         metrics.called(
@@ -238,7 +238,7 @@ impl<'a> WebhookCall<'a> {
             self.webhook_type,
             operation,
             start.elapsed(),
-            rejection,
+            outcome,
         );
         (notes, result)
     }
@@ -253,12 +253,12 @@ impl<'a> WebhookCall<'a> {
             .map_err(|problem| format!("received invalid webhook response: {problem}"))
     }
 
-    /// Returns the consequences of an answer, or of a failed call: notes, result, and the rejection for
+    /// Returns the consequences of an answer, or of a failed call: notes, result, and the outcome for
     /// metrics.
     fn outcome(
         &self,
         answer: Result<Answer, String>,
-    ) -> (PolicyNotes, Result<Option<Answer>, Status>, Option<Rejection>) {
+    ) -> (PolicyNotes, Result<Option<Answer>, Status>, CallOutcome) {
         let mut notes = PolicyNotes::default();
         match answer {
             Ok(mut answer) => {
@@ -268,11 +268,11 @@ impl<'a> WebhookCall<'a> {
                     .map(|(key, value)| (format!("{}/{key}", self.name()), value))
                     .collect();
                 if answer.allowed {
-                    return (notes, Ok(Some(answer)), None);
+                    return (notes, Ok(Some(answer)), CallOutcome::Allowed);
                 }
                 let status = denied(self.name(), &answer);
                 let rejection = Rejection::Denied(status.code);
-                (notes, Err(status), Some(rejection))
+                (notes, Err(status), CallOutcome::Rejected(rejection))
             }
             Err(problem) if self.prepared.hook.fails_open => {
                 let name = self.name();
@@ -281,9 +281,8 @@ impl<'a> WebhookCall<'a> {
                     problem,
                     "admission webhook call failed; failurePolicy is Ignore, so the write continues"
                 );
-                self.webhooks.metrics.failed_open(name, self.webhook_type);
                 notes.annotations.push((self.failed_open_key(), name.to_owned()));
-                (notes, Ok(None), None)
+                (notes, Ok(None), CallOutcome::FailedOpen)
             }
             Err(problem) => {
                 tracing::warn!(
@@ -294,7 +293,7 @@ impl<'a> WebhookCall<'a> {
                 (
                     notes,
                     Err(failed(self.name(), &problem)),
-                    Some(Rejection::CallFailed),
+                    CallOutcome::Rejected(Rejection::CallFailed),
                 )
             }
         }
@@ -326,10 +325,9 @@ impl<'a> WebhookCall<'a> {
         let changed = changed.map_err(|problem| {
             let status = patch_failed(self.name(), &problem);
             let operation = self.subject.request.operation;
-            let internal = Rejection::Internal(status.code);
             self.webhooks
                 .metrics
-                .rejected(self.name(), self.webhook_type, operation, internal);
+                .rejected(self.name(), self.webhook_type, operation, Rejection::Internal);
             status
         })?;
         let mut changed = self.subject.in_object_version(request.version, changed);
