@@ -241,12 +241,37 @@ fn verb(verb: &str) -> &'static str {
     }
 }
 
+/// Scope of a request, as in kube-apiserver: a create, and a list of the one object that a field selector
+/// names, are about a single object.
 fn scope(info: &RequestInfo) -> &'static str {
-    if info.named_in_path {
+    if !info.name.is_empty() || info.verb == "create" {
         "resource"
     } else if info.namespace.is_empty() {
         "cluster"
     } else {
         "namespace"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{Method, Uri};
+
+    use super::*;
+
+    #[test]
+    fn the_scope_of_creates_and_of_selected_names_is_a_single_object() {
+        let selected = "/api/v1/pods?watch=1&fieldSelector=metadata.name%3Dx";
+        for (method, target, expected) in [
+            (Method::GET, "/api/v1/namespaces/default/pods/x", "resource"),
+            (Method::POST, "/api/v1/namespaces/default/pods", "resource"),
+            (Method::GET, selected, "resource"),
+            (Method::GET, "/api/v1/namespaces/default/pods", "namespace"),
+            (Method::DELETE, "/api/v1/namespaces/default/pods", "namespace"),
+            (Method::GET, "/api/v1/pods", "cluster"),
+        ] {
+            let info = RequestInfo::parse(&method, &Uri::from_static(target)).unwrap();
+            assert_eq!(scope(&info), expected, "{method} {target}");
+        }
     }
 }
