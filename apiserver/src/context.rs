@@ -106,4 +106,7 @@ pub trait SubresourceApi: Send + Sync + 'static {
     /// # Errors
     /// The `Status` that the client receives.
     async fn answer(&self, outer: &RequestCx) -> Result<Response<Body>, Status>;
+
+    /// Frees expired data that are cached for later requests, as [`Api::tidy`] does.
+    async fn tidy(&self) {}
 }

@@ -170,6 +170,11 @@ impl Api for ApiState {
         self.cached_lists.run_pending_tasks();
         self.listings.tidy();
         self.compressed.tidy().await;
+        let resources = self.registry.index().all().map(|served| &served.resource);
+        let subresources: Vec<_> = resources.flat_map(|resource| &resource.subresources).collect();
+        for subresource in subresources {
+            subresource.handler.tidy().await;
+        }
     }
 
     async fn dispatch(&self, request: AuthorizedRequest) -> Response<Body> {

@@ -283,6 +283,10 @@ pub trait SubresourceHandler: Send + Sync + 'static {
         Ok(None)
     }
 
+    /// Frees expired data that the APIs of the subresource cache ([`SubresourceApi::tidy`]). Called every
+    /// minute.
+    async fn tidy(&self) {}
+
     /// Returns the part of the object that the subresource represents, if it supports server-side apply.
     fn part(&self) -> Option<&dyn Part> {
         None

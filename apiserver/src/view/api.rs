@@ -79,6 +79,10 @@ impl SubresourceApi for ViewApi {
         // A user of the proxy may use the whole API below the proxy.
         Ok(self.api.dispatch(AuthorizedRequest::new(request)).await)
     }
+
+    async fn tidy(&self) {
+        self.api.tidy().await;
+    }
 }
 
 /// Creates the documents of a view of `resources`: discovery, OpenAPI, `/version`, and the probes that

@@ -157,6 +157,16 @@ impl SubresourceHandler for SyncerViews {
             .map(|view| Some(view as Arc<dyn SubresourceApi>))
             .map_err(|problem| Status::internal(problem.to_string()))
     }
+
+    async fn tidy(&self) {
+        let apis: Vec<_> = {
+            let views = self.views.lock();
+            views.values().map(|view| Arc::clone(&view.api)).collect()
+        };
+        for api in apis {
+            api.tidy().await;
+        }
+    }
 }
 
 impl SyncerViews {

@@ -184,6 +184,35 @@ fn names(list: &Value) -> Vec<&str> {
         .collect()
 }
 
+/// A subresource that counts how often it is tidied.
+#[derive(Default)]
+struct Tidied(AtomicUsize);
+
+#[async_trait]
+impl SubresourceHandler for Tidied {
+    fn effort(&self, _: &RequestInfo) -> usize {
+        0
+    }
+
+    async fn tidy(&self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[tokio::test]
+async fn subresources_are_tidied_with_the_api_and_once_for_all_versions() {
+    let toys = toys::Toys::new(berth_storage::Limits::default());
+    let registry = Registry::builder(Chain::default(), testing::clock());
+    let mut groups = toys.groups(registry.handle());
+    let tidied = Arc::new(Tidied::default());
+    let mut subresource = proxy(registry.handle());
+    subresource.handler = Arc::clone(&tidied) as Arc<_>;
+    groups[0].resources[0].subresources.push(subresource);
+    let api = ApiState::from_registry(registry.build(&groups).unwrap());
+    api.tidy().await;
+    assert_eq!(tidied.0.load(Ordering::SeqCst), 1);
+}
+
 #[tokio::test]
 async fn only_what_is_seen_is_got_and_listed_and_looks_as_the_view_shows_it() {
     let client = Client::new();
