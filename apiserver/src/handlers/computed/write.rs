@@ -6,7 +6,7 @@ use berth_apimachinery::{Object, Revision, Status, StatusReason, Via};
 use http::{Response, StatusCode};
 use serde_json::Value;
 
-use super::{RemainingList, handler, list};
+use super::{RemainingList, handler};
 use crate::call::{Call, Reply};
 use crate::handlers::Cx;
 use crate::handlers::delete::{options, success};
@@ -91,8 +91,7 @@ pub(in crate::handlers) async fn delete(cx: &Cx<'_>) -> Result<Response<Body>, S
 
 pub(in crate::handlers) async fn delete_collection(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let accepted = cx.negotiate(Answer::List)?;
-    let mut list_options = ListOptions::parse(&cx.request.info.query, false)?;
-    list_options.limit = list::answer_limit(accepted, list_options.limit);
+    let list_options = ListOptions::parse(&cx.request.info.query, false)?;
     let options = options(cx)?;
     let page = RemainingList::of(cx, &list_options)
         .await?

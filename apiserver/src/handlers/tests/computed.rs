@@ -233,6 +233,20 @@ async fn a_collection_of_computed_objects_is_deleted_as_far_as_it_is_selected() 
     assert_eq!(left["items"].as_array().unwrap().len(), 1);
 }
 
+#[tokio::test]
+async fn no_more_of_a_collection_is_deleted_than_the_limit_even_if_the_answer_is_a_table() {
+    let client = client(0);
+    for index in 0..=500 {
+        let desk = desk(&format!("d{index:03}"));
+        client.post(DESKS, &desk).await.expect(201);
+    }
+    let accept = [("accept", "application/json;as=Table;v=v1;g=meta.k8s.io")];
+    let path = format!("{DESKS}?limit=500");
+    client.send("DELETE", &path, &accept, b"").await.expect(200);
+    let left = client.get(DESKS).await.expect(200);
+    assert_eq!(left["items"][0]["metadata"]["name"], "d500");
+}
+
 #[tokio::test(start_paused = true)]
 async fn computed_objects_are_watched_where_they_have_a_source() {
     let client = client(0);
