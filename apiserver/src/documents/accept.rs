@@ -15,7 +15,7 @@ pub(super) struct Clause {
 }
 
 impl Clause {
-    /// Whether a client with this clause accepts the `offered` form.
+    /// Whether a client with this clause accepts the `offered` form. A clause of quality 0 accepts no form.
     pub(super) fn accepts(&self, offered: &Self) -> bool {
         let media_type = self.media_type == offered.media_type
             || self.media_type == "*/*"
@@ -23,7 +23,7 @@ impl Clause {
                 .media_type
                 .strip_suffix('*')
                 .is_some_and(|prefix| prefix.ends_with('/') && offered.media_type.starts_with(prefix));
-        media_type && self.parameters == offered.parameters
+        media_type && self.parameters == offered.parameters && self.quality > 0.0
     }
 }
 
@@ -38,13 +38,12 @@ pub(super) fn clauses(values: GetAll<'_, HeaderValue>) -> Vec<Clause> {
     clauses
 }
 
-/// Returns the clauses of one header value, without clauses of quality 0.
+/// Returns the clauses of one header value.
 pub(super) fn parse(text: &str) -> Vec<Clause> {
     text.split(',')
         .map(str::trim)
         .filter(|clause| !clause.is_empty())
         .map(clause)
-        .filter(|c| c.quality > 0.0)
         .collect()
 }
 

@@ -65,6 +65,16 @@ async fn the_first_clause_that_can_be_served_wins() {
     assert!(refused.message.contains(AGGREGATED), "{}", refused.message);
 }
 
+#[tokio::test]
+async fn a_client_that_only_says_what_it_does_not_accept_is_not_served() {
+    for accept in ["*/*;q=0", "text/csv;q=0, application/json;q=0.0"] {
+        let refused = ask("/apis", &[("accept", accept)]).unwrap_err();
+        assert_eq!(refused.code, 406, "{accept}");
+    }
+    assert_eq!(body("text/csv;q=0, */*;q=0.1").await, "legacy");
+    assert_eq!(body("").await, "legacy");
+}
+
 #[test]
 fn aggregated_discovery_is_revalidated() {
     let response = ask("/apis", &[("accept", AGGREGATED)]).unwrap();
