@@ -14,7 +14,8 @@ use http::{Method, Uri};
 
 pub use query::Query;
 
-/// Subresources of a namespace itself; any other path below `/namespaces/<name>/` is a resource in it.
+/// Subresources of a namespace itself. Any other path below `/namespaces/<name>/`, except `namespaces`, is a
+/// resource in it.
 const NAMESPACE_SUBRESOURCES: [&str; 2] = ["status", "finalize"];
 
 /// Target of one request.
@@ -25,7 +26,8 @@ pub struct RequestInfo {
     /// The decoded URL path.
     pub path: String,
     /// Verb: for resources `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`,
-    /// `proxy`, or empty for a method without a verb; for paths the HTTP method in lower case.
+    /// `proxy`, or empty for a method without a verb; for paths the HTTP method in lower case, or empty for a
+    /// nonstandard method.
     pub verb: &'static str,
     /// Path prefix: `api` (the core group) or `apis`; empty for paths.
     pub prefix: &'static str,
@@ -45,11 +47,13 @@ pub struct RequestInfo {
     pub name: String,
     /// Whether the name is from the path, not from a field selector.
     pub named_in_path: bool,
-    /// Rest of the path after the subresource, without a leading slash (`proxy/<rest>`).
+    /// Rest of the path after the subresource, or after the name if the verb is `proxy`; without a leading
+    /// slash (`proxy/<rest>`).
     pub rest: String,
     /// The decoded query.
     pub query: Query,
-    /// Request to the API below the subresource `proxy`, if the rest of the path is not empty.
+    /// Request to the API below the subresource `proxy`, if the rest of the path is not empty and can be
+    /// parsed.
     pub inner: Option<Arc<RequestInfo>>,
 }
 

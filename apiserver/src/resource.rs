@@ -147,7 +147,7 @@ pub trait View: Source {
 
 /// A client's change of one object.
 pub struct Change<'a> {
-    /// Version of the client's object.
+    /// API version of the client's object, such as `v1beta1`.
     pub version: &'a str,
     /// Key of the object.
     pub key: &'a Key,

@@ -52,9 +52,9 @@ pub struct ConnectionLimits {
     pub stall: Duration,
     /// Highest number of bytes of a request's head.
     pub header_bytes: u32,
-    /// Highest number of connections of unidentified peers, which have neither a trusted certificate nor an
-    /// authenticated request yet. One more such connection closes the one with the longest idle time. 0 means
-    /// unlimited.
+    /// Highest number of connections of unidentified peers at each of the server's addresses. Such a peer has
+    /// neither a trusted certificate nor an authenticated request yet. One more such connection closes the
+    /// one with the longest idle time. 0 means unlimited.
     pub unidentified: usize,
 }
 
@@ -346,7 +346,7 @@ async fn accept(listener: Option<&TcpListener>) -> io::Result<(TcpStream, Socket
     }
 }
 
-/// Logs a panic of a connection's task. Panics of requests do not get here: the task catches them.
+/// Logs a panic of a connection's task. Panics of requests do not get here: [`Chain`] catches them.
 fn log_panic(ended: Result<(), JoinError>) {
     if let Err(problem) = ended {
         tracing::error!(%problem, "the task of a connection panicked, and its requests got no answer; report it as a bug, with this line");

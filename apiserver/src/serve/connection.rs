@@ -195,8 +195,8 @@ fn http2_builder(limits: ConnectionLimits, windows: Windows) -> http2::Builder<S
     builder
 }
 
-/// Serves one connection until it ends, is idle for too long, or `finish` is cancelled and its requests are
-/// answered.
+/// Serves one connection until it ends, is idle for too long, `finish` is cancelled and its requests are
+/// answered, or another connection of an unidentified peer takes its place.
 ///
 /// The futures of the handshake and of the requests are boxed separately: the first is large and short-lived,
 /// so during a watch of several hours only the second exists.
@@ -372,7 +372,8 @@ async fn answer(
         return router.oneshot(request).await;
     }
     let Some(upgrade) = request.extensions_mut().remove::<OnUpgrade>() else {
-        // With HTTP/1.0 and HTTP/2, a connection cannot switch its protocol, so the request is an ordinary request.
+        // With HTTP/1.0 and HTTP/2, a connection cannot switch its protocol, so the request is an ordinary
+        // request.
         request.headers_mut().remove(UPGRADE);
         return router.oneshot(request).await;
     };

@@ -123,7 +123,7 @@ impl Watch for ViewWatch {
             events = self.watch.next(max) => events?,
             () = self.rules.wait_until_invalid() => return Err(self.expired()),
         };
-        // Former rules do not send the writes after a change of the rules.
+        // These events may be writes after the rules ceased to be valid, so the rules must not show them.
         if !self.rules.are_valid() {
             return Err(self.expired());
         }

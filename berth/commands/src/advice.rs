@@ -19,7 +19,8 @@ use crate::words::{self, RequestState};
 /// Asks `source` for advice, and prints the answer.
 ///
 /// # Errors
-/// When the decision or cluster does not exist, or the server refuses or does not answer.
+/// When the words name no decision, or several, or the cluster does not exist, or the server refuses or does
+/// not answer.
 pub async fn run(question: &AdviceQuestion, source: &Source) -> Result<ExitCode> {
     let (client, namespace) = (&source.client, source.namespace.as_str());
     let dialects = berth_dialect_registry::all();

@@ -66,8 +66,9 @@ pub struct OriginArgs {
     /// registered on the hub, and else the hub.
     #[arg(long, value_name = "server|hub|FOLDER", value_hint = ValueHint::AnyPath)]
     pub from: Option<Origin>,
-    /// The rules where a system's newest release contradicts the documentation that the system's page names,
-    /// if this process decides; by default those of the system's SchedulerConfiguration.
+    /// The rules to use where a system's newest release contradicts the documentation that the system's page
+    /// in docs/systems names, if this process decides; by default those of the system's
+    /// SchedulerConfiguration.
     #[arg(long, value_name = "Auto|Documented|Current", value_parser = parse_rules)]
     pub rules: Option<RulesChoice>,
 }
@@ -166,7 +167,8 @@ pub enum WhyOutput {
 /// Question of `berth why`.
 #[derive(Args, Clone, Debug)]
 pub struct WhyQuestion {
-    /// A decision (`web.gardener`), or the object to schedule: `shoot/web`, `shoot web`, `web`.
+    /// A decision (`web.gardener`), the object to schedule (`shoot/web`, `shoot web`, `web`), or a cluster
+    /// (`cluster/aws-eu1`).
     #[arg(required = true, num_args = 1..=2, value_name = "DECISION|OBJECT")]
     pub object: Vec<String>,
     /// Show only the reasons of this cluster: its name, or that of its Target.
@@ -284,7 +286,8 @@ pub struct HistoryArgs {
 /// Question of `berth export`: the folder to write.
 #[derive(Args, Clone, Debug)]
 pub struct ExportQuestion {
-    /// The folder, created when missing. Files of an earlier export are replaced; other files are kept.
+    /// The folder, created when missing. The file of each kind, such as seeds.core.gardener.cloud.yaml, is
+    /// replaced, or deleted if there are no objects of the kind; other files are kept.
     #[arg(value_name = "FOLDER")]
     pub folder: PathBuf,
 }
@@ -370,8 +373,8 @@ pub struct SimulateArgs {
     /// A system's own configuration file, or a SchedulerConfiguration; repeatable, one per system.
     #[arg(long, value_name = "FILE")]
     pub config: Vec<PathBuf>,
-    /// The rules where a system's newest release contradicts the documentation that the system's page names;
-    /// by default those of the system's SchedulerConfiguration.
+    /// The rules to use where a system's newest release contradicts the documentation that the system's page
+    /// in docs/systems names; by default those of the system's SchedulerConfiguration.
     #[arg(long, value_name = "Auto|Documented|Current", value_parser = parse_rules)]
     pub rules: Option<RulesChoice>,
     /// The instant of the decisions (RFC 3339); by default the current time.
@@ -458,8 +461,8 @@ pub struct CompareQuestion {
     /// A system's own configuration file, or a SchedulerConfiguration; repeatable, one per system.
     #[arg(long, value_name = "FILE")]
     pub config: Vec<PathBuf>,
-    /// The rules where a system's newest release contradicts the documentation that the system's page names;
-    /// by default those of the system's SchedulerConfiguration.
+    /// The rules to use where a system's newest release contradicts the documentation that the system's page
+    /// in docs/systems names; by default those of the system's SchedulerConfiguration.
     #[arg(long, value_name = "Auto|Documented|Current", value_parser = parse_rules)]
     pub rules: Option<RulesChoice>,
     /// The instant of the decisions (RFC 3339); by default the current time.
@@ -468,8 +471,8 @@ pub struct CompareQuestion {
     /// Omit requests with the same decision.
     #[arg(long)]
     pub only_different: bool,
-    /// Time after the creation of a request for which the other scheduler may still have to decide it; until
-    /// then a difference is reported as unknown (such as 30s).
+    /// Time after the creation of a request, such as 30s, in which the other scheduler may not have decided
+    /// it yet. During this time, a difference is reported as unknown.
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_unsigned)]
     pub agreement_grace_period: Duration,
     /// Form of the output.

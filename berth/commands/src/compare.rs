@@ -31,8 +31,8 @@ use crate::simulate::{DONE, LoadOptions, MALFORMED, SET_ASIDE, UNPLACED, load};
 const CLUSTERS_LIMIT: usize = 50;
 
 /// Reads the placements, compares and prints. All problems of the input go to standard error. The exit code
-/// is 2 for an unreadable file, 3 if objects were set aside, and 1 for different decisions with
-/// `--exit-code`.
+/// is 2 for an unreadable file or a malformed configuration, 3 if objects were set aside, and 1 for different
+/// decisions with `--exit-code`.
 ///
 /// # Errors
 /// When no server answers, or a dialect is at fault.

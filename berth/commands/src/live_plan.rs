@@ -20,7 +20,8 @@ use crate::why::missing;
 
 /// Requests a plan from `source`, and prints it. Objects without a namespace are in `namespace`, if it is
 /// given. Problems of the changes go to standard error, and the exit code is then 2, without a request to the
-/// source. Unreadable documents are set aside: the plan is about the rest, and the exit code is 3.
+/// source. If the source refuses the request, the refusal goes to standard error, and the exit code is 2,
+/// too. Unreadable documents are set aside: the plan is about the rest, and the exit code is 3.
 ///
 /// # Errors
 /// When there is no answer, or the answer is not a plan.

@@ -94,7 +94,7 @@ fn path(place: &Place) -> String {
 }
 
 /// Whether any of the decisions exists, since a decision that never changed has no records. A decision that
-/// the caller may not read counts as existing.
+/// cannot be read counts as existing.
 async fn any_exists(client: &Client, answers: &[(Place, Answer)]) -> Result<bool> {
     for (place, _) in answers {
         match client.send(Method::GET, &path(place), None).await? {

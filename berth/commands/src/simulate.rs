@@ -54,7 +54,7 @@ enum Stop {
     /// A dialect is at fault.
     #[error(transparent)]
     Fault(#[from] Fault),
-    /// A dialect is at fault in the computation of advice, or cannot advise.
+    /// The computation of advice failed.
     #[error(transparent)]
     NoAdvice(#[from] NoAdvice),
 }
@@ -295,7 +295,7 @@ fn find_advice(outcome: &DemandOutcome<'_>, catalog: &Catalog, terms: &Terms) ->
 /// Simulation with the objects and configurations that were read.
 pub(crate) struct LoadedInput {
     pub(crate) simulation: Simulation,
-    /// Whether no document was set aside.
+    /// Whether the input has no problems. A document with a problem is set aside, or used as it is.
     pub(crate) is_complete: bool,
     /// Time of the newest heartbeat of a cluster.
     heartbeat: Option<Timestamp>,
@@ -313,11 +313,11 @@ pub(crate) struct LoadOptions<'a> {
 }
 
 impl LoadedInput {
-    /// Prints a note if documents were set aside: with `--strict`, no object would be decided.
+    /// Prints a note if the input has problems: with `--strict`, no object would be decided.
     fn print_incomplete(&self) {
         if !self.is_complete {
             crate::say_error!(
-                "note: documents that could not be read are ignored, and the rest is decided; with --strict, nothing is decided"
+                "note: documents that cannot be used are ignored, and the rest is decided; with --strict, nothing is decided"
             );
         }
     }
@@ -326,8 +326,8 @@ impl LoadedInput {
 /// Reads `files`, adds `inputs` from a hub, and prints findings on standard error.
 ///
 /// # Errors
-/// All problems of configurations or files that cannot be read at all; with `strict`, all findings of
-/// [`print_findings`].
+/// The problems of the configurations; all problems of the files, if one cannot be read at all; the problem
+/// of the rules in `options`; with `strict`, all findings of [`print_findings`].
 pub(crate) fn load(
     files: &[PathBuf],
     options: &LoadOptions<'_>,
@@ -377,7 +377,7 @@ pub(crate) fn load(
     })
 }
 
-/// Prints findings about files on standard error. Returns whether no document was set aside.
+/// Prints the findings about the input on standard error. Returns whether the input has no problems.
 ///
 /// # Errors
 /// With `strict`: problems, unknown and duplicate fields, and objects of kinds that no scheduler reads

@@ -28,7 +28,7 @@ const RESOURCES: [&str; 2] = ["decisionrecords", "clusterdecisionrecords"];
 /// with a note on standard error.
 ///
 /// # Errors
-/// When the server has no records, refuses all of them, or no server answers.
+/// When the server does not serve records, or refuses all of them, or no server answers.
 pub(super) async fn run(question: &HistoryQuestion, client: &Client) -> Result<ExitCode> {
     let mut refusals = Vec::new();
     let mut records = Vec::new();
@@ -127,7 +127,8 @@ fn write(
                 0 => String::new(),
                 older => format!("; {older} older, --limit 0 shows all"),
             };
-            let total = format!("{} changes, newest first{older}", records.len());
+            let noun = if records.len() == 1 { "change" } else { "changes" };
+            let total = format!("{} {noun}, newest first{older}", records.len());
             writeln!(out, "{}", terminal::dim(&terminal::indented(&total, 0, width)))?;
         }
     }

@@ -267,6 +267,7 @@ fn cause_and_actor(record: &RecordSpec) -> (String, String) {
             };
             let more = match cause.more {
                 0 => String::new(),
+                1 => ", and 1 more change".to_owned(),
                 more => format!(", and {more} more changes"),
             };
             let (kind, verb) = (shown(&cause.kind), shown(&cause.verb).to_lowercase());
@@ -310,7 +311,11 @@ fn retention(status: &HistoryStatus) -> String {
         "Etcd" => "in etcd",
         _ => "in the server's database",
     };
-    format!("The last {each} changes{age}, {medium}.")
+    let changes = match each {
+        1 => "The last change".to_owned(),
+        _ => format!("The last {each} changes"),
+    };
+    format!("{changes}{age}, {medium}.")
 }
 
 #[cfg(test)]

@@ -72,7 +72,7 @@ fn no_plan_reason(args: &ChangeArgs) -> String {
     if args.is_empty() {
         return "nothing to plan: pass -f FILE, --drain CLUSTER or --delete KIND/[NAMESPACE/]NAME".to_owned();
     }
-    "nothing to plan: no scheduler reads any of these objects".to_owned()
+    "nothing to plan: the files contain no change, and no object that a scheduler reads".to_owned()
 }
 
 /// Returns the problem of a change in words for people: a missing cluster of `--drain` is reported as

@@ -155,7 +155,7 @@ pub(crate) fn escaped(text: &str) -> String {
                 escaped.push('\\');
                 escaped.push(letter);
             }
-            // An empty comment prevents that a text such as a label mentions a user.
+            // With an empty comment after the sign, a text such as a label does not mention a user.
             '@' => escaped.push_str("@<!-- -->"),
             other => escaped.push(other),
         }

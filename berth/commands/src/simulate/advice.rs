@@ -62,7 +62,7 @@ pub fn edits(out: &mut impl Write, status: &Value, commands: bool, width: Option
     }
     if let Some(rest @ 1..) = status["remainingTargets"].as_u64() {
         dim(format!(
-            "The nearest {} clusters were tried, {rest} more were not: --limit takes more, --cluster one.",
+            "The nearest {} clusters were tried, {rest} more were not: see berth advice --limit and --cluster.",
             targets.len()
         ))?;
     }

@@ -19,7 +19,7 @@ use super::output::SET_ASIDE;
 use crate::terminal::{self, Cell, indented};
 use crate::words::{self, NOT_PICKED, PICKED, REFUSED};
 
-/// Highest number of rows about clusters that were not picked.
+/// Highest number of clusters that were not picked and have rows.
 const CLUSTERS_LIMIT: usize = 20;
 
 const HEADINGS: [&str; 5] = ["  CLUSTER", "RANK", "SCORE", "RESULT", "REASON"];

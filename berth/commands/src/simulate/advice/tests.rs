@@ -48,7 +48,7 @@ fn one_edit_is_told_once_with_the_clusters_it_lets_in_and_the_askers_own_first()
          \x20    Cluster a\n\
          \x20    Cluster b\n\
          \x20 2 clusters: mend ^[[2J it\n\
-         \x20 The nearest 2 clusters were tried, 2 more were not: --limit takes more, --cluster one.\n\
+         \x20 The nearest 2 clusters were tried, 2 more were not: see berth advice --limit and --cluster.\n\
          \x20 The search ended early: too much\n"
     );
 }
