@@ -1,6 +1,7 @@
 //! Validation rules of `metadata` for every kind.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use berth_apimachinery::{FieldError, name};
 use serde_json::{Map, Value};
@@ -156,12 +157,18 @@ fn is_domain_qualified(finalizer: &str) -> bool {
     finalizer.contains('/') || ["foregroundDeletion", "kubernetes", "orphan"].contains(&finalizer)
 }
 
+/// Returns the finalizers of `object` as a set, since a client may send a list as long as a body can be.
+fn finalizers_of(object: &Value) -> HashSet<&str> {
+    let list = strings(object["metadata"].get("finalizers"));
+    list.into_iter().collect()
+}
+
 /// Returns warnings about new finalizers without a domain: another controller might choose the same name.
 pub(crate) fn finalizer_warnings(value: &Value, served: &ServedVersion, old: Option<&Value>) -> Vec<String> {
     if served.info().strategic {
         return Vec::new();
     }
-    let before = old.map_or_else(Vec::new, |old| strings(old["metadata"].get("finalizers")));
+    let before = old.map_or_else(HashSet::new, finalizers_of);
     let list = strings(value["metadata"].get("finalizers")).into_iter();
     list.filter(|finalizer| !is_domain_qualified(finalizer) && !before.contains(finalizer))
         .map(|finalizer| {
@@ -178,7 +185,7 @@ fn added_finalizers(fields: &Fields, old: &Value, errors: &mut Vec<FieldError>) 
     if old["metadata"]["deletionTimestamp"].is_null() {
         return;
     }
-    let before = strings(old["metadata"].get("finalizers"));
+    let before = finalizers_of(old);
     let added: Vec<&str> = strings(fields.get("finalizers"))
         .into_iter()
         .filter(|finalizer| !before.contains(finalizer))
@@ -197,16 +204,26 @@ fn owners(fields: &Fields, errors: &mut Vec<FieldError>) {
     };
     let mut controllers = 0;
     for (index, owner) in owners.iter().enumerate() {
-        for field in ["apiVersion", "kind", "name", "uid"] {
-            if owner[field].as_str().unwrap_or_default().is_empty() {
-                let path = format!("metadata.ownerReferences[{index}].{field}");
-                errors.push(FieldError::required(path, format!("{field} must not be empty")));
+        let path = format!("metadata.ownerReferences[{index}]");
+        let value_of = |field: &str| owner[field].as_str().unwrap_or_default();
+        let version = value_of("apiVersion");
+        if let Err(problem) = group_version(version) {
+            errors.push(FieldError::invalid(
+                format!("{path}.apiVersion"),
+                version,
+                problem,
+            ));
+        }
+        for field in ["kind", "name", "uid"] {
+            if value_of(field).is_empty() {
+                let problem = "must not be empty";
+                errors.push(FieldError::invalid(format!("{path}.{field}"), "", problem));
             }
         }
-        let version = owner["apiVersion"].as_str().unwrap_or_default();
-        if let Err(problem) = group_version(version) {
-            let path = format!("metadata.ownerReferences[{index}].apiVersion");
-            errors.push(FieldError::invalid(path, version, problem));
+        // Events expire, and would take what they own with them.
+        if matches!(version, "v1" | "/v1") && value_of("kind") == "Event" {
+            let problem = "/v1, Kind=Event is disallowed from being an owner";
+            errors.push(FieldError::invalid(path, owner.clone(), problem));
         }
         controllers += usize::from(owner["controller"].as_bool() == Some(true));
     }
@@ -220,11 +237,10 @@ fn owners(fields: &Fields, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Checks the form of `text` as an `apiVersion`. An empty text is no error here.
+/// Checks the form of `text` as an `apiVersion`.
 fn group_version(text: &str) -> Result<(), String> {
     match text.split('/').collect::<Vec<_>>()[..] {
-        [""] => Ok(()),
-        [_, ""] => Err("version must not be empty".to_owned()),
+        [""] | [_, ""] => Err("version must not be empty".to_owned()),
         [_] | [_, _] => Ok(()),
         _ => Err(format!("unexpected GroupVersion string: {text}")),
     }
@@ -292,6 +308,8 @@ fn name_part(text: &str) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -339,5 +357,44 @@ mod tests {
         assert!(label_value("").is_ok());
         assert!(label_value("eu-1").is_ok());
         assert!(label_value("a b").is_err());
+    }
+
+    #[test]
+    fn an_owner_is_named_completely_and_is_no_event() {
+        let problems = |owner: Value| {
+            let fields = json!({"ownerReferences": [owner]});
+            let mut errors = Vec::new();
+            owners(fields.as_object().unwrap(), &mut errors);
+            errors.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        let owner = |version: &str| json!({"apiVersion": version, "kind": "Event", "name": "a", "uid": "1"});
+        assert_eq!(problems(owner("events.k8s.io/v1")), Vec::<String>::new());
+        for version in ["v1", "/v1"] {
+            let found = problems(owner(version)).join("\n");
+            assert!(
+                found.starts_with("metadata.ownerReferences[0]: Invalid value: {")
+                    && found.ends_with("}: /v1, Kind=Event is disallowed from being an owner"),
+                "{found}"
+            );
+        }
+        assert_eq!(
+            problems(json!({})),
+            [
+                "metadata.ownerReferences[0].apiVersion: Invalid value: \"\": version must not be empty",
+                "metadata.ownerReferences[0].kind: Invalid value: \"\": must not be empty",
+                "metadata.ownerReferences[0].name: Invalid value: \"\": must not be empty",
+                "metadata.ownerReferences[0].uid: Invalid value: \"\": must not be empty",
+            ]
+        );
+    }
+
+    #[test]
+    fn many_finalizers_are_compared_in_well_under_quadratic_time() {
+        let many: Vec<String> = (0..100_000).map(|index| format!("a.b/{index:06}")).collect();
+        let deleted = json!({"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": many});
+        let old = json!({"metadata": deleted});
+        let mut errors = Vec::new();
+        added_finalizers(deleted.as_object().unwrap(), &old, &mut errors);
+        assert!(errors.is_empty(), "{errors:?}");
     }
 }

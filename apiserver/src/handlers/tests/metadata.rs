@@ -320,7 +320,7 @@ async fn an_owner_without_a_uid_is_invalid_however_it_is_sent() {
     for answer in [posted, put, merged, patched] {
         let message = answer.refusal(422, "Invalid");
         assert!(
-            message.contains("metadata.ownerReferences[0].uid: Required value"),
+            message.contains("metadata.ownerReferences[0].uid: Invalid value: \"\": must not be empty"),
             "{message}"
         );
     }
