@@ -104,6 +104,7 @@ pub async fn uses_server(client: &Client, origin: &OriginArgs) -> Result<bool> {
 async fn serve_hub(client: &Client, scope: &Scope, rules: Option<RulesChoice>) -> Result<InMemory> {
     let reading = ReadResult::of(client, scope).await?;
     reading.print_summary(client).await?;
+    reading.check_not_refused()?;
     let now = SystemClock.now();
     // Objects are validated on this thread, since the allocator of another thread would keep the memory that
     // only the validation needs.

@@ -35,7 +35,7 @@ const CLUSTERS_LIMIT: usize = 50;
 /// decisions with `--exit-code`.
 ///
 /// # Errors
-/// When no server answers, or a dialect is at fault.
+/// When no server answers, nothing can be read from it, or a dialect is at fault.
 pub async fn run(question: &CompareQuestion, connection: &ConnectionArgs) -> Result<ExitCode> {
     let now = question.at.unwrap_or_else(|| SystemClock.now());
     let reading = match question.filename.is_empty() {
@@ -82,7 +82,8 @@ pub async fn run(question: &CompareQuestion, connection: &ConnectionArgs) -> Res
 /// different decisions.
 ///
 /// # Errors
-/// When no server answers, a configuration is malformed, or a dialect is at fault.
+/// When no server answers, nothing can be read from it, a configuration is malformed, or a dialect is at
+/// fault.
 pub async fn print_system(
     client: &Client,
     system: &str,
@@ -118,6 +119,7 @@ pub async fn print_system(
 async fn read(client: &Client, scope: &Scope) -> Result<ReadResult> {
     let reading = ReadResult::of(client, scope).await?;
     reading.print_summary(client).await?;
+    reading.check_not_refused()?;
     Ok(reading)
 }
 

@@ -129,7 +129,7 @@ impl Kinds {
     /// Returns the kinds that the caller may list, and a gap for each other kind.
     ///
     /// # Errors
-    /// When no server answers.
+    /// When no server answers, or it fails.
     pub async fn readable(&self, client: &Client) -> Result<(Vec<Arc<dyn Kind>>, Vec<Gap>)> {
         let requests = self.all.iter().map(|(kind, _)| list::refusal(client, &**kind));
         let refusals = try_join_all(requests).await?;
@@ -202,7 +202,7 @@ impl ReadResult {
     /// Reads the objects of `scope`.
     ///
     /// # Errors
-    /// When no server answers, or it has none of the systems.
+    /// When no server answers, it fails, or it has none of the systems.
     pub async fn of(client: &Client, scope: &Scope) -> Result<Self> {
         let Kinds { systems, all } = Kinds::of(client, scope).await?;
         let mut reading = Self {
@@ -219,6 +219,20 @@ impl ReadResult {
         }
         reading.kinds.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(reading)
+    }
+
+    /// Checks that something was read: an answer without any object says nothing about the server.
+    ///
+    /// # Errors
+    /// When no object was read, and the caller may not list all kinds.
+    pub fn check_not_refused(&self) -> Result<()> {
+        if self.count() == 0 && !self.gaps.is_empty() {
+            bail!(
+                "no objects that a scheduler of {} reads were found, and you may not list all of them",
+                self.named_systems()
+            );
+        }
+        Ok(())
     }
 
     /// Number of objects that were read.
@@ -449,6 +463,24 @@ mod tests {
         });
         let every = BTreeSet::from([plural(&config::RESOURCE)]);
         assert_eq!(documented, read.chain([every]).collect());
+    }
+
+    #[test]
+    fn nothing_that_may_not_be_read_is_no_empty_hub() {
+        let of = |gaps: Vec<Gap>| ReadResult {
+            systems: vec!["ocm"],
+            kinds: Vec::new(),
+            gaps,
+        };
+        let gap = Gap {
+            name: "placements.cluster.open-cluster-management.io".to_owned(),
+            only_namespace: None,
+            message: "placements is forbidden".to_owned(),
+            consequence: "there are no requests",
+        };
+        assert!(of(Vec::new()).check_not_refused().is_ok());
+        let problem = of(vec![gap]).check_not_refused().unwrap_err().to_string();
+        assert!(problem.ends_with("you may not list all of them"), "{problem}");
     }
 
     #[test]

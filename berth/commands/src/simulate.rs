@@ -62,7 +62,7 @@ enum Stop {
 /// Decides the objects in the files of `args`, or on the hub if there are no files, and prints the result.
 ///
 /// # Errors
-/// When there is no kubeconfig, or the hub does not answer or has none of the systems.
+/// When there is no kubeconfig, or the hub does not answer, has none of the systems or lets nothing be read.
 pub async fn run_on(args: &SimulateArgs, connection: &ConnectionArgs) -> anyhow::Result<ExitCode> {
     let namespace = connection.namespace.as_deref();
     if !args.filename.is_empty() {
@@ -75,6 +75,7 @@ pub async fn run_on(args: &SimulateArgs, connection: &ConnectionArgs) -> anyhow:
     };
     let reading = ReadResult::of(&client, &scope).await?;
     reading.print_summary(&client).await?;
+    reading.check_not_refused()?;
     Ok(run(args, namespace, reading.inputs()))
 }
 

@@ -1,9 +1,8 @@
 //! Lists of objects, requested page by page.
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use berth_apimachinery::{Kind, Status};
-use berth_client::Client;
-use http::Method;
+use berth_client::{Client, TextAnswer};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -21,11 +20,30 @@ pub(super) enum Answer {
 
 /// Returns the server's refusal, if the caller may not list the objects of `kind`; a missing kind is no
 /// refusal.
+///
+/// # Errors
+/// When no server answers, or it fails.
 pub(super) async fn refusal(client: &Client, kind: &dyn Kind) -> Result<Option<String>> {
-    let path = path(kind, kind.info().storage_version, None);
-    let answer = client.send(Method::GET, &format!("{path}?limit=1"), None).await?;
-    let error = answer.err().filter(|status| status.code != 404);
-    Ok(error.map(|status| status.message))
+    let page = format!("{}?limit=1", path(kind, kind.info().storage_version, None));
+    let answer = client.raw(&page).await?;
+    match answer.code {
+        200 | 404 => Ok(None),
+        _ => refusal_text(&page, &answer).map(Some),
+    }
+}
+
+/// Returns the reason why the list at `page` is refused, in the server's words.
+///
+/// # Errors
+/// When the server failed: the objects exist, and a decision without them would be wrong.
+fn refusal_text(page: &str, answer: &TextAnswer) -> Result<String> {
+    let with_path = |text: &str| format!("GET {page}: {}: {text}", answer.code);
+    match (answer.code, serde_json::from_str::<Status>(&answer.text).ok()) {
+        (403 | 405, Some(status)) => Ok(status.message),
+        (403 | 405, None) => Ok(with_path(answer.text.trim())),
+        (_, Some(status)) => bail!(with_path(&status.message)),
+        (_, None) => bail!(with_path(answer.text.trim())),
+    }
 }
 
 fn path(kind: &dyn Kind, version: &str, namespace: Option<&str>) -> String {
@@ -42,6 +60,9 @@ fn path(kind: &dyn Kind, version: &str, namespace: Option<&str>) -> String {
 
 /// Requests the objects of `kind` that the label selector `labels` matches, in `namespace` or in all
 /// namespaces. The first version of the kind that the server has is used.
+///
+/// # Errors
+/// When no server answers, or it fails.
 pub(super) async fn of(
     client: &Client,
     kind: &dyn Kind,
@@ -103,11 +124,7 @@ async fn pages(
                 token.clear();
             }
             404 => return Ok(Ok(None)),
-            code => {
-                let status = serde_json::from_str(&answer.text);
-                let text = |_| format!("GET {page}: {code}: {}", answer.text.trim());
-                return Ok(Err(status.map_or_else(text, |status: Status| status.message)));
-            }
+            _ => return refusal_text(&page, &answer).map(Err),
         }
     }
 }
@@ -211,6 +228,30 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn only_a_refusal_leaves_a_kind_out_and_a_failure_ends_the_command() {
+        let text_of = |code: u16, text: &str| {
+            let answer = TextAnswer {
+                code,
+                date: None,
+                text: text.to_owned(),
+            };
+            refusal_text("/api/v1/things", &answer).map_err(|failure| failure.to_string())
+        };
+        let status = json!({"kind": "Status", "apiVersion": "v1", "message": "not for you"}).to_string();
+        for code in [403, 405] {
+            assert_eq!(text_of(code, &status), Ok("not for you".to_owned()));
+            let text = format!("GET /api/v1/things: {code}: denied");
+            assert_eq!(text_of(code, "denied\n"), Ok(text));
+        }
+        for code in [401, 410, 429, 500, 503] {
+            let text = format!("GET /api/v1/things: {code}: not for you");
+            assert_eq!(text_of(code, &status), Err(text));
+        }
+        let text = "GET /api/v1/things: 502: Bad Gateway".to_owned();
+        assert_eq!(text_of(502, "Bad Gateway\n"), Err(text));
+    }
 
     #[test]
     fn items_are_kept_without_what_every_write_changes_and_come_back_with_their_kind() {
