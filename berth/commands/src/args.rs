@@ -287,7 +287,8 @@ pub struct HistoryArgs {
 #[derive(Args, Clone, Debug)]
 pub struct ExportQuestion {
     /// The folder, created when missing. The file of each kind, such as seeds.core.gardener.cloud.yaml, is
-    /// replaced, or deleted if there are no objects of the kind; other files are kept.
+    /// replaced, or deleted if there are no objects of the kind. Files of kinds that cannot be read, and all
+    /// other files, are kept.
     #[arg(value_name = "FOLDER")]
     pub folder: PathBuf,
 }

@@ -29,19 +29,29 @@ pub async fn run(question: &ExportQuestion, connection: &ConnectionArgs) -> Resu
     if count == 0 {
         bail!("no objects that a scheduler of {systems} reads were found, or you may not list them");
     }
-    let path = |name: &str| question.folder.join(format!("{name}.yaml"));
-    // Files of an earlier export for a system that is no longer on the server would affect decisions.
-    let empty_files = known_names().into_iter().map(|name| (path(&name), Vec::new()));
-    let mut files: BTreeMap<PathBuf, Vec<Value>> = empty_files.collect();
-    let kinds = reading.kinds.into_iter();
-    files.extend(kinds.map(|kind| (path(&kind.name), kind.objects.into_values().collect())));
     let folder = question.folder.clone();
+    let files = files(&folder, reading);
     tokio::task::spawn_blocking(move || write(&folder, files)).await??;
     crate::say!(
         "{count} objects of {systems} exported; berth simulate -f {} --independent decides by them",
         question.folder.display()
     );
     Ok(())
+}
+
+/// Returns the files to write into `folder`, with their objects. A file without objects is an earlier one to
+/// delete.
+fn files(folder: &Path, reading: ReadResult) -> BTreeMap<PathBuf, Vec<Value>> {
+    let path = |name: &str| folder.join(format!("{name}.yaml"));
+    // Files of an earlier export for a system that is no longer on the server would affect decisions.
+    let empty_files = known_names().into_iter().map(|name| (path(&name), Vec::new()));
+    let mut files: BTreeMap<PathBuf, Vec<Value>> = empty_files.collect();
+    let kinds = reading.kinds.into_iter();
+    files.extend(kinds.map(|kind| (path(&kind.name), kind.objects.into_values().collect())));
+    // A kind that could not be read may have objects: the file of an earlier export stays.
+    let unread: BTreeSet<PathBuf> = reading.gaps.iter().map(|gap| path(&gap.name)).collect();
+    files.retain(|file, objects| !objects.is_empty() || !unread.contains(file));
+    files
 }
 
 /// Names of all resources that schedulers read, which are also the names of their files.
@@ -89,6 +99,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::reading::{Gap, KindObjects, Objects};
 
     #[test]
     fn every_object_is_read_again_as_it_was() {
@@ -102,6 +113,36 @@ mod tests {
             let read = berth_yaml::value(&text).unwrap();
             assert_eq!(read, object, "{text}");
         }
+    }
+
+    #[test]
+    fn a_kind_that_could_not_be_read_keeps_its_file() {
+        const SEEDS: &str = "seeds.core.gardener.cloud";
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(format!("{SEEDS}.yaml"));
+        std::fs::write(&path, "---\nkind: Seed\n").unwrap();
+        let gap = Gap {
+            name: SEEDS.to_owned(),
+            only_namespace: None,
+            message: "seeds is forbidden".to_owned(),
+            consequence: "there are no clusters",
+        };
+        let export = |gaps: Vec<Gap>| {
+            let seeds = KindObjects {
+                name: SEEDS.to_owned(),
+                objects: Objects::default(),
+            };
+            let reading = ReadResult {
+                systems: vec!["gardener"],
+                kinds: vec![seeds],
+                gaps,
+            };
+            write(folder.path(), files(folder.path(), reading)).unwrap();
+        };
+        export(vec![gap]);
+        assert!(path.exists());
+        export(Vec::new());
+        assert!(!path.exists());
     }
 
     #[test]
