@@ -8,6 +8,7 @@ use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, bail};
+use berth_apimachinery::Status;
 use berth_client::Client;
 use berth_scheduling_api::API_VERSION;
 use berth_scheduling_api::record::DecisionHistory;
@@ -36,7 +37,10 @@ pub async fn run(question: &HistoryQuestion, connection: &ConnectionArgs) -> Res
     let namespace = connection.namespace(&client);
     let places = places::places(&question.object, namespace, &dialects, &catalog(&dialects))
         .map_err(|problem| anyhow!("{problem}"))?;
-    let mut answers = histories(
+    let Histories {
+        mut answers,
+        refusals,
+    } = histories(
         &client,
         &question.object,
         &places,
@@ -54,6 +58,10 @@ pub async fn run(question: &HistoryQuestion, connection: &ConnectionArgs) -> Res
         bail!("several decisions match: name one of {}", names.join(", "));
     }
     if count == 0 && !any_exists(&client, &answers).await? {
+        // The words may mean a decision whose history the caller may not read.
+        if !refusals.is_empty() {
+            return Err(missing::refused(&client, &question.object, refusals).await);
+        }
         let retention = answers.first().and_then(|(_, answer)| answer.retention_seconds());
         let question = Question {
             client: &client,
@@ -127,8 +135,15 @@ impl Answer {
     }
 }
 
-/// Requests the histories of the decisions at `places`, which `words` may mean. Returns the histories that
-/// the caller may read.
+/// Histories of the decisions that words may mean.
+struct Histories {
+    /// The histories that the caller may read.
+    answers: Vec<(Place, Answer)>,
+    /// The server's refusals of the other histories.
+    refusals: Vec<(Place, Box<Status>)>,
+}
+
+/// Requests the histories of the decisions at `places`, which `words` may mean.
 ///
 /// # Errors
 /// When the caller may read none, or no server answers.
@@ -137,7 +152,7 @@ async fn histories(
     words: &[String],
     places: &[Place],
     limit: usize,
-) -> Result<Vec<(Place, Answer)>> {
+) -> Result<Histories> {
     let (mut answers, mut refusals) = (Vec::new(), Vec::new());
     for place in places {
         let history_path = format!("{}/history?limit={limit}", path(place));
@@ -151,7 +166,8 @@ async fn histories(
         }
     }
     if !answers.is_empty() {
-        return Ok(answers);
+        refusals.retain(|(_, status)| status.code != 404);
+        return Ok(Histories { answers, refusals });
     }
     match refusals.first() {
         Some((_, status)) if status.code == 404 => bail!(
