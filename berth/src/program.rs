@@ -88,10 +88,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Console(args) => look::console(args.console, &args.files.origin).await?,
         Command::Export(args) => berth_commands::export::run(&args.question, &args.connection).await?,
         Command::Load(args) => {
-            let path = args
-                .kubeconfig
-                .unwrap_or_else(|| args.data_dir.join("admin.kubeconfig"));
-            let client = berth_client::Client::as_kubectl(Some(&path), None).await?;
+            let client = args.server().client().await?;
             let mode = berth_commands::load::WriteMode::of(args.server_side, args.force_conflicts);
             let client = client.validating(args.validate.into());
             let client = client.waiting(args.timeout, berth_commands::load::print_waiting);

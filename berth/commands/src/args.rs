@@ -1,5 +1,7 @@
 //! Arguments of the commands. A flag has the name of kubectl's flag for the same purpose, if there is one.
 
+mod connections;
+
 use std::convert::Infallible;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -8,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use berth_apimachinery::Timestamp;
 use berth_apimachinery::duration::parse_unsigned;
-use berth_client::{Client, FieldValidation};
+use berth_client::FieldValidation;
 use berth_console::ConsoleArgs;
 use berth_dialect_contract::rules::RulesChoice;
 use clap::{Args, ValueEnum, ValueHint};
@@ -121,32 +123,13 @@ pub struct PlanArgs {
     /// The changes of the plan.
     #[command(flatten)]
     pub question: PlanQuestion,
-    /// The kubeconfig of the server, or of the hub; by default the admin's in --data-dir, or kubectl's if
-    /// there is none.
-    #[arg(long, env = "KUBECONFIG")]
+    /// The kubeconfig of the server, or of the hub; by default that of KUBECONFIG, or the admin's in
+    /// --data-dir, or kubectl's if there is none.
+    #[arg(long)]
     pub kubeconfig: Option<PathBuf>,
     /// The data folder of the standalone server.
     #[arg(long, env = "BERTH_DATA_DIR", default_value = "berth-data")]
     pub data_dir: PathBuf,
-}
-
-impl PlanArgs {
-    /// The server and the user, for [`ConnectionArgs::client`].
-    #[must_use]
-    pub fn connection(&self) -> ConnectionArgs {
-        let admin_kubeconfig = self.data_dir.join("admin.kubeconfig");
-        let kubeconfig = self
-            .kubeconfig
-            .clone()
-            .or(Some(admin_kubeconfig).filter(|path| path.exists()));
-        ConnectionArgs {
-            server: ServerArgs {
-                kubeconfig,
-                context: None,
-            },
-            namespace: None,
-        }
-    }
 }
 
 /// Output of `berth why`.
@@ -546,8 +529,8 @@ pub struct LoadArgs {
     /// Files and folders of YAML or JSON.
     #[arg(short = 'f', long = "filename", required = true, num_args = 1..)]
     pub filename: Vec<PathBuf>,
-    /// The kubeconfig of the server; by default the admin's in --data-dir.
-    #[arg(long, env = "KUBECONFIG")]
+    /// The kubeconfig of the server; by default that of KUBECONFIG, or the admin's in --data-dir.
+    #[arg(long)]
     pub kubeconfig: Option<PathBuf>,
     /// The data folder of the standalone server.
     #[arg(long, env = "BERTH_DATA_DIR", default_value = "berth-data")]
@@ -570,30 +553,4 @@ pub struct LoadArgs {
     /// Take ownership of other managers' fields, with --server-side.
     #[arg(long, requires = "server_side")]
     pub force_conflicts: bool,
-}
-
-impl ServerArgs {
-    /// Connects to the server.
-    ///
-    /// # Errors
-    /// When there is no kubeconfig, or it is invalid.
-    pub async fn client(&self) -> Result<Client> {
-        Ok(Client::as_kubectl(self.kubeconfig.as_deref(), self.context.as_deref()).await?)
-    }
-}
-
-impl ConnectionArgs {
-    /// Connects to the server.
-    ///
-    /// # Errors
-    /// When there is no kubeconfig, or it is invalid.
-    pub async fn client(&self) -> Result<Client> {
-        self.server.client().await
-    }
-
-    /// The namespace of `-n`, or else the namespace of the context of `client`.
-    #[must_use]
-    pub fn namespace<'a>(&'a self, client: &'a Client) -> &'a str {
-        self.namespace.as_deref().unwrap_or_else(|| client.namespace())
-    }
 }
