@@ -146,7 +146,8 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Problem> {
 
 /// Parses the documents of `text`, and appends the objects to `documents` and the problems to `problems`.
 /// Each item of a list (an object whose kind ends with `List`) is an object of its own. An unreadable
-/// document does not affect other documents.
+/// document does not affect other documents. A duplicate field of the list itself is a problem, since an
+/// earlier list of items is lost.
 pub fn parse(file: &str, text: &str, documents: &mut Vec<Document>, problems: &mut Vec<Problem>) {
     for (number, result) in (1..).zip(values(text)) {
         let mut add_problem = |problem: String, is_note: bool| {
@@ -157,13 +158,26 @@ pub fn parse(file: &str, text: &str, documents: &mut Vec<Document>, problems: &m
                 is_note,
             });
         };
-        let json::Document { value, duplicates } = match result {
+        let json::Document {
+            mut value,
+            duplicates,
+        } = match result {
             Ok(result) => result,
             Err(problem) => {
                 add_problem(problem, false);
                 continue;
             }
         };
+        let items = match is_list(&value) {
+            true => value["items"].take(),
+            false => Value::Null,
+        };
+        if items.is_array() {
+            for path in duplicates.iter().filter(|path| !path.starts_with("items[")) {
+                let problem = format!("duplicate field \"{path}\" of the list: only its last value is read");
+                add_problem(problem, false);
+            }
+        }
         let mut add = |object: Value, duplicates: Vec<String>| match check(&object) {
             Ok(()) => documents.push(Document {
                 file: file.to_owned(),
@@ -176,18 +190,13 @@ pub fn parse(file: &str, text: &str, documents: &mut Vec<Document>, problems: &m
                 None => add_problem(problem.to_owned(), false),
             },
         };
-        match value {
-            Value::Object(mut list) if list.get("kind").and_then(Value::as_str).is_some_and(is_list) => {
-                match list.remove("items") {
-                    Some(Value::Array(items)) => {
-                        for (index, item) in items.into_iter().enumerate() {
-                            add(item, paths_below(&duplicates, &format!("items[{index}].")));
-                        }
-                    }
-                    _ => add(Value::Object(list), duplicates),
+        match items {
+            Value::Array(items) => {
+                for (index, item) in items.into_iter().enumerate() {
+                    add(item, paths_below(&duplicates, &format!("items[{index}].")));
                 }
             }
-            object => add(object, duplicates),
+            _ => add(value, duplicates),
         }
     }
 }
@@ -212,8 +221,10 @@ fn values(text: &str) -> Vec<Result<json::Document, String>> {
         .collect()
 }
 
-fn is_list(kind: &str) -> bool {
-    kind.ends_with("List")
+/// Whether `value` is a list of objects.
+fn is_list(value: &Value) -> bool {
+    let kind = value["kind"].as_str().unwrap_or_default();
+    kind.ends_with("List") && value["items"].is_array()
 }
 
 /// Checks that `object` has the form of a Kubernetes object.
@@ -345,6 +356,24 @@ mod tests {
             "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: A\n  metadata: {name: x}\n  spec: {a: 1, a: 2}\n",
         );
         assert_eq!(documents[0].duplicates, ["spec.a"]);
+    }
+
+    #[test]
+    fn fields_of_a_list_that_stand_twice_are_a_problem() {
+        let (documents, problems) = read_text(
+            "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: A, metadata: {name: x}}\n\
+             items:\n- {apiVersion: v1, kind: A, metadata: {name: y, name: z}}\n",
+        );
+        let found: Vec<(&str, &[String])> = documents
+            .iter()
+            .map(|document| (document.name(), &*document.duplicates))
+            .collect();
+        assert_eq!(found, [("z", &["metadata.name".to_owned()][..])]);
+        let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            problems,
+            ["f.yaml: document 1: duplicate field \"items\" of the list: only its last value is read"]
+        );
     }
 
     #[test]
