@@ -38,7 +38,7 @@ pub async fn run(question: &AdviceQuestion, source: &Source) -> Result<ExitCode>
     let answers = why::find(client, &question.object, &places, "advice", &query).await?;
     let advice = match why::only_one(answers)? {
         Some((_, advice)) => advice,
-        None => return Err(why::absent(source, &question.object, &places).await),
+        None => return Err(why::absent(source, &question.object, &places, false).await),
     };
     let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
     let result = match question.output {

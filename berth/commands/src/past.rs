@@ -65,7 +65,7 @@ pub async fn run(question: &HistoryQuestion, connection: &ConnectionArgs) -> Res
         let retention = answers.first().and_then(|(_, answer)| answer.retention_seconds());
         let question = Question {
             client: &client,
-            namespace,
+            namespace: Some(namespace),
             words: &question.object,
             places: &places,
             is_within: false,

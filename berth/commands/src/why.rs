@@ -32,12 +32,14 @@ const CLUSTERS_LIMIT: usize = 50;
 /// Requests a report from `source`, and prints it.
 ///
 /// # Errors
-/// When the words name no decision or cluster, or several, or the server refuses or does not answer.
+/// When the words name no decision or cluster, or several, a flag does not fit the question, or the server
+/// refuses or does not answer.
 pub async fn run(question: &WhyQuestion, source: &Source) -> Result<ExitCode> {
     let (client, namespace) = (&source.client, source.namespace.as_str());
     let dialects = berth_dialect_registry::all();
     let catalog = catalog(&dialects);
     if let Some(cluster_question) = cluster::cluster_question(&question.object, &dialects, &catalog) {
+        check_for_cluster(question)?;
         let mut out = BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(io::stdout().lock()));
         cluster::run(&mut out, &cluster_question, source, terminal::width()).await?;
         out.flush().unwrap_or_default();
@@ -45,9 +47,9 @@ pub async fn run(question: &WhyQuestion, source: &Source) -> Result<ExitCode> {
     }
     let places = places::places(&question.object, namespace, &dialects, &catalog)
         .map_err(|problem| anyhow!("{problem}"))?;
-    let places = match question.all_namespaces {
-        true => everywhere(client, places).await?,
-        false => places,
+    let existing = match question.all_namespaces {
+        true => everywhere(client, places.clone()).await?,
+        false => places.clone(),
     };
     let table = matches!(question.output, WhyOutput::Table | WhyOutput::Wide);
     let is_cut = table && !question.all && question.cluster.is_none();
@@ -56,13 +58,14 @@ pub async fn run(question: &WhyQuestion, source: &Source) -> Result<ExitCode> {
     } else {
         String::new()
     };
-    let reports = find(client, &question.object, &places, "scheduling", &query).await?;
+    let reports = find(client, &question.object, &existing, "scheduling", &query).await?;
     let reports = match question.all_namespaces {
         true => reports,
         false => only_one(reports)?.into_iter().collect(),
     };
     if reports.is_empty() {
-        return Err(absent(source, &question.object, &places).await);
+        let all_namespaces = question.all_namespaces;
+        return Err(absent(source, &question.object, &places, all_namespaces).await);
     }
     let mut text = Vec::new();
     for (index, (place, mut report)) in reports.into_iter().enumerate() {
@@ -84,6 +87,28 @@ pub async fn run(question: &WhyQuestion, source: &Source) -> Result<ExitCode> {
     match out.write_all(&text).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// Checks that a question about a cluster has no flag that its answer would ignore.
+///
+/// # Errors
+/// When it has one.
+fn check_for_cluster(question: &WhyQuestion) -> Result<()> {
+    let flags = [
+        ("--output", question.output != WhyOutput::Table),
+        ("--all-namespaces", question.all_namespaces),
+        ("--all", question.all),
+        ("--cluster", question.cluster.is_some()),
+    ];
+    let given = flags.iter().filter(|(_, is_given)| *is_given);
+    let given: Vec<&str> = given.map(|(flag, _)| *flag).collect();
+    match given.is_empty() {
+        true => Ok(()),
+        false => bail!(
+            "{}: only for a question about a request: the answer about a cluster is one table, with the requests of all namespaces",
+            given.join(", ")
+        ),
     }
 }
 
@@ -189,11 +214,16 @@ pub async fn find(
     }
 }
 
-/// Returns the error about `words` if none of `places` exists.
-pub async fn absent(source: &Source, words: &[String], places: &[Place]) -> anyhow::Error {
+/// Returns the error about `words` if none of `places` exists; with `all_namespaces`, in no namespace.
+pub async fn absent(
+    source: &Source,
+    words: &[String],
+    places: &[Place],
+    all_namespaces: bool,
+) -> anyhow::Error {
     let question = missing::Question {
         client: &source.client,
-        namespace: &source.namespace,
+        namespace: (!all_namespaces).then_some(source.namespace.as_str()),
         words,
         places,
         is_within: source.is_within(),
@@ -247,4 +277,35 @@ fn keep_cluster(report: &mut Value, cluster: &str) -> Result<()> {
         list.retain(|_| filtered.next().unwrap_or_default());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::OriginArgs;
+
+    #[test]
+    fn a_question_about_a_cluster_refuses_the_flags_that_its_answer_would_ignore() {
+        let plain = WhyQuestion {
+            object: vec!["cluster/a".to_owned()],
+            cluster: None,
+            output: WhyOutput::Table,
+            all: false,
+            all_namespaces: false,
+            origin: OriginArgs::default(),
+        };
+        assert!(check_for_cluster(&plain).is_ok());
+        let question = WhyQuestion {
+            cluster: Some("b".to_owned()),
+            output: WhyOutput::Json,
+            all: true,
+            all_namespaces: true,
+            ..plain
+        };
+        let problem = check_for_cluster(&question).unwrap_err().to_string();
+        assert!(
+            problem.starts_with("--output, --all-namespaces, --all, --cluster: only for"),
+            "{problem}"
+        );
+    }
 }

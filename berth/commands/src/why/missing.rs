@@ -9,7 +9,8 @@ use berth_scheduling_api::API_VERSION;
 use http::Method;
 use serde_json::Value;
 
-use super::places::Place;
+use super::places::{self, Place};
+use crate::catalog::catalog;
 
 /// The ClusterRole with the rights for `berth why`.
 const ROLE: &str = "berth:explainer";
@@ -22,8 +23,9 @@ const COMPARED_LIMIT: usize = 500;
 pub struct Question<'a> {
     /// Client of the source that was asked.
     pub client: &'a Client,
-    /// Namespace of objects in the question that do not name a namespace.
-    pub namespace: &'a str,
+    /// Namespace of objects in the question that do not name a namespace; `None` if all namespaces were
+    /// searched.
+    pub namespace: Option<&'a str>,
     /// The words of the question.
     pub words: &'a [String],
     /// The decisions that the words may mean.
@@ -53,6 +55,7 @@ impl Question<'_> {
             None => match (self.similar_name().await, self.missing_namespace().await) {
                 (Some(name), _) => format!("did you mean {name}?"),
                 (None, Some(sentence)) => sentence,
+                (None, None) if self.namespace.is_none() => lists.to_owned(),
                 (None, None) => format!("pass -n for another namespace; {lists}"),
             },
         };
@@ -60,26 +63,20 @@ impl Question<'_> {
         anyhow!(
             "there is no {}{}{unseen}: {hint}",
             subject(self.words),
-            self.place()
+            scope(self.places, self.searched_namespace())
         )
     }
 
-    /// Returns the end of the sentence about the missing object: ` in namespace team-a`, or nothing for a
-    /// cluster-scoped object.
-    fn place(&self) -> String {
-        let mut namespaces: Vec<&str> = self.places.iter().map(|place| &*place.namespace).collect();
-        namespaces.sort_unstable();
-        namespaces.dedup();
-        match namespaces.as_slice() {
-            [""] => String::new(),
-            ["", namespace] => format!(" in namespace {namespace} or without one"),
-            [namespace] => format!(" in namespace {namespace}"),
-            _ => format!(" in namespace {}", self.namespace),
-        }
+    /// Returns the namespace that the words name, or else the namespace of the question.
+    fn searched_namespace(&self) -> Option<&str> {
+        self.namespace
+            .map(|namespace| namespace_of(self.words).unwrap_or(namespace))
     }
 
-    /// Returns a hint that the namespace does not exist, with the name of a similar namespace.
+    /// Returns a hint that the namespace does not exist, with the name of a similar namespace; `None` if all
+    /// namespaces were searched.
     async fn missing_namespace(&self) -> Option<String> {
+        self.namespace?;
         let namespace = &self.namespaced().next()?.namespace;
         let path = format!("/api/v1/namespaces/{namespace}");
         // This process knows only the namespaces that were read.
@@ -131,14 +128,15 @@ impl Question<'_> {
         Some(format!("it is in {noun} {first_names}{more}; pass -n {first}"))
     }
 
-    /// Returns the name of an existing decision, in the namespace or cluster-scoped, that is similar to a
-    /// requested name.
+    /// Returns the name of an existing decision, in a searched namespace or cluster-scoped, that is similar to
+    /// a requested name.
     async fn similar_name(&self) -> Option<String> {
+        let within = match self.searched_namespace() {
+            Some(namespace) => format!("/namespaces/{namespace}"),
+            None => String::new(),
+        };
         let paths = [
-            format!(
-                "/apis/{API_VERSION}/namespaces/{}/decisions?limit={COMPARED_LIMIT}",
-                self.namespace
-            ),
+            format!("/apis/{API_VERSION}{within}/decisions?limit={COMPARED_LIMIT}"),
             format!("/apis/{API_VERSION}/clusterdecisions?limit={COMPARED_LIMIT}"),
         ];
         for path in paths {
@@ -202,12 +200,30 @@ fn not_installed() -> anyhow::Error {
     )
 }
 
+/// Returns the end of the sentence about the object that is at none of `places`: ` in namespace team-a`, or
+/// nothing for a cluster-scoped object. `namespace` is the searched namespace; `None` means all namespaces.
+fn scope(places: &[Place], namespace: Option<&str>) -> String {
+    let mut namespaces: Vec<&str> = places.iter().map(|place| &*place.namespace).collect();
+    namespaces.sort_unstable();
+    namespaces.dedup();
+    match (namespaces.as_slice(), namespace) {
+        ([""], _) => String::new(),
+        (_, None) => " in any namespace".to_owned(),
+        (["", namespace], _) => format!(" in namespace {namespace} or without one"),
+        (&[namespace], _) | (_, Some(namespace)) => format!(" in namespace {namespace}"),
+    }
+}
+
+/// Returns the namespace that `words` name, if they name one.
+fn namespace_of(words: &[String]) -> Option<&str> {
+    let dialects = berth_dialect_registry::all();
+    places::within(words, &dialects, &catalog(&dialects))
+}
+
 /// Returns the object of a question for a sentence: `placement "web"`, or `request "web"` without a kind.
 fn subject(words: &[String]) -> String {
-    let words: Vec<&str> = match words {
-        [word] => word.split('/').collect(),
-        words => words.iter().map(String::as_str).collect(),
-    };
+    let dialects = berth_dialect_registry::all();
+    let (words, _) = places::split(words, &dialects, &catalog(&dialects));
     match *words.as_slice() {
         [kind, .., name] => format!("{kind} \"{name}\""),
         [name] => format!("request \"{name}\""),
@@ -294,6 +310,31 @@ mod tests {
         assert_eq!(of(&["placement/web"]), "placement \"web\"");
         assert_eq!(of(&["shoot", "web"]), "shoot \"web\"");
         assert_eq!(of(&["shoot/garden-dev/web"]), "shoot \"web\"");
+        assert_eq!(of(&["garden-dev/web"]), "request \"web\"");
         assert_eq!(of(&["cache-071"]), "request \"cache-071\"");
+    }
+
+    #[test]
+    fn the_searched_namespace_is_that_of_the_words_and_with_all_namespaces_none() {
+        let words = |word: &str| [word.to_owned()];
+        assert_eq!(namespace_of(&words("garden-dev/web")), Some("garden-dev"));
+        assert_eq!(namespace_of(&words("shoot/garden-dev/web")), Some("garden-dev"));
+        assert_eq!(namespace_of(&words("shoot/web")), None);
+        let at = |namespaces: &[&str], searched: Option<&str>| {
+            let place = |namespace: &&str| Place {
+                namespace: (*namespace).to_owned(),
+                name: "web.gardener".to_owned(),
+            };
+            scope(&namespaces.iter().map(place).collect::<Vec<_>>(), searched)
+        };
+        assert_eq!(at(&[""], None), "");
+        assert_eq!(at(&["team"], None), " in any namespace");
+        assert_eq!(at(&["team"], Some("team")), " in namespace team");
+        assert_eq!(
+            at(&["", "team"], Some("team")),
+            " in namespace team or without one"
+        );
+        // The decision about a namespace is in that namespace.
+        assert_eq!(at(&["", "team", "web"], Some("team")), " in namespace team");
     }
 }

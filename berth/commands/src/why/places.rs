@@ -154,7 +154,7 @@ pub fn within<'a>(words: &'a [String], dialects: &[Arc<dyn Dialect>], catalog: &
 
 /// Splits `words` into the words for the object, and the namespace if they name one. In `WORD/NAME`, a word
 /// that is a kind, or similar to a kind, is not a namespace.
-fn split<'a>(
+pub(super) fn split<'a>(
     words: &'a [String],
     dialects: &[Arc<dyn Dialect>],
     catalog: &Catalog,
