@@ -68,12 +68,52 @@ pub fn cluster_question(
 struct ClusterAnswer {
     target: Value,
     /// The decisions that are bound to the cluster.
-    current: Vec<Value>,
+    current: Requests,
     /// The Candidates of the requests that could use the cluster and are not on it, the nearest to fitting
     /// first.
-    candidates: Vec<Value>,
+    candidates: Requests,
     /// The plan of draining the cluster, or the server's refusal.
     plan: Result<Value, String>,
+}
+
+/// Objects about requests, as far as the caller may list them.
+#[derive(Default)]
+struct Requests {
+    items: Vec<Value>,
+    /// Resources that the caller may not list.
+    refused: Vec<&'static str>,
+}
+
+impl Requests {
+    /// Adds the items of the list of `resource` at `path`; none if the server does not have it.
+    async fn add(&mut self, source: &Source, resource: &'static str, path: &str) -> Result<()> {
+        match source.client.send(Method::GET, path, None).await? {
+            Ok(list) => self.items.extend(items(list)),
+            Err(status) if status.code == 403 => self.refused.push(resource),
+            Err(status) if status.code == 404 => {}
+            Err(status) => bail!("{}", status.message),
+        }
+        Ok(())
+    }
+
+    /// Prints `title` with the number of requests, and the resources that the caller may not list.
+    fn print_heading(&self, out: &mut impl Write, title: &str, width: Option<usize>) -> io::Result<()> {
+        let heading = match (self.items.len(), self.refused.is_empty()) {
+            (0, false) => title.to_owned(),
+            (1, _) => format!("{title}: 1 request"),
+            (count, _) => format!("{title}: {count} requests"),
+        };
+        writeln!(out, "\n{}", terminal::heading(&heading))?;
+        if self.refused.is_empty() {
+            return Ok(());
+        }
+        let extent = match self.items.is_empty() {
+            true => "not shown",
+            false => "not all are shown",
+        };
+        let line = format!("{extent}: you may not list {}", self.refused.join(" and "));
+        writeln!(out, "{}", terminal::dim(&indented(&line, 2, width)))
+    }
 }
 
 /// Requests the facts about a cluster, and prints them.
@@ -100,23 +140,23 @@ async fn request(question: &ClusterQuestion, source: &Source) -> Result<ClusterA
         text(&target["spec"], "dialect"),
     );
     let cluster = target["spec"]["clusterName"].clone();
-    let (mut current, mut candidates) = (Vec::new(), Vec::new());
+    let (mut current, mut candidates) = (Requests::default(), Requests::default());
     for resource in ["decisions", "clusterdecisions"] {
         let path = format!("/apis/{API_VERSION}/{resource}?fieldSelector=spec.dialect%3D{system}");
-        let list = readable_items(source, &path).await?;
-        let is_here = |decision: &Value| {
-            let places = decision["status"]["decisions"].as_array().into_iter().flatten();
-            places.into_iter().any(|place| place["clusterName"] == cluster)
-        };
-        current.extend(list.into_iter().filter(is_here));
+        current.add(source, resource, &path).await?;
     }
+    current.items.retain(|decision| {
+        let places = decision["status"]["decisions"].as_array().into_iter().flatten();
+        places.into_iter().any(|place| place["clusterName"] == cluster)
+    });
     for resource in ["candidates", "clustercandidates"] {
         let path = format!(
             "/apis/{API_VERSION}/{resource}?fieldSelector=target%3D{name}%2Cpicked%3Dfalse%2CoutOfScope%3Dfalse"
         );
-        candidates.extend(readable_items(source, &path).await?);
+        candidates.add(source, resource, &path).await?;
     }
-    candidates.sort_by_key(|candidate| candidate["status"]["rejections"].as_array().map_or(0, Vec::len));
+    let rejections = |candidate: &Value| candidate["status"]["rejections"].as_array().map_or(0, Vec::len);
+    candidates.items.sort_by_key(rejections);
     let plan = plan_drain(&source.client, &name).await?;
     Ok(ClusterAnswer {
         target,
@@ -162,16 +202,6 @@ async fn plan_drain(client: &Client, name: &str) -> Result<Result<Value, String>
     })
 }
 
-/// Returns the items of the list at `path`; empty if the caller may not read the list, or the server does not
-/// have it.
-async fn readable_items(source: &Source, path: &str) -> Result<Vec<Value>> {
-    match source.client.send(Method::GET, path, None).await? {
-        Ok(list) => Ok(items(list)),
-        Err(status) if matches!(status.code, 403 | 404) => Ok(Vec::new()),
-        Err(status) => Err(anyhow!("{}", status.message)),
-    }
-}
-
 fn items(mut list: Value) -> Vec<Value> {
     match list["items"].take() {
         Value::Array(items) => items,
@@ -202,7 +232,7 @@ fn absent(question: &ClusterQuestion, targets: &[Value]) -> anyhow::Error {
 
 fn print(out: &mut impl Write, answer: &ClusterAnswer, width: Option<usize>) -> io::Result<()> {
     print_target(out, &answer.target, width)?;
-    print_decisions(out, &answer.current)?;
+    print_decisions(out, &answer.current, width)?;
     print_candidates(out, &answer.candidates, width)?;
     writeln!(out)?;
     match &answer.plan {
@@ -269,32 +299,18 @@ fn usage(capacity: &Value) -> String {
     format!("{}{limit} {}", capacity["used"], text(capacity, "name"))
 }
 
-fn print_decisions(out: &mut impl Write, decisions: &[Value]) -> io::Result<()> {
-    let noun = if decisions.len() == 1 {
-        "request"
-    } else {
-        "requests"
-    };
-    writeln!(
-        out,
-        "\n{}",
-        terminal::heading(&format!("On it: {} {noun}", decisions.len()))
-    )?;
-    for decision in decisions.iter().take(ENTRIES_LIMIT) {
+fn print_decisions(out: &mut impl Write, decisions: &Requests, width: Option<usize>) -> io::Result<()> {
+    decisions.print_heading(out, "On it", width)?;
+    for decision in decisions.items.iter().take(ENTRIES_LIMIT) {
         writeln!(out, "  {}", decision_name(decision))?;
     }
-    print_rest(out, decisions.len())
+    print_rest(out, decisions.items.len())
 }
 
-fn print_candidates(out: &mut impl Write, candidates: &[Value], width: Option<usize>) -> io::Result<()> {
-    let noun = if candidates.len() == 1 {
-        "request"
-    } else {
-        "requests"
-    };
-    let title = format!("Could choose it, and is not on it: {} {noun}", candidates.len());
-    writeln!(out, "\n{}", terminal::heading(&title))?;
+fn print_candidates(out: &mut impl Write, candidates: &Requests, width: Option<usize>) -> io::Result<()> {
+    candidates.print_heading(out, "Could choose it, and is not on it", width)?;
     let rows: Vec<Vec<Cell>> = candidates
+        .items
         .iter()
         .take(ENTRIES_LIMIT)
         .map(|candidate| {
@@ -319,7 +335,7 @@ fn print_candidates(out: &mut impl Write, candidates: &[Value], width: Option<us
         let headings = ["  DECISION", "RESULT", "REASON"];
         write!(out, "{}", terminal::fitted_table(&headings, &rows, width))?;
     }
-    print_rest(out, candidates.len())
+    print_rest(out, candidates.items.len())
 }
 
 /// Prints the number of entries of a list with `count` entries that are not shown.
@@ -391,8 +407,14 @@ mod tests {
                     "capacity": [{"name": "shoots", "used": 8, "limit": 8}], "region": "eu-west-1",
                 },
             }),
-            current: vec![json!({"metadata": {"namespace": "garden-dev", "name": "api.gardener"}})],
-            candidates: vec![candidate],
+            current: Requests {
+                items: vec![json!({"metadata": {"namespace": "garden-dev", "name": "api.gardener"}})],
+                refused: Vec::new(),
+            },
+            candidates: Requests {
+                items: vec![candidate],
+                refused: vec!["candidates", "clustercandidates"],
+            },
             plan: Err(long),
         };
         for width in [80, 120, 200] {
@@ -410,6 +432,31 @@ mod tests {
             ] {
                 assert!(text.contains(expected), "{expected}: {text}");
             }
+        }
+    }
+
+    #[test]
+    fn requests_that_may_not_be_listed_are_not_counted_as_none() {
+        let printed = |items: Vec<Value>, refused: Vec<&'static str>| {
+            let mut out = Vec::new();
+            let requests = Requests { items, refused };
+            requests.print_heading(&mut out, "On it", None).unwrap();
+            anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string()
+        };
+        for (items, refused, text) in [
+            (vec![], vec![], "\nOn it: 0 requests\n"),
+            (
+                vec![],
+                vec!["decisions"],
+                "\nOn it\n  not shown: you may not list decisions\n",
+            ),
+            (
+                vec![json!({})],
+                vec!["decisions", "clusterdecisions"],
+                "\nOn it: 1 request\n  not all are shown: you may not list decisions and clusterdecisions\n",
+            ),
+        ] {
+            assert_eq!(printed(items, refused), text);
         }
     }
 }

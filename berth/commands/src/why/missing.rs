@@ -128,8 +128,8 @@ impl Question<'_> {
         Some(format!("it is in {noun} {first_names}{more}; pass -n {first}"))
     }
 
-    /// Returns the name of an existing decision, in a searched namespace or cluster-scoped, that is similar to
-    /// a requested name.
+    /// Returns the name of an existing decision, in the searched namespaces or cluster-scoped, that is
+    /// similar to a requested name.
     async fn similar_name(&self) -> Option<String> {
         let within = match self.searched_namespace() {
             Some(namespace) => format!("/namespaces/{namespace}"),
