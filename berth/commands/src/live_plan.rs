@@ -36,7 +36,7 @@ pub async fn run(
         delete: args.delete.clone(),
     };
     let input = changes::read(&change, &catalog(&berth_dialect_registry::all()), namespace);
-    for note in &input.notes {
+    for note in input.notes.iter().chain(&input.doubtful) {
         crate::say_error!("note: {note}");
     }
     // A malformed document is reported with its place, before a request to the source.

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::{errors, file, json};
+use super::{errors, file, json, simulate};
 
 #[test]
 fn the_requests_of_one_namespace_are_decided_and_those_of_others_are_input() {
@@ -93,6 +93,31 @@ fn a_plan_of_one_namespace_tells_and_counts_the_decisions_of_that_namespace() {
     assert_eq!(
         planned(&alone, &["--drain", "a", "-n", "nobody"]),
         (Vec::new(), 0)
+    );
+}
+
+#[test]
+fn strict_refuses_in_the_files_of_a_change_what_it_refuses_in_the_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let cluster = |name: &str, more: &str| {
+        format!(
+            "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {{name: {name}}}\n\
+             spec: {{hubAcceptsClient: true{more}}}\n"
+        )
+    };
+    let world = file(&folder, "world.yaml", &cluster("a", ""));
+    let world = world.display().to_string();
+    let change = file(&folder, "change.yaml", &cluster("b", ", taint: []"));
+    let change = change.display().to_string();
+    let planned = |more: &[&str]| simulate(&[&["-f", &world, "--change", &change][..], more].concat());
+    let lenient = planned(&[]);
+    assert_eq!(lenient.status.code(), Some(0), "{}", errors(&lenient));
+    let strict = planned(&["--strict"]);
+    assert_eq!(strict.status.code(), Some(2), "{}", errors(&strict));
+    assert!(
+        errors(&strict).contains("change.yaml: document 1: unknown field \"spec.taint\""),
+        "{}",
+        errors(&strict)
     );
 }
 

@@ -23,9 +23,11 @@ pub struct Entry {
 pub struct Changes {
     /// The entries, in order: files, then drained clusters, then deleted objects.
     pub entries: Vec<Entry>,
-    /// Notes about objects of kinds that no scheduler reads, configuration files of programs, and unknown and
-    /// duplicate fields.
+    /// Notes about objects of kinds that no scheduler reads, and about configuration files of programs.
     pub notes: Vec<String>,
+    /// Notes about what was hardly intended, and what `--strict` refuses: unknown and duplicate fields, and
+    /// objects of kinds that no scheduler reads although they resemble a kind of a system.
+    pub doubtful: Vec<String>,
     /// Problems of documents that cannot be read, and are set aside.
     pub aside: Vec<String>,
     /// Problems that prevent a plan, such as a missing file.
@@ -101,6 +103,9 @@ impl Changes {
 
     fn add_document(&mut self, document: Document, catalog: &Catalog) {
         let at = format!("{}: document {}", document.file, document.number);
+        let duplicates = document.duplicates.iter();
+        self.doubtful
+            .extend(duplicates.map(|path| format!("{at}: duplicate field \"{path}\"")));
         if document.kind() == "SchedulingReview" {
             let Some(list) = document.object["spec"]["changes"].as_array() else {
                 let problem =
@@ -108,29 +113,35 @@ impl Changes {
                 return self.problems.push(format!("{at}: {problem}"));
             };
             for (index, entry) in list.iter().enumerate() {
-                self.add(&at, format!("spec.changes[{index}]"), entry.clone());
+                let path = format!("spec.changes[{index}]");
+                for field in ["object", "patch"] {
+                    let place = format!("{path}.{field}.");
+                    self.add_unknown_fields(&at, &place, &entry[field], catalog);
+                }
+                self.add(&at, path, entry.clone());
             }
         } else if catalog.find(document.api_version(), document.kind()).is_none() {
             let kind = document.kind();
-            let hint = catalog
-                .hint(document.api_version(), kind)
-                .map(|hint| format!("; {hint}"));
-            self.notes.push(format!(
-                "no scheduler reads {kind}: {at} is ignored{}",
-                hint.unwrap_or_default()
-            ));
+            let group = document.api_version().rsplit_once('/').map(|(group, _)| group);
+            let hint = catalog.hint(document.api_version(), kind);
+            let is_doubtful = hint.is_some() || group.is_some_and(|group| catalog.knows_group(group));
+            let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+            let notes = match is_doubtful {
+                true => &mut self.doubtful,
+                false => &mut self.notes,
+            };
+            notes.push(format!("no scheduler reads {kind}: {at} is ignored{hint}"));
         } else {
-            let unknown = catalog.unknown_fields(&document.object);
-            let unknown = unknown
-                .iter()
-                .map(|path| format!("{at}: unknown field \"{path}\""));
-            let duplicates = document
-                .duplicates
-                .iter()
-                .map(|path| format!("{at}: duplicate field \"{path}\""));
-            self.notes.extend(duplicates.chain(unknown));
+            self.add_unknown_fields(&at, "", &document.object, catalog);
             self.add(&at, String::new(), json!({"object": document.object}));
         }
+    }
+
+    /// Notes the unknown fields of `object`, whose paths begin with `place` in the document `at`.
+    fn add_unknown_fields(&mut self, at: &str, place: &str, object: &Value, catalog: &Catalog) {
+        let unknown = catalog.unknown_fields(object).into_iter();
+        self.doubtful
+            .extend(unknown.map(|path| format!("{at}: unknown field \"{place}{path}\"")));
     }
 
     /// Converts the entries to steps of a plan.

@@ -61,8 +61,11 @@ fn plan(
     for note in &changes.notes {
         crate::say_error!("note: {note}");
     }
-    if args.strict && !changes.aside.is_empty() {
-        return Err([changes.aside, changes.problems].concat());
+    if args.strict && !(changes.aside.is_empty() && changes.doubtful.is_empty()) {
+        return Err([changes.aside, changes.problems, changes.doubtful].concat());
+    }
+    for note in &changes.doubtful {
+        crate::say_error!("note: {note}");
     }
     for aside in &changes.aside {
         crate::say_error!("error: {aside}");

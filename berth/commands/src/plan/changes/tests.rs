@@ -48,8 +48,8 @@ fn a_review_stands_for_its_changes_and_an_object_for_itself() {
     };
     let changes = read(&args, &catalog(), None);
     assert_eq!(changes.problems, Vec::<String>::new());
-    let [unknown, unread] = changes.notes.as_slice() else {
-        panic!("{:?}", changes.notes);
+    let ([unknown], [unread]) = (changes.doubtful.as_slice(), changes.notes.as_slice()) else {
+        panic!("{:?} {:?}", changes.doubtful, changes.notes);
     };
     assert!(
         unknown.ends_with("change.yaml: document 2: unknown field \"spce\""),
@@ -67,6 +67,36 @@ fn a_review_stands_for_its_changes_and_an_object_for_itself() {
     assert!(
         problems[0].contains("change.yaml: document 1: spec.changes[1]: Required value"),
         "{problems:?}"
+    );
+}
+
+#[test]
+fn mistakes_that_strict_refuses_are_told_apart_from_notes() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("change.yaml");
+    let cluster = "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {name: a, name: b}\n";
+    let misspelt = "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluter\nmetadata: {name: c}\n";
+    let review = "apiVersion: scheduling.berth.dev/v1alpha1\nkind: SchedulingReview\nspec:\n  changes:\n  - object:\n      \
+         apiVersion: cluster.open-cluster-management.io/v1\n      kind: ManagedCluster\n      metadata: {name: d}\n      \
+         spce: {}\n";
+    std::fs::write(&file, [cluster, misspelt, review].join("---\n")).unwrap();
+    let args = ChangeArgs {
+        change: vec![file],
+        ..ChangeArgs::default()
+    };
+    let changes = read(&args, &catalog(), None);
+    assert_eq!(changes.notes, Vec::<String>::new());
+    let [duplicate, kind, unknown] = changes.doubtful.as_slice() else {
+        panic!("{:?}", changes.doubtful);
+    };
+    assert!(
+        duplicate.ends_with("document 1: duplicate field \"metadata.name\""),
+        "{duplicate}"
+    );
+    assert!(kind.starts_with("no scheduler reads ManagedCluter: "), "{kind}");
+    assert!(
+        unknown.ends_with("document 3: unknown field \"spec.changes[0].object.spce\""),
+        "{unknown}"
     );
 }
 
