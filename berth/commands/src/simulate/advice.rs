@@ -1,5 +1,6 @@
 //! Output of advice: the edits one by one, each with the clusters that would then fit.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use serde_json::Value;
@@ -239,14 +240,16 @@ fn missing_right(advice: &Value) -> Option<&'static str> {
     }
 }
 
-/// Returns the notes about rejections, each with the number of rejections that have the note.
+/// Returns the notes about rejections, each with the number of targets that have the note.
 fn notes(targets: &[Value]) -> Vec<(String, usize)> {
     let mut counts: Vec<(String, usize)> = Vec::new();
     for target in targets {
         let notes = list(target, "rejections")
             .iter()
             .map(|rejection| text(rejection, "note"));
-        for note in notes.filter(|note| !note.is_empty()) {
+        // Several rejections of one target may have the same note.
+        let mut of_target = BTreeSet::new();
+        for note in notes.filter(|note| !note.is_empty() && of_target.insert(note.clone())) {
             match counts.iter_mut().find(|(known, _)| *known == note) {
                 Some((_, count)) => *count += 1,
                 None => counts.push((note, 1)),

@@ -54,6 +54,17 @@ fn one_edit_is_told_once_with_the_clusters_it_lets_in_and_the_askers_own_first()
 }
 
 #[test]
+fn a_note_of_several_rejections_counts_each_cluster_once() {
+    let mut twice = target("a", &json!([]));
+    let rejections = twice["rejections"].as_array_mut().unwrap();
+    let first = rejections[0].clone();
+    rejections.push(first);
+    let both = json!({"targets": [twice, target("b", &json!([]))]});
+    let text = printed(&both, false, None);
+    assert!(text.contains("  2 clusters: mend ^[[2J it\n"), "{text}");
+}
+
+#[test]
 fn commands_are_shown_where_they_are_asked_for() {
     let text = printed(&status(), false, None);
     assert!(!text.contains("kubectl"), "{text}");
