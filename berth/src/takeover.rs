@@ -29,7 +29,9 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// Runs `berth takeover`.
 ///
 /// # Errors
-/// When no server answers, the system is unknown, Berth does not run for it, or rights are missing.
+/// When the system is unknown, no server answers, or the server refuses a read. With `--yes`, also when
+/// there are obstacles, which are printed, when the change is refused, or when the system's own scheduler
+/// runs, is part of a program with other tasks, and `--beside` is not given.
 pub async fn take_over(args: &TakeoverArgs) -> Result<ExitCode> {
     let system = SystemClient::of(&args.system, &args.server).await?;
     let change = Change {
@@ -205,7 +207,8 @@ fn print_steps(heading: &str, steps: &[&str]) {
 /// Runs `berth handback`.
 ///
 /// # Errors
-/// When no server answers, the system is unknown, or rights are missing.
+/// When the system is unknown, no server answers, or the server refuses a read. With `--yes`, also when
+/// there are obstacles, which are printed, or when the change is refused.
 pub async fn hand_back(args: &HandbackArgs) -> Result<ExitCode> {
     let system = SystemClient::of(&args.system, &args.server).await?;
     let (state, stored) = (system.scheduler_state().await?, system.configuration().await?);

@@ -7,7 +7,8 @@
 //!
 //! Some objects have finalizers that only Berth's controllers remove
 //! ([`berth_dialect_contract::ResourceFinalizer`]). While there are such objects, the command changes nothing
-//! unless a flag says how to treat them.
+//! unless a flag says how to treat them. With `--registration-only`, which keeps the controllers, this is not
+//! checked.
 
 mod holds;
 mod removal;
@@ -53,11 +54,12 @@ pub struct UninstallArgs {
     /// The name of Berth's Service.
     #[arg(long, default_value = "berth")]
     pub service: String,
-    /// Only delete Berth's APIServices and webhook configurations, and keep the workloads and their
-    /// permissions.
+    /// Only delete Berth's APIServices and webhook configurations, and the permission to create them again;
+    /// keep the workloads and their other permissions.
     #[arg(long)]
     pub registration_only: bool,
-    /// Also delete the CustomResourceDefinition of SchedulerConfiguration, with all configurations.
+    /// Also delete the CustomResourceDefinitions of SchedulerConfiguration and Publication, with all objects
+    /// of these kinds.
     #[arg(long, conflicts_with = "registration_only")]
     pub delete_configurations: bool,
     /// Also delete the namespace with everything in it, such as the embedded database with the objects that
@@ -144,7 +146,7 @@ async fn connect(args: &UninstallArgs) -> Result<(Client, String)> {
     Ok((client, url.trim_end_matches('/').to_owned()))
 }
 
-/// Objects of an installation. All except `kept` are removed, in the order of the fields and lists.
+/// Objects of an installation. Fields and lists are in the order of the removal.
 struct RemovalPlan {
     /// Rights of the server to register itself again.
     self_registration: Vec<Removal>,
@@ -152,7 +154,7 @@ struct RemovalPlan {
     webhooks: Vec<Removal>,
     /// The workload, then the rights of the workload.
     workload: Vec<Removal>,
-    /// Objects with users' data, which are removed only with the namespace.
+    /// Objects with users' data, which are not removed by themselves, but only with the namespace.
     kept: Vec<Removal>,
     /// The CustomResourceDefinitions, removed on request.
     definitions: Vec<Removal>,
@@ -278,7 +280,7 @@ impl Remover {
         let advice = "delete these objects while Berth runs; or remove the finalizers with --release-finalizers; or keep them for \
                       another controller of the same system with --keep-finalizers";
         if args.dry_run {
-            berth_commands::say!("would change nothing: {advice}");
+            berth_commands::say!("would change nothing until you choose: {advice}. After that:");
             return Ok(());
         }
         bail!("nothing was changed: {advice}")

@@ -70,7 +70,7 @@ impl BaseParts {
     /// Connects to the hub, if there is one, opens the store, and assembles the parts.
     ///
     /// # Errors
-    /// When one of these steps fails; the error names the file or address.
+    /// When one of these steps fails.
     pub(super) async fn open(
         options: Options,
         clock: Arc<dyn Clock>,
@@ -115,7 +115,8 @@ impl BaseParts {
     /// watchers of the hub. `lost` is cancelled when a server with another store claims the hub.
     ///
     /// # Errors
-    /// When the default objects cannot be stored, or another store has claimed the hub.
+    /// When the default objects cannot be stored, another store has claimed the hub, or the hub does not
+    /// accept the claim.
     pub(super) async fn start_surrounding_tasks(
         &self,
         ending: &CancellationToken,

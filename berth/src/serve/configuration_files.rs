@@ -1,5 +1,5 @@
-//! `--config FILE`: a system's own configuration file, unmodified, which is used if no SchedulerConfiguration
-//! is stored.
+//! `--config FILE`: a system's own configuration file, unmodified, or a whole SchedulerConfiguration. The
+//! file is used if no SchedulerConfiguration is stored at the start.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -18,10 +18,10 @@ use serde_json::{Value, json};
 
 use super::groups::Parts;
 
-/// Validates the configuration in each file, and stores it for its dialect. A stored SchedulerConfiguration
-/// takes precedence over a file, unless it comes from an earlier file. `beside_copies` is true if the store
-/// also has copies of a hub's configurations. Configurations of files that are no longer given are then
-/// deleted.
+/// Validates the configuration in each file, and stores it for its dialect, unless a SchedulerConfiguration
+/// is stored. `beside_copies` is true if the store also has copies of a hub's configurations. Then a
+/// configuration that comes from an earlier file is replaced, and configurations of files that are no longer
+/// given are deleted. Otherwise nothing shows that a configuration comes from a file: it stays.
 ///
 /// # Errors
 /// When a file cannot be read, does not belong to a dialect, or is invalid; the message has all errors of the
@@ -99,7 +99,7 @@ fn parse(
     }
     let kind = SchedulerConfiguration::new(dialects.to_vec());
     let mut errors = kind.problems(file, now);
-    // Deeper unknown fields are in the part of the dialect, which has reported them.
+    // Deeper unknown fields are in `spec.requests` or in the part of the dialect, and are reported already.
     let unknown = kind.schema(config::VERSION).unknown_fields(file).into_iter();
     let unknown = unknown.filter(|path| path.matches('.').count() <= 1);
     errors.extend(unknown.map(|path| FieldError::forbidden(path, "unknown field")));
@@ -110,9 +110,10 @@ fn parse(
     }
 }
 
-/// Stores `spec` as the configuration of `dialect`, unless a configuration that does not come from a file is
-/// stored. Beside copies of a hub's configurations, the object is annotated with `origin`, the path of the
-/// file: a copy of the hub's configuration, or the file at the next start, replaces an annotated object.
+/// Stores `spec` as the configuration of `dialect`, unless a configuration without the annotation
+/// [`FROM_FILE`] is stored. Beside copies of a hub's configurations, the object is annotated with `origin`,
+/// the path of the file: a copy of the hub's configuration, or the file at the next start, replaces an
+/// annotated object.
 async fn store_configuration(
     store: &Arc<dyn Store>,
     dialect: &str,

@@ -208,7 +208,7 @@ impl InMemory {
 }
 
 /// Starts tasks that copy the objects of `kinds` from the hub into `store` and follow their changes. Returns
-/// when the present objects are copied, or after a time limit.
+/// when the present objects of each kind are copied or cannot be read, or after a time limit.
 async fn copies<'a>(
     client: &kube::Client,
     store: &Arc<dyn Store>,

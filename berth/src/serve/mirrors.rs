@@ -32,7 +32,8 @@ pub(super) fn copied_resources(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupR
 /// and the resources of which the dialects read all objects. The result may include kinds of the systems
 /// themselves, which callers have to filter out.
 pub(super) fn observed_resources(dialects: &[Arc<dyn Dialect>]) -> BTreeSet<GroupResource> {
-    // If a scheduler selects the objects of a resource by labels, Berth does not need a copy of all objects.
+    // A resource of which a dialect selects objects by labels is not copied for this dialect, since Berth
+    // would have to read all objects of the resource.
     let read = dialects.iter().flat_map(|dialect| {
         let needs_all = move |resource: &GroupResource| dialect.reach(*resource).labels.is_empty();
         dialect.reads().into_iter().filter(needs_all)

@@ -114,7 +114,8 @@ pub(super) async fn start_behind_hub(
 /// systems. A store in etcd, or with only copies, needs no claim. `lost` is cancelled when the claim is lost.
 ///
 /// # Errors
-/// When another store has claimed the hub. The message has the identity of that store, and the remedy.
+/// When another store has claimed the hub (the message has the identity of that store, and the remedy), the
+/// hub refuses the claim or does not answer, or the data folder cannot be written.
 pub(super) async fn claim_store(
     hub: &Hub,
     options: &Options,

@@ -1,8 +1,8 @@
 //! The annotations of published objects.
 //!
 //! One annotation has the name of the Publication: only objects with this annotation are updated or deleted.
-//! The other annotation has a digest of the wanted object: a write is needed only if the wanted object
-//! changed, or another client changed the published object.
+//! The other annotation has a digest of the wanted object. It shows that a field is no longer wanted, which a
+//! comparison of only the wanted fields with the published object would not show.
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};

@@ -45,7 +45,7 @@ pub(super) trait Surroundings {
     fn destinations(&self, core: &Core<'_>, early_parts: EarlyParts) -> Result<Destinations>;
 }
 
-/// Parts of every server that depend on the surroundings only by the settings of the systems.
+/// Parts of every server that depend on the surroundings only through the settings of the systems.
 pub(super) struct Core<'a> {
     pub(super) store: &'a Arc<dyn Store>,
     pub(super) clock: &'a Arc<dyn Clock>,

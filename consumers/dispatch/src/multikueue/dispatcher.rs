@@ -123,7 +123,7 @@ impl Dispatcher {
         if was_ours && !current.is_ours {
             let NamespacedName { namespace, name } = &self.configuration;
             tracing::warn!(
-                "the ConfigMap {namespace}/{name} does not have {DISPATCHER} as multiKueue.dispatcherName: nothing is nominated"
+                "there is no ConfigMap {namespace}/{name} with {DISPATCHER} as multiKueue.dispatcherName: nothing is nominated"
             );
         }
         *last = Some((Instant::now(), current.clone()));

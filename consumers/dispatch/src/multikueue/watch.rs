@@ -124,7 +124,7 @@ fn log(error: Error<DispatchError, watcher::Error>) {
         }
         other => {
             let error = format!("{:#}", anyhow::Error::new(other));
-            tracing::warn!(error, "cannot watch the Workloads or the decisions; retrying");
+            tracing::warn!(error, "cannot watch Kueue's objects or the decisions; retrying");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Execution of one step of the syncer by requests to the hub or to the workload cluster.
 //!
-//! Every write of an existing object has the uid of the object that the step was computed from, and every
+//! Every write of an existing object has the uid of the object that the write was computed from, and every
 //! update also the resourceVersion. So an update that was computed from an old state is refused, and computed
 //! again.
 

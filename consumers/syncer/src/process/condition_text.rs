@@ -53,8 +53,8 @@ impl ConditionText {
         }
     }
 
-    /// Returns `conditions` with this condition set; `None` where nothing has to be written. The transition
-    /// time changes with status, severity and reason.
+    /// Returns `conditions` with this condition set; `None` if nothing has to be written. The transition time
+    /// changes when the status, the severity or the reason changes.
     pub(super) fn set_in(&self, conditions: &Value, now: Timestamp) -> Option<Value> {
         let mut list = conditions.as_array().cloned().unwrap_or_default();
         let slot = list.iter_mut().find(|known| known["type"] == self.kind);

@@ -65,7 +65,7 @@ impl Connections {
     }
 
     /// The hub and the name of the WorkloadCluster, by which copies of earlier registrations are recognized.
-    /// `None` where the syncer may not read the hub's identity, or there is none.
+    /// `None` if the syncer may not read the hub's identity, or there is none.
     ///
     /// # Errors
     /// When the hub does not answer, or answers with 429 or 5xx.

@@ -170,8 +170,8 @@ impl Reflector {
         self.out.send(observation).await.is_ok()
     }
 
-    /// The object as JSON, with apiVersion and kind, which items of some lists lack. `None` where it cannot
-    /// be converted.
+    /// The object as JSON, with apiVersion and kind, which items of some lists lack. `None` if the object
+    /// cannot be converted.
     fn value(&self, object: DynamicObject) -> Option<Arc<Value>> {
         match serde_json::to_value(&object) {
             Ok(mut value) => {

@@ -30,8 +30,8 @@ pub(super) fn path(name: &str) -> String {
     )
 }
 
-/// The identifier of a WorkloadCluster, with which its copies are labelled: the uid, or the name where there
-/// is no uid.
+/// The identifier of a WorkloadCluster, with which its copies are labelled: the uid, or the name if there is
+/// no uid.
 pub(super) fn identifier(cluster: &Value) -> &str {
     let text = |field: &str| {
         cluster["metadata"][field]
@@ -84,7 +84,7 @@ impl HeartbeatSender<'_> {
             let problem = match (outcome, cluster_answer) {
                 (ReportOutcome::Replaced, _) => return,
                 (ReportOutcome::Failed(problem) | ReportOutcome::Outdated(problem), _) => {
-                    Some(format!("the heartbeat did not arrive: {problem}"))
+                    Some(format!("heartbeat or condition not written: {problem}"))
                 }
                 (ReportOutcome::Arrived(_), Err(problem)) => {
                     Some(format!("the cluster does not answer: {problem}"))
@@ -190,7 +190,7 @@ impl HeartbeatSender<'_> {
     }
 }
 
-/// `conditions` with `texts` added or replaced; `None` where nothing has to be written.
+/// `conditions` with `texts` added or replaced; `None` if nothing has to be written.
 fn with_texts(conditions: &Value, texts: &[ConditionText]) -> Option<Value> {
     let now = SystemClock.now();
     let mut new = None;

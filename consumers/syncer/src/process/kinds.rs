@@ -24,7 +24,7 @@ impl SyncedKind {
         }
     }
 
-    /// The path of the objects in `namespace`; of all objects of the kind where `namespace` is empty.
+    /// The path of the objects in `namespace`; of all objects of the kind if `namespace` is empty.
     pub(super) fn collection(&self, namespace: &str) -> String {
         let root = match self.api.group.as_str() {
             "" => format!("/api/{}", self.api.version),
