@@ -278,8 +278,10 @@ impl SlicePlanner<'_> {
                         task::of(slice_key, old, &value),
                     ));
                 }
-                (None, Some(old)) => result.tasks.push(SliceTask::Delete(slice_key, old.revision())),
-                (None, None) => {}
+                (None, Some(old)) if task::is_ours(old) => {
+                    result.tasks.push(SliceTask::Delete(slice_key, old.revision()));
+                }
+                (None, _) => {}
             }
         }
     }

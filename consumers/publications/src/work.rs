@@ -10,7 +10,7 @@ use futures::stream;
 
 use super::compute::{ComputedSlices, SliceTask};
 use super::object_writer::ObjectWriter;
-use super::task::{Change, Task};
+use super::task::{self, Change, Task};
 
 /// Highest number of concurrent writes.
 const PARALLEL: usize = 16;
@@ -49,17 +49,15 @@ pub(super) async fn write(writer: &dyn ObjectWriter, changes: Vec<Change>) -> Ve
     all.buffer_unordered(PARALLEL).collect().await
 }
 
-/// Deletes the objects at `keys` that are in `stored`, concurrently and in any order.
+/// Deletes the objects at `keys` that are in `stored`, concurrently and in any order. Objects that Berth did
+/// not publish stay.
 pub(super) async fn delete(writer: &dyn ObjectWriter, keys: Vec<Key>, stored: &Collection) -> Vec<Outcome> {
     let existing = keys.into_iter().filter_map(|key| {
         let object = stored.get(&key.namespace, &key.name)?;
-        // An object that is being deleted is skipped, since it only waits for its finalizers.
-        let base = object
-            .meta()
-            .deletion_timestamp()
-            .is_none()
-            .then_some(object.revision())?;
-        Some((key, base))
+        // An object that is being deleted is skipped, since it only waits for its finalizers. A profile whose
+        // name is taken was wanted but never written: the object with its name belongs to another client.
+        let is_due = task::is_ours(object) && object.meta().deletion_timestamp().is_none();
+        is_due.then(|| (key, object.revision()))
     });
     let all = stream::iter(existing).map(|(key, base)| async move {
         let result = writer.delete(&key, base).await;
@@ -145,4 +143,70 @@ async fn write_one(writer: &dyn ObjectWriter, change: Change) -> Result<Revision
         revision = Some(object.revision());
     }
     Ok(revision.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use async_trait::async_trait;
+    use berth_apimachinery::Object;
+    use berth_multicluster::{CLUSTER_PROFILES, mark};
+    use berth_storage::Name;
+    use serde_json::{Value, json};
+
+    use super::super::object_writer::Obstacle;
+    use super::*;
+
+    /// A writer that records the names of deleted objects.
+    #[derive(Default)]
+    struct Deletions(Mutex<Vec<String>>);
+
+    #[async_trait]
+    impl ObjectWriter for Deletions {
+        fn ready(&self) -> Result<(), Obstacle> {
+            Ok(())
+        }
+
+        async fn apply(
+            &self,
+            key: &Key,
+            _: &'static str,
+            _: &Value,
+            _: Option<Revision>,
+        ) -> Result<Arc<Object>, CommitError> {
+            panic!("{key} is applied")
+        }
+
+        async fn delete(&self, key: &Key, _: Revision) -> Result<(), CommitError> {
+            self.0.lock().unwrap().push(key.name.to_string());
+            Ok(())
+        }
+    }
+
+    fn profile(name: &str, annotations: Value) -> (Name, Arc<Object>) {
+        let object = json!({
+            "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
+            "metadata": {"name": name, "namespace": "n", "annotations": annotations},
+        });
+        let object = Object::new(&object, Revision(7)).unwrap();
+        (Name::new("n", name), Arc::new(object))
+    }
+
+    #[tokio::test]
+    async fn an_object_of_another_program_is_not_deleted() {
+        let objects = [
+            profile("ours", json!({mark::PUBLICATION: "p"})),
+            profile("theirs", json!({})),
+        ];
+        let stored = Collection {
+            revision: Revision(7),
+            items: objects.into_iter().collect(),
+        };
+        let writer = Deletions::default();
+        let keys = ["ours", "theirs"].map(|name| Key::new(CLUSTER_PROFILES, "n", name));
+        let outcomes = delete(&writer, keys.into(), &stored).await;
+        assert_eq!(outcomes.len(), 1);
+        assert_eq!(*writer.0.lock().unwrap(), ["ours"]);
+    }
 }
