@@ -87,8 +87,9 @@ async fn write(engine: &Engine, committer: &dyn Committer, verdict: &Verdict) ->
     };
     match committer.commit(commit).await {
         Ok(_) => true,
-        // The Publication has changed in the meantime, so it is judged again.
-        Err(error) if error.reason.is_outdated() => true,
+        // The Publication has changed in the meantime. An equal verdict is not reported again, so that the
+        // write has to be repeated.
+        Err(error) if error.reason.is_outdated() => false,
         Err(error) => {
             tracing::warn!(
                 publication = verdict.name,

@@ -53,6 +53,9 @@ impl PublicationInForce {
 pub(super) struct Verdict {
     /// The Publication's name.
     pub(super) name: String,
+    /// The Publication's uid and generation. They are a part of the verdict, so that a verdict on another
+    /// object or generation is reported although it is equal otherwise: the conditions name the generation.
+    pub(super) version: (String, i64),
     /// Reason why the Publication is not in force; `None` if it is in force.
     pub(super) problem: Option<Obstacle>,
     /// Whether all objects are published, or the reason why not; `None` if the Publication is not in force.
@@ -165,6 +168,7 @@ fn read(publications: &[Arc<Object>], systems: &[&'static str]) -> PublicationVe
         };
         judgement.verdicts.push(Verdict {
             name,
+            version: (object.meta().uid().to_owned(), object.meta().generation()),
             problem,
             published: None,
         });
@@ -257,6 +261,19 @@ mod tests {
             "{:?}",
             judgement.namespaces
         );
+    }
+
+    #[test]
+    fn verdicts_on_another_generation_and_on_another_object_of_the_name_differ() {
+        let verdicts = |uid: &str, generation: i64| {
+            let mut value = publication("a", 1, "argocd");
+            value["metadata"]["uid"] = uid.into();
+            value["metadata"]["generation"] = generation.into();
+            read(&[Arc::new(Object::new(&value, Revision(1)).unwrap())], &["ocm"])
+        };
+        assert_eq!(verdicts("u", 1), verdicts("u", 1));
+        assert_ne!(verdicts("u", 1), verdicts("u", 2));
+        assert_ne!(verdicts("u", 1), verdicts("v", 1));
     }
 
     async fn put(store: &MemoryStore, resource: berth_apimachinery::GroupResource, value: &Value) {
