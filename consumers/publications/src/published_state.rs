@@ -84,9 +84,40 @@ impl PublishedState {
         differs
     }
 
-    /// Records the outcomes for the slices of one decision, and adds the namespaces with failures to
+    /// Records the outcomes for the slices of `decisions`, and adds the namespaces with failures to
     /// `unfinished`.
     pub(super) fn record_slices(
+        &mut self,
+        dialect: &'static str,
+        decisions: Vec<SliceResults>,
+        unfinished: &mut HashSet<Arc<str>>,
+        now: Timestamp,
+    ) {
+        self.forget_slice_problems(dialect, &decisions);
+        for results in decisions {
+            self.record_decision(dialect, results, unfinished, now);
+        }
+    }
+
+    /// Removes the problems of slices of `decisions` that were not written now: such a slice is as wanted, or
+    /// is no longer wanted. The problems of all decisions are removed at once, since there may be many.
+    fn forget_slice_problems(&mut self, dialect: &'static str, decisions: &[SliceResults]) {
+        let demands: HashSet<&Key> = decisions.iter().map(|results| &results.demand).collect();
+        let outcomes = decisions.iter().flat_map(|results| &results.outcomes);
+        let attempted: HashSet<&Key> = outcomes.map(|(key, _)| key).collect();
+        let subjects = &self.subjects;
+        self.problems.retain(|key, _| {
+            let is_computed = matches!(
+                subjects.get(key),
+                Some((system, Subject::Demand(demand))) if *system == dialect && demands.contains(demand)
+            );
+            !is_computed || attempted.contains(key)
+        });
+    }
+
+    /// Records the outcomes for the slices of one decision, and adds the namespaces with failures to
+    /// `unfinished`.
+    fn record_decision(
         &mut self,
         dialect: &'static str,
         results: SliceResults,
@@ -110,6 +141,15 @@ impl PublishedState {
                 self.subjects.remove(&key);
                 self.written.remove(&key);
             }
+        }
+    }
+
+    /// Forgets the problems, limiters and own writes of the objects at `keys`, which are no longer published.
+    pub(super) fn forget(&mut self, keys: &[Key]) {
+        for key in keys {
+            self.limiters.remove(key);
+            self.problems.remove(key);
+            self.written.remove(key);
         }
     }
 
@@ -148,4 +188,51 @@ fn name_conflict(key: &Key, owner: &str) -> Obstacle {
 
 fn after(now: Timestamp, delay: jiff::SignedDuration) -> Timestamp {
     now.saturating_add(delay).unwrap_or(now)
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_apimachinery::GroupResource;
+    use berth_multicluster::PLACEMENT_DECISIONS;
+
+    use super::*;
+
+    /// Records that `slices` of one demand are wanted, and the `outcomes` of their writes.
+    fn record(state: &mut PublishedState, slices: &[Key], outcomes: Vec<Outcome>) {
+        let results = SliceResults {
+            demand: Key::new(GroupResource::new("x.example", "requests"), "team", "web"),
+            slices: slices.to_vec(),
+            outcomes,
+        };
+        state.record_slices("toy", vec![results], &mut HashSet::new(), Timestamp::UNIX_EPOCH);
+    }
+
+    #[test]
+    fn the_problem_of_a_slice_ends_once_the_slice_is_as_wanted_or_no_longer_wanted() {
+        let slices = [Key::new(PLACEMENT_DECISIONS, "n", "team.web.toy-0")];
+        let refused = || {
+            let failure = WriteFailure::Refused("the quota is exhausted".to_owned());
+            vec![(slices[0].clone(), Err(failure))]
+        };
+        let mut state = PublishedState::default();
+        record(&mut state, &slices, refused());
+        assert_eq!(state.problems.len(), 1);
+        record(&mut state, &slices, Vec::new());
+        assert!(state.problems.is_empty(), "it is as wanted");
+        record(&mut state, &slices, refused());
+        record(&mut state, &slices, refused());
+        assert_eq!(state.problems.len(), 1);
+        record(&mut state, &[], Vec::new());
+        assert!(state.problems.is_empty(), "it is not wanted");
+    }
+
+    #[test]
+    fn nothing_is_remembered_of_an_object_that_is_no_longer_published() {
+        let key = Key::new(CLUSTER_PROFILES, "n", "cluster1");
+        let (mut state, problem) = (PublishedState::default(), name_conflict(&key, "KubeFleet"));
+        state.problems.insert(key.clone(), problem);
+        state.written.insert(key.clone(), Revision(7));
+        state.forget(&[key]);
+        assert!(state.problems.is_empty() && state.written.is_empty());
+    }
 }

@@ -295,10 +295,9 @@ impl Publisher {
             return;
         };
         let mut unfinished = HashSet::new();
-        for done in work::write_slices(&*self.writer, computed).await {
-            self.published_state
-                .record_slices(dialect, done, &mut unfinished, now);
-        }
+        let decisions = work::write_slices(&*self.writer, computed).await;
+        self.published_state
+            .record_slices(dialect, decisions, &mut unfinished, now);
         self.remove_profiles(dialect, unwanted, &unfinished).await;
     }
 
@@ -422,20 +421,19 @@ impl Publisher {
         self.remove(unwanted).await;
     }
 
-    /// Deletes the objects at `keys`.
+    /// Deletes the objects at `keys`, and forgets them, also those that do not exist or belong to another
+    /// client.
     async fn remove(&mut self, keys: Vec<Key>) {
         let Some(resource) = keys.first().map(|key| key.resource) else {
             return;
         };
+        self.published_state.forget(&keys);
         let stored = self.source().cached(resource);
         for (key, result) in work::delete(&*self.writer, keys, &stored).await {
             if let Err(failure) = result {
                 tracing::warn!(%key, ?failure, "cannot delete an object that is no longer published; retrying");
                 self.repeats_all = true;
             }
-            self.published_state.limiters.remove(&key);
-            self.published_state.problems.remove(&key);
-            self.published_state.written.remove(&key);
         }
     }
 
