@@ -10,6 +10,7 @@ use berth_apiserver::{ApplyConfiguration, Author, Registry};
 use berth_hub::HubCommitter;
 use berth_hub::commits::ApplyRequest;
 use berth_hub::mirror::{CopyProgress, Progress};
+use berth_kubernetes::core::namespace;
 use berth_multicluster::{CLUSTER_PROFILES, MANAGER, PLACEMENT_DECISIONS, USER};
 use berth_scheduling_rest::faults;
 use serde_json::{Value, json};
@@ -20,13 +21,26 @@ use super::PUBLICATIONS;
 /// Cause of the writes, for the audit log.
 const CAUSE: &str = "a Publication";
 
+/// The resources on whose objects the verdicts on Publications depend.
+const JUDGED: [GroupResource; 2] = [PUBLICATIONS, namespace::RESOURCE];
+/// The resources of the published objects.
+const PUBLISHED: [GroupResource; 2] = [CLUSTER_PROFILES, PLACEMENT_DECISIONS];
+
 /// Reason why objects cannot be published: a word for the condition, and a sentence.
 pub(super) type Obstacle = (&'static str, String);
 
 /// Writer of published objects, by server-side apply.
 #[async_trait]
 pub(super) trait ObjectWriter: Send + Sync {
-    /// Checks that all Publications and published objects are known.
+    /// Checks that all Publications and namespaces are known, without which no verdict is certain.
+    ///
+    /// # Errors
+    /// The obstacle: some are not known yet.
+    fn can_judge(&self) -> Result<(), Obstacle> {
+        Ok(())
+    }
+
+    /// Checks that all Publications, namespaces and published objects are known.
     ///
     /// # Errors
     /// The obstacle: some are not known yet, or the hub does not have a kind.
@@ -102,31 +116,35 @@ pub(super) struct OnHub {
     pub(super) progress: watch::Receiver<Progress>,
 }
 
-impl OnHub {
-    fn copy_progress(&self, resource: GroupResource) -> Option<CopyProgress> {
-        self.progress.borrow().get(&resource).cloned()
+/// Checks in `progress` that all objects of `resources` are copied.
+fn check_copied(progress: &Progress, resources: &[GroupResource]) -> Result<(), Obstacle> {
+    for resource in resources {
+        match progress.get(resource) {
+            Some(CopyProgress::Complete) => {}
+            Some(CopyProgress::Absent) => {
+                let text = format!("the hub does not have {resource}; retrying");
+                return Err(("KindsMissing", text));
+            }
+            Some(CopyProgress::Waiting(Some(problem))) => {
+                return Err(("NotCopied", format!("{resource} cannot be read: {problem}")));
+            }
+            Some(CopyProgress::Waiting(None)) | None => {
+                return Err(("NotCopied", format!("{resource} has not been read yet")));
+            }
+        }
     }
+    Ok(())
 }
 
 #[async_trait]
 impl ObjectWriter for OnHub {
+    fn can_judge(&self) -> Result<(), Obstacle> {
+        check_copied(&self.progress.borrow(), &JUDGED)
+    }
+
     fn ready(&self) -> Result<(), Obstacle> {
-        for resource in [PUBLICATIONS, CLUSTER_PROFILES, PLACEMENT_DECISIONS] {
-            match self.copy_progress(resource) {
-                Some(CopyProgress::Complete) => {}
-                Some(CopyProgress::Absent) => {
-                    let text = format!("the hub does not have {resource}; retrying");
-                    return Err(("KindsMissing", text));
-                }
-                Some(CopyProgress::Waiting(Some(problem))) => {
-                    return Err(("NotCopied", format!("{resource} cannot be read: {problem}")));
-                }
-                Some(CopyProgress::Waiting(None)) | None => {
-                    return Err(("NotCopied", format!("{resource} has not been read yet")));
-                }
-            }
-        }
-        Ok(())
+        self.can_judge()?;
+        check_copied(&self.progress.borrow(), &PUBLISHED)
     }
 
     async fn apply(
@@ -159,5 +177,23 @@ impl ObjectWriter for OnHub {
         };
         let result = self.committer.write_alone(USER, &write, false).await;
         result.map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_verdict_is_certain_before_publications_and_namespaces_are_copied() {
+        let mut progress: Progress = JUDGED.map(|resource| (resource, CopyProgress::Complete)).into();
+        assert_eq!(check_copied(&progress, &JUDGED), Ok(()));
+        for resource in [PUBLICATIONS, namespace::RESOURCE] {
+            progress.insert(resource, CopyProgress::Waiting(None));
+            let (reason, text) = check_copied(&progress, &JUDGED).unwrap_err();
+            assert_eq!(reason, "NotCopied");
+            assert!(text.starts_with(&resource.to_string()), "{text}");
+            progress.insert(resource, CopyProgress::Complete);
+        }
     }
 }

@@ -128,9 +128,10 @@ impl Publisher {
         if let Err(obstacle) = self.writer.ready() {
             self.judgement = None;
             let judgement = in_force::judge(self.source(), &self.dialects);
-            self.report(&judgement, |published| match published.rules.is_written() {
-                true => Err(obstacle.clone()),
-                false => self.state(published),
+            let can_judge = self.writer.can_judge().is_ok();
+            self.report(&judgement, |published| match can_judge && !published.rules.is_written() {
+                true => self.state(published),
+                false => Err(obstacle.clone()),
             });
             return;
         }
