@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Api;
 use kube::api::{Patch, PatchParams};
-use kube::core::{ApiResource, DynamicObject};
+use kube::core::{ApiResource, DynamicObject, Status};
 use kube::runtime::controller::Action;
 use parking_lot::Mutex;
 use serde::Deserialize;
@@ -208,8 +208,13 @@ impl Dispatcher {
             }
             return Ok(Action::requeue(delay));
         }
-        self.write(workload, names).await?;
-        self.recent.lock().record(uid, names, self.start.elapsed());
+        let written = self.write(workload, names).await;
+        // An attempt that another manager's fields prevent counts, so that it is repeated more and more
+        // slowly.
+        if matches!(written, Ok(()) | Err(DispatchError::Reported(_))) {
+            self.recent.lock().record(uid, names, self.start.elapsed());
+        }
+        written?;
         self.reporter
             .report_nomination(workload, event_text(workload, nomination))
             .await;
@@ -240,9 +245,28 @@ impl Dispatcher {
             field_manager: Some(managed_fields::MANAGER.to_owned()),
             ..PatchParams::default()
         };
-        all.patch_status(name, &params, &Patch::Apply(&body)).await?;
-        Ok(())
+        match all.patch_status(name, &params, &Patch::Apply(&body)).await {
+            Ok(_) => Ok(()),
+            Err(kube::Error::Api(status)) if is_field_conflict(&status) => {
+                tracing::info!(
+                    namespace,
+                    workload = name,
+                    problem = status.message,
+                    "another manager owns the nominated clusters"
+                );
+                let current = kueue::nominated(workload).into_iter().map(str::to_owned);
+                Err(Problem::Replaced(current.collect()).into())
+            }
+            Err(error) => Err(error.into()),
+        }
     }
+}
+
+/// Whether an apply was refused since another field manager owns fields with other values. Unlike a conflict
+/// of resource versions, this does not end when the object is read again.
+fn is_field_conflict(status: &Status) -> bool {
+    let mut causes = status.details.iter().flat_map(|details| &details.causes);
+    status.code == 409 && causes.any(|cause| cause.reason == "FieldManagerConflict")
 }
 
 /// Text of the Event about a nomination: the clusters in order, each with the reason, and the command that
@@ -270,4 +294,28 @@ fn event_text(workload: &Value, nomination: &Nomination) -> String {
         nomination.names.join(", "),
         reasons.join(", ")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_a_conflict_of_field_managers_lasts() {
+        let status = |causes: Value| {
+            let details = json!({"name": "w", "causes": causes});
+            let status = json!({"code": 409, "reason": "Conflict", "details": details});
+            serde_json::from_value::<Status>(status).unwrap()
+        };
+        let owned = json!([{
+            "reason": "FieldManagerConflict", "field": ".status.nominatedClusterNames",
+            "message": "conflict with \"other\" using kueue.x-k8s.io/v1beta2",
+        }]);
+        assert!(is_field_conflict(&status(owned)));
+        assert!(!is_field_conflict(&status(json!([]))));
+        let modified = json!({"code": 409, "reason": "Conflict", "message": "the object has been modified"});
+        assert!(!is_field_conflict(&serde_json::from_value(modified).unwrap()));
+    }
 }
