@@ -4,8 +4,8 @@
 //! status as the field manager `kueue-admission`. Such an apply removes only fields that no other manager
 //! owns, and Kueue never admits a Workload that still has nominated clusters. So Berth applies the names as
 //! `kueue-admission`, too. An apply also removes all fields of the manager that are not in the body; so the
-//! body has all fields that the manager applied before, with their present values, and the resourceVersion
-//! that was read.
+//! body has all fields that the manager applied before, with their present values, and the uid and the
+//! resourceVersion of the state on which the nomination was decided.
 
 use serde_json::{Value, json};
 
@@ -18,14 +18,15 @@ pub(super) fn applied_version(workload: &Value) -> Option<&str> {
 }
 
 /// The apply configuration that nominates the clusters `names` for `workload`, in the version of `workload`
-/// (see [`applied_version`]).
+/// (see [`applied_version`]). `decided` is the state of the Workload on which the nomination was decided: the
+/// server refuses the configuration if the Workload has changed since then, also before `workload` was read.
 ///
 /// # Errors
 /// When the managed fields of `workload` cannot be read.
-pub(super) fn nomination(workload: &Value, names: &[String]) -> Result<Value, String> {
+pub(super) fn nomination(decided: &Value, workload: &Value, names: &[String]) -> Result<Value, String> {
     let mut status = managed_fields::status(workload)?;
     status.insert("nominatedClusterNames".to_owned(), json!(names));
-    let metadata = &workload["metadata"];
+    let metadata = &decided["metadata"];
     Ok(json!({
         "apiVersion": workload["apiVersion"],
         "kind": "Workload",
@@ -70,7 +71,7 @@ mod tests {
 
     #[test]
     fn what_kueue_applied_is_applied_again_with_the_names() {
-        let body = nomination(&workload(), &["b".to_owned(), "a".to_owned()]).unwrap();
+        let body = nomination(&workload(), &workload(), &["b".to_owned(), "a".to_owned()]).unwrap();
         assert_eq!(
             body["status"],
             json!({
@@ -91,7 +92,19 @@ mod tests {
         let mut workload = workload();
         workload["metadata"]["managedFields"] = json!([]);
         assert_eq!(applied_version(&workload), None);
-        let body = nomination(&workload, &["a".to_owned()]).unwrap();
+        let body = nomination(&workload, &workload, &["a".to_owned()]).unwrap();
         assert_eq!(body["status"], json!({"nominatedClusterNames": ["a"]}));
+    }
+
+    #[test]
+    fn a_workload_that_was_changed_or_replaced_after_the_decision_is_not_nominated_for() {
+        let mut later = workload();
+        later["metadata"]["uid"] = "v".into();
+        later["metadata"]["resourceVersion"] = "8".into();
+        let body = nomination(&workload(), &later, &["a".to_owned()]).unwrap();
+        assert_eq!(
+            body["metadata"],
+            json!({"name": "w", "namespace": "team", "uid": "u", "resourceVersion": "7"})
+        );
     }
 }

@@ -236,8 +236,8 @@ impl Dispatcher {
         }
         let all: Api<DynamicObject> = Api::namespaced_with(self.servers.kueue.clone(), namespace, &resource);
         let body = match other_version {
-            Some(_) => body::nomination(&read::value(&all.get(name).await?, &resource)?, names),
-            None => body::nomination(workload, names),
+            Some(_) => body::nomination(workload, &read::value(&all.get(name).await?, &resource)?, names),
+            None => body::nomination(workload, workload, names),
         };
         let body = body.map_err(DispatchError::Unreadable)?;
         // The apply is not forced, so that it fails instead of overriding fields of other managers.
