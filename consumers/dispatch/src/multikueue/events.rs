@@ -65,7 +65,7 @@ impl EventReporter {
             kind: text(&workload["kind"]),
             name: text(&metadata["name"]),
             namespace: text(&metadata["namespace"]),
-            uid: Some(uid),
+            uid: Some(uid.clone()),
             ..ObjectReference::default()
         };
         let event = Event {
@@ -79,6 +79,8 @@ impl EventReporter {
         // an Event with another note as a repetition, and keep the earlier note.
         let recorder = Recorder::new(self.client.clone(), reporter());
         if let Err(error) = recorder.publish(&event, &regarding).await {
+            // The next report writes the Event, also if it is equal.
+            self.last.lock().remove(&uid);
             let error = format!("{:#}", anyhow::Error::new(error));
             tracing::info!(name = ?regarding.name, error, "cannot write an Event");
         }
@@ -104,7 +106,33 @@ fn truncated(mut note: String) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use kube::client::Body;
+    use serde_json::json;
+    use tower::service_fn;
+
     use super::*;
+
+    #[tokio::test]
+    async fn an_event_that_was_not_written_is_written_with_the_next_report() {
+        let requests = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&requests);
+        let service = service_fn(move |_: http::Request<Body>| {
+            count.fetch_add(1, Ordering::SeqCst);
+            async { Err::<http::Response<Body>, _>(std::io::Error::other("connection refused")) }
+        });
+        let reporter = EventReporter::new(Client::new(service, "default"));
+        let workload = json!({
+            "apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Workload",
+            "metadata": {"name": "w", "namespace": "team", "uid": "u"},
+        });
+        for _ in 0..2 {
+            reporter.report_problem(&workload, &Problem::NotNamed).await;
+        }
+        assert_eq!(requests.load(Ordering::SeqCst), 2);
+    }
 
     #[test]
     fn a_note_is_truncated_to_the_limit_of_kubernetes() {
