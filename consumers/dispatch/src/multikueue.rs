@@ -125,22 +125,19 @@ async fn run_dispatcher(servers: Servers, configuration: &NamespacedName) {
 async fn workloads(kueue: &Client) -> ApiResource {
     let mut last = String::new();
     loop {
-        let found = match discovery::oneshot::group(kueue, GROUP).await {
-            Ok(group) => group.recommended_kind("Workload").map(|(resource, _)| resource),
-            Err(error) => {
-                let problem = format!("{:#}", anyhow::Error::new(error));
-                // A lasting problem is logged once.
-                if problem != last {
-                    tracing::warn!(problem, "cannot find the Workloads of Kueue; retrying");
-                }
-                last = problem;
-                None
-            }
+        let problem = match discovery::oneshot::group(kueue, GROUP).await {
+            Ok(group) => match group.recommended_kind("Workload") {
+                Some((resource, _)) => return resource,
+                None => format!("the API group {GROUP} has no kind Workload"),
+            },
+            Err(error) => format!("{:#}", anyhow::Error::new(error)),
         };
-        match found {
-            Some(resource) => return resource,
-            None => tokio::time::sleep(RETRY_INTERVAL).await,
+        // A lasting problem is logged once.
+        if problem != last {
+            tracing::warn!(problem, "cannot find the Workloads of Kueue; retrying");
         }
+        last = problem;
+        tokio::time::sleep(RETRY_INTERVAL).await;
     }
 }
 
