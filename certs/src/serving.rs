@@ -63,10 +63,11 @@ impl std::fmt::Debug for ServingCertificate {
 impl ServingCertificate {
     /// Returns a certificate of the folder's CA for localhost, 127.0.0.1, ::1 and `names` (host names and IP
     /// addresses). The stored certificate is reused if it is undamaged, of this CA and for all these names,
-    /// and less than two thirds of its validity are over; otherwise it is replaced.
+    /// and less than two thirds of its validity are over; otherwise it is replaced. A new certificate that
+    /// cannot be stored, such as on a full disk, is used until the server stops.
     ///
     /// # Errors
-    /// When one of `names` is invalid, or the files cannot be read or written.
+    /// When one of `names` is invalid, or the files cannot be read.
     pub fn issued(
         folder: Arc<Folder>,
         names: &[String],
@@ -333,11 +334,16 @@ fn sign(authority: &Authority, names: &[String], now: Timestamp) -> Result<Parse
     )
 }
 
+/// Issues a certificate and stores it for the next start. A certificate that cannot be stored is returned,
+/// too: a full disk must neither let the certificate in use expire nor prevent a start.
 fn issue(folder: &Folder, names: &[String], now: Timestamp) -> Result<ParsedCertificate, CertsError> {
     let issued = folder.ca().issue_server(names, now)?;
     let (certificate, key) = paths(folder);
-    files::write(&key, issued.key.as_bytes(), Access::Owner)?;
-    files::write(&certificate, issued.certificate.as_bytes(), Access::Everyone)?;
+    let stored = files::write(&key, issued.key.as_bytes(), Access::Owner)
+        .and_then(|()| files::write(&certificate, issued.certificate.as_bytes(), Access::Everyone));
+    if let Err(problem) = stored {
+        tracing::warn!(%problem, "cannot store the new serving certificate: it is used until the server stops, and the next start issues another");
+    }
     ParsedCertificate::new(
         (issued.certificate.into_bytes(), &certificate),
         (issued.key.into_bytes(), &key),

@@ -79,6 +79,22 @@ fn it_is_renewed_at_two_thirds_of_its_life_without_a_restart() {
 }
 
 #[test]
+fn one_that_cannot_be_stored_is_used_at_a_renewal_and_at_a_start() {
+    let (folder, clock) = (tempfile::tempdir().unwrap(), clock());
+    let serving = issued(folder.path(), &clock, &[]);
+    let first = serving.certificate();
+    // A folder with the name of the temporary file makes the write fail, as a full disk does.
+    let temporary = format!("serving.key.tmp{}", std::process::id());
+    fs::create_dir(folder.path().join(temporary)).unwrap();
+    clock.advance(LEAF_LIFE * 2 / 3);
+    assert!(serving.refresh().unwrap());
+    assert_ne!(serving.certificate(), first);
+    let started = issued(folder.path(), &clock, &[]);
+    assert_ne!(started.certificate(), first);
+    assert!(started.not_after() > clock.now() + LEAF_LIFE * 2 / 3);
+}
+
+#[test]
 fn an_expired_one_is_replaced_at_start() {
     let (folder, clock) = (tempfile::tempdir().unwrap(), clock());
     let first = issued(folder.path(), &clock, &[]).certificate();
