@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use async_trait::async_trait;
 use axum::body::Body;
 use berth_apimachinery::Revision;
@@ -24,6 +24,7 @@ use berth_configuration::Mode;
 use berth_dialect_contract::config;
 use berth_dialect_contract::rules::RulesChoice;
 use berth_hub::Mirror;
+use berth_hub::mirror::{CopyProgress, Progress};
 use berth_storage::{Expect, MemoryStore, Step, Store};
 use http::Request;
 use tokio::sync::watch;
@@ -103,7 +104,7 @@ impl InMemory {
     /// each kind.
     ///
     /// # Errors
-    /// When a part of the server does not start.
+    /// When a part of the server does not start, or `rules` are given and the configurations cannot be read.
     pub async fn follow(
         client: &kube::Client,
         kinds: &[Arc<dyn Kind>],
@@ -114,11 +115,12 @@ impl InMemory {
         let is_read_once =
             |kind: &&Arc<dyn Kind>| rules.is_some() && kind.info().resource() == config::RESOURCE;
         for kind in kinds.iter().filter(is_read_once) {
-            let copies = copies(client, &store, [kind]).await;
-            copies.into_iter().for_each(|task| task.abort());
+            let mirror = copies(client, &store, [kind]).await;
+            mirror.tasks.iter().for_each(JoinHandle::abort);
+            check_read(&mirror.progress.borrow(), kind.info().resource())?;
         }
         let watched = kinds.iter().filter(|kind| !is_read_once(kind));
-        let tasks = copies(client, &store, watched).await;
+        let tasks = copies(client, &store, watched).await.tasks;
         let settings = Settings {
             configurations: &[],
             rules,
@@ -207,13 +209,22 @@ impl InMemory {
     }
 }
 
+/// Checks that the objects of `resource`, which are read only once, were read or do not exist.
+fn check_read(progress: &Progress, resource: GroupResource) -> Result<()> {
+    if let Some(CopyProgress::Waiting(problem)) = progress.get(&resource) {
+        let problem = problem.as_deref().unwrap_or("the hub did not answer in time");
+        bail!("cannot read {resource}, whose rules --rules overrides: {problem}");
+    }
+    Ok(())
+}
+
 /// Starts tasks that copy the objects of `kinds` from the hub into `store` and follow their changes. Returns
 /// when the present objects of each kind are copied or cannot be read, or after a time limit.
 async fn copies<'a>(
     client: &kube::Client,
     store: &Arc<dyn Store>,
     kinds: impl IntoIterator<Item = &'a Arc<dyn Kind>>,
-) -> Vec<JoinHandle<()>> {
+) -> Mirror {
     let dialects = berth_dialect_registry::all();
     let kinds_with_concerns = kinds.into_iter().map(|kind| {
         let concerns = mirrors::concerns(&dialects, kind.info().resource());
@@ -221,8 +232,8 @@ async fn copies<'a>(
     });
     let kinds: Vec<_> = kinds_with_concerns.collect();
     let mirror = Mirror::start(client, store, &kinds, &Arc::default(), watch::channel(true).1);
-    berth_hub::settled(mirror.progress, super::LOAD_TIMEOUT).await;
-    mirror.tasks
+    berth_hub::settled(mirror.progress.clone(), super::LOAD_TIMEOUT).await;
+    mirror
 }
 
 impl Drop for InMemory {
@@ -240,4 +251,25 @@ fn client(chain: Arc<Chain>) -> kube::Client {
         async move { Ok::<_, Infallible>(chain.handle(&connection, request.map(Body::new)).await) }
     });
     kube::Client::new(service, "default")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn configurations_that_cannot_be_read_are_an_error_and_those_that_do_not_exist_are_none() {
+        let check = |copy_progress| {
+            let progress = Progress::from([(config::RESOURCE, copy_progress)]);
+            check_read(&progress, config::RESOURCE).map_err(|error| error.to_string())
+        };
+        assert_eq!(check(CopyProgress::Complete), Ok(()));
+        assert_eq!(check(CopyProgress::Absent), Ok(()));
+        let refused = check(CopyProgress::Waiting(Some("503".to_owned()))).unwrap_err();
+        assert!(
+            refused.contains("schedulerconfigurations") && refused.contains("503"),
+            "{refused}"
+        );
+        assert!(check(CopyProgress::Waiting(None)).is_err());
+    }
 }
