@@ -107,6 +107,8 @@ impl Options {
 const CHECK_INTERVAL: Duration = Duration::from_mins(1);
 /// Interval of the checks while the registration is not settled, at most.
 const UNSETTLED_INTERVAL: Duration = Duration::from_secs(10);
+/// Shortest interval of the checks, whatever the duration of a step of a rotation is.
+const MIN_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Registration of a server on a hub.
 pub struct Registration {
@@ -185,7 +187,7 @@ impl Registration {
             Issuer::Own => CertificateIssuer::Own(folder.ca().certificate_pem().to_owned()),
             Issuer::Shared(options) => {
                 // Four checks in each step, so that every server sees a step before the next step begins.
-                interval = interval.min(options.step.unsigned_abs() / 4);
+                interval = (options.step.unsigned_abs() / 4).clamp(MIN_INTERVAL, interval);
                 let ca = SharedCa::new(client.clone(), &service.namespace, options, &sources.ca_secret);
                 CertificateIssuer::Shared(Box::new(ca))
             }

@@ -75,7 +75,7 @@ pub struct SyncerArgs {
     /// object (such as 5m).
     #[arg(long, default_value = "5m", value_parser = berth_apimachinery::duration::parse_unsigned)]
     pub remove_leftovers_after: Duration,
-    /// Interval at which the syncer sends a heartbeat to the hub (such as 20s).
+    /// Interval at which the syncer sends a heartbeat to the hub (such as 20s), at least 1s.
     #[arg(long, default_value = "20s", value_parser = berth_apimachinery::duration::parse_unsigned)]
     pub heartbeat_interval: Duration,
 }

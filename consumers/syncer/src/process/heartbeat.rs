@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::condition_text::{ConditionText, reports_unreachable};
 use super::problems::Problems;
 
-/// Pause after a failed heartbeat.
+/// Pause after a failed heartbeat, and shortest interval of heartbeats.
 const RETRY: Duration = Duration::from_secs(1);
 /// Highest number of attempts to write conditions, since other clients may change the object in between.
 const MAX_ATTEMPTS: usize = 3;
@@ -99,7 +99,7 @@ impl HeartbeatSender<'_> {
                     "cannot send a heartbeat; retrying"
                 );
             }
-            let pause = if problem.is_some() { RETRY } else { interval };
+            let pause = pause(interval, problem.is_some());
             last = problem;
             tokio::time::sleep(pause).await;
         }
@@ -190,6 +190,11 @@ impl HeartbeatSender<'_> {
     }
 }
 
+/// The pause before the next heartbeat. An interval of zero would keep both servers busy.
+fn pause(interval: Duration, is_retry: bool) -> Duration {
+    if is_retry { RETRY } else { interval.max(RETRY) }
+}
+
 /// `conditions` with `texts` added or replaced; `None` if nothing has to be written.
 fn with_texts(conditions: &Value, texts: &[ConditionText]) -> Option<Value> {
     let now = SystemClock.now();
@@ -198,4 +203,16 @@ fn with_texts(conditions: &Value, texts: &[ConditionText]) -> Option<Value> {
         new = text.set_in(new.as_ref().unwrap_or(conditions), now).or(new);
     }
     new
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heartbeats_are_at_least_a_second_apart() {
+        let seconds = |interval, is_retry| pause(Duration::from_secs(interval), is_retry).as_secs();
+        assert_eq!([0, 1, 20].map(|interval| seconds(interval, false)), [1, 1, 20]);
+        assert_eq!(seconds(20, true), 1);
+    }
 }
