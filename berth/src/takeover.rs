@@ -55,11 +55,8 @@ pub async fn take_over(args: &TakeoverArgs) -> Result<ExitCode> {
     if !confirm("takeover", &system, &change, &stored, args.yes).await? {
         return Ok(ExitCode::SUCCESS);
     }
-    if let (SchedulerState::Runs(..), Some(consequence), false) = (
-        &state,
-        system.scheduler().and_then(|own| own.stop_consequence),
-        args.beside,
-    ) {
+    let own = system.scheduler();
+    if let Some(consequence) = own.and_then(|own| needs_beside(&own, &state, args.beside)) {
         bail!(
             "{}: {consequence}; nothing was changed: pass --beside to let Berth decide beside it",
             system.name()
@@ -81,6 +78,13 @@ pub async fn take_over(args: &TakeoverArgs) -> Result<ExitCode> {
             ExitCode::FAILURE
         }
     })
+}
+
+/// The reason why Berth can only decide beside the system's scheduler `own`, which runs and cannot be stopped
+/// alone; `None` if nothing prevents the takeover, or `beside` is given.
+fn needs_beside(own: &OwnScheduler, state: &SchedulerState, beside: bool) -> Option<&'static str> {
+    let is_running = matches!(state, SchedulerState::Runs(..));
+    own.stop_consequence.filter(|_| is_running && !beside)
 }
 
 /// Prints the obstacles to `change`. Returns whether the change is to be applied, which only the flag `yes`
@@ -169,7 +173,9 @@ fn print_plan(
     if !matches!(state, SchedulerState::Stopped) && !beside {
         print_steps("stop it", own.stop);
     }
-    if let Some(consequence) = own.stop_consequence {
+    if let Some(consequence) = needs_beside(&own, state, beside) {
+        print_item(&format!("--yes changes nothing without --beside: {consequence}"));
+    } else if let Some(consequence) = own.stop_consequence {
         print_item(&format!("note: {consequence}"));
     }
     if change.selects_some_requests() {
@@ -339,8 +345,28 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use anyhow::anyhow;
+    use berth_dialect_contract::LeaseName;
 
     use super::*;
+
+    #[test]
+    fn only_a_running_scheduler_that_cannot_be_stopped_alone_needs_beside() {
+        let own = |system: &str| {
+            let dialects = berth_dialect_registry::all();
+            let mut dialects = dialects.iter();
+            let dialect = dialects.find(|dialect| dialect.name() == system).unwrap();
+            dialect.on_hub().scheduler.unwrap()
+        };
+        let lease = LeaseName {
+            namespace: "n",
+            name: "l",
+        };
+        let runs = SchedulerState::Runs(lease, "pod-1".to_owned());
+        assert!(needs_beside(&own("fleet"), &runs, false).is_some());
+        assert!(needs_beside(&own("fleet"), &runs, true).is_none());
+        assert!(needs_beside(&own("fleet"), &SchedulerState::Stopped, false).is_none());
+        assert!(needs_beside(&own("gardener"), &runs, false).is_none());
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_check_is_repeated_when_the_hub_does_not_answer() {

@@ -116,6 +116,11 @@ impl Change {
         }
         if self.beside {
             text.push_str("; spec.otherScheduler: Ignore");
+        } else if !stored.object["spec"]["otherScheduler"].is_null() {
+            text.push_str(&format!(
+                "; no spec.otherScheduler (now: {})",
+                stored.text_of("otherScheduler")
+            ));
         }
         text
     }
@@ -149,6 +154,25 @@ mod tests {
         assert_eq!(
             back.patch(),
             json!({"spec": {"mode": "Observe", "otherScheduler": null}})
+        );
+    }
+
+    #[test]
+    fn the_description_names_a_stored_exception_that_the_change_removes() {
+        let change = Change {
+            mode: Mode::Observe,
+            requests: None,
+            beside: false,
+        };
+        let stored =
+            StoredConfiguration::new(json!({"spec": {"mode": "Decide", "otherScheduler": "Ignore"}}));
+        assert_eq!(
+            change.describe("ocm", &stored),
+            "set mode: Observe in the SchedulerConfiguration ocm (now: Decide); no spec.otherScheduler (now: Ignore)"
+        );
+        assert_eq!(
+            change.describe("ocm", &StoredConfiguration::default()),
+            "set mode: Observe in the SchedulerConfiguration ocm (now: nothing)"
         );
     }
 
