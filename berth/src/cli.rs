@@ -227,8 +227,10 @@ pub struct ServeArgs {
     /// (aesgcm).
     #[arg(long, value_name = "FILE")]
     pub encryption_provider_config: Option<PathBuf>,
-    /// A system's own configuration file, used while the system has no stored SchedulerConfiguration;
-    /// repeatable.
+    /// A system's own configuration file, or a whole SchedulerConfiguration; repeatable, one for each system.
+    /// Standalone, it is stored at the start if the system has no stored SchedulerConfiguration; later starts
+    /// only warn of a difference. Behind a kube-apiserver, it is in force while the hub has no
+    /// SchedulerConfiguration of the system.
     #[arg(long)]
     pub config: Vec<PathBuf>,
     /// Whether systems are decided. `observe`: systems are not written to and no writes are refused,

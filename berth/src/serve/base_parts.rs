@@ -153,8 +153,12 @@ impl BaseParts {
         let (parts, args) = (&self.parts, &self.options.args);
         surroundings::create_built_in(&self.store, parts, self.hub.as_ref(), &self.clock).await?;
         let (is_behind_hub, now) = (self.hub.is_some(), self.clock.now());
-        configuration_files::store_files(&self.store, parts, &args.config, is_behind_hub, now).await?;
+        let files =
+            configuration_files::store_files(&self.store, parts, &args.config, is_behind_hub, now).await?;
         let mut tasks = Vec::new();
+        if is_behind_hub && !files.is_empty() {
+            tasks.push(configuration_files::spawn(&self.store, files, &self.clock));
+        }
         tasks.extend(backups.and_then(|backups| backups::spawn(&args.data_dir, backups)));
         tasks.push(tidy::spawn());
         tasks.push(parts.engine.spawn());

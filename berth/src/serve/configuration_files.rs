@@ -1,62 +1,217 @@
 //! `--config FILE`: a system's own configuration file, unmodified, or a whole SchedulerConfiguration. The
-//! file is used if no SchedulerConfiguration is stored at the start.
+//! file is stored at the start if no SchedulerConfiguration is stored, and behind a hub also when the hub's
+//! configuration is deleted later.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use berth_apimachinery::write::Verb;
-use berth_apimachinery::{Draft, FieldError, Key, Kind, Timestamp, time};
+use berth_apimachinery::{Clock, Draft, FieldError, Key, Kind, Object, Timestamp, time};
 use berth_commands::manifest;
 use berth_configuration::SchedulerConfiguration;
 use berth_dialect_contract::rules::RulesChoice;
 use berth_dialect_contract::{Dialect, config};
 use berth_hub::mirror::FROM_FILE;
-use berth_storage::{Expect, Step, Store, StoreError};
+use berth_storage::informer::{self, Handler};
+use berth_storage::{Event, Expect, Scope, Source, Step, Store, StoreError};
 use serde_json::{Value, json};
+use tokio::task::JoinHandle;
 
 use super::groups::Parts;
+
+/// The configuration in a file.
+pub(super) struct ConfigurationFile {
+    path: PathBuf,
+    /// The name of the dialect that the file configures.
+    dialect: &'static str,
+    /// The spec of the SchedulerConfiguration.
+    spec: Value,
+}
 
 /// Validates the configuration in each file, and stores it for its dialect, unless a SchedulerConfiguration
 /// is stored. `beside_copies` is true if the store also has copies of a hub's configurations. Then a
 /// configuration that comes from an earlier file is replaced, and configurations of files that are no longer
-/// given are deleted. Otherwise nothing shows that a configuration comes from a file: it stays.
+/// given are deleted. Otherwise nothing shows that a configuration comes from a file: it stays. Returns the
+/// configurations of all files.
 ///
 /// # Errors
 /// When a file cannot be read, does not belong to a dialect, or is invalid; the message has all errors of the
-/// file. Also when a configuration cannot be stored.
+/// file. Also when two files belong to one dialect, or a configuration cannot be stored.
 pub(super) async fn store_files(
     store: &Arc<dyn Store>,
     parts: &Parts,
     files: &[PathBuf],
     beside_copies: bool,
     now: Timestamp,
-) -> Result<()> {
-    let mut current = BTreeSet::new();
-    for file in files {
-        let text = manifest::text(file).map_err(|problem| anyhow!("{}: {problem}", file.display()))?;
-        let value: Value =
-            berth_yaml::from_str(&text).map_err(|problem| anyhow!("{}: {problem}", file.display()))?;
-        let (dialect, spec) = parse(&parts.dialects, &value, now).map_err(|errors| {
-            let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
-            anyhow!("{}:\n{}", file.display(), lines.join("\n"))
-        })?;
-        let origin = beside_copies.then(|| file.display().to_string());
-        let name = dialect.name();
-        let (path, rules) = (format!("spec.{name}"), RulesChoice::of(&json!({"spec": spec})));
-        for warning in dialect.configuration().warnings(&spec[name], &path, rules) {
-            tracing::warn!(file = %file.display(), warning, "the configuration allows this, but it is probably not intended");
+) -> Result<Vec<ConfigurationFile>> {
+    let files = read_files(&parts.dialects, files, now)?;
+    for file in &files {
+        let path = file.path.display();
+        if has_no_effect(store, file) {
+            tracing::warn!(
+                file = %path,
+                "the stored SchedulerConfiguration {} differs from this file, which has no effect: change the stored one, or \
+                 delete it and start again",
+                file.dialect
+            );
         }
-        store_configuration(store, dialect.name(), &spec, origin, now)
+        let origin = beside_copies.then(|| path.to_string());
+        store_configuration(store, file.dialect, &file.spec, origin, now)
             .await
-            .with_context(|| format!("storing {}", file.display()))?;
-        current.insert(dialect.name());
+            .with_context(|| format!("storing {path}"))?;
     }
     if beside_copies {
+        let current: BTreeSet<&str> = files.iter().map(|file| file.dialect).collect();
         delete_stale(store, &current).await?;
     }
-    Ok(())
+    Ok(files)
+}
+
+/// Reads and validates all files, at most one for each dialect.
+fn read_files(
+    dialects: &[Arc<dyn Dialect>],
+    files: &[PathBuf],
+    now: Timestamp,
+) -> Result<Vec<ConfigurationFile>> {
+    let mut configurations: Vec<ConfigurationFile> = Vec::new();
+    for path in files {
+        let file = read_file(dialects, path, now)?;
+        let mut earlier = configurations.iter();
+        if let Some(other) = earlier.find(|other| other.dialect == file.dialect) {
+            bail!(
+                "{} and {} both configure {}: pass only one --config of each system",
+                other.path.display(),
+                path.display(),
+                file.dialect
+            );
+        }
+        configurations.push(file);
+    }
+    Ok(configurations)
+}
+
+/// Reads and validates the file at `path`, and logs what is valid but probably not intended.
+fn read_file(dialects: &[Arc<dyn Dialect>], path: &Path, now: Timestamp) -> Result<ConfigurationFile> {
+    let text = manifest::text(path).map_err(|problem| anyhow!("{}: {problem}", path.display()))?;
+    let value: Value =
+        berth_yaml::from_str(&text).map_err(|problem| anyhow!("{}: {problem}", path.display()))?;
+    let (dialect, spec) = parse(dialects, &value, now).map_err(|errors| {
+        let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        anyhow!("{}:\n{}", path.display(), lines.join("\n"))
+    })?;
+    let name = dialect.name();
+    let (place, rules) = (format!("spec.{name}"), RulesChoice::of(&json!({"spec": spec})));
+    for warning in dialect.configuration().warnings(&spec[name], &place, rules) {
+        tracing::warn!(file = %path.display(), warning, "the configuration allows this, but it is probably not intended");
+    }
+    Ok(ConfigurationFile {
+        path: path.to_owned(),
+        dialect: name,
+        spec,
+    })
+}
+
+/// Whether another SchedulerConfiguration than that of `file` is stored, and not from a file beside copies,
+/// which is replaced.
+fn has_no_effect(store: &Arc<dyn Store>, file: &ConfigurationFile) -> bool {
+    let stored = store.cached(config::RESOURCE);
+    let stored = stored.get("", file.dialect);
+    stored.is_some_and(|stored| !is_default(stored) && stored.value()["spec"] != file.spec)
+}
+
+/// Whether `configuration` comes from a file, and gives way to a copy of the hub's configuration.
+fn is_default(configuration: &Object) -> bool {
+    configuration.annotations().contains_key(FROM_FILE)
+}
+
+/// Starts the task that stores the configurations in `files` again after the hub's configurations were
+/// deleted, and with them the copies in `store`.
+pub(super) fn spawn(
+    store: &Arc<dyn Store>,
+    files: Vec<ConfigurationFile>,
+    clock: &Arc<dyn Clock>,
+) -> JoinHandle<()> {
+    let defaults = Defaults {
+        store: Arc::clone(store),
+        clock: Arc::clone(clock),
+        files,
+        due: BTreeSet::new(),
+    };
+    // The informer runs until the handle is aborted.
+    tokio::spawn(informer::run(
+        Arc::clone(store) as Arc<dyn Source>,
+        Scope::One(config::RESOURCE),
+        defaults,
+        std::future::pending(),
+    ))
+}
+
+/// The task that stores the configurations in files where the hub has none.
+struct Defaults {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    files: Vec<ConfigurationFile>,
+    /// The dialects that may have no configuration.
+    due: BTreeSet<&'static str>,
+}
+
+impl Handler for Defaults {
+    const RETRY_AFTER: Duration = Duration::from_secs(5);
+
+    async fn list(&mut self) -> Result<(), StoreError> {
+        self.due = self.files.iter().map(|file| file.dialect).collect();
+        Ok(())
+    }
+
+    /// Records the deletions of copies. The deletion of a default is left alone: a server without the file,
+    /// on the same store, deletes it at its start.
+    async fn handle(&mut self, events: &[Arc<Event>]) {
+        for change in events.iter().map(|event| &event.change) {
+            let copy = change.old.as_ref().filter(|old| !is_default(old));
+            if copy.is_some() && change.new.is_none() {
+                let dialects = self.files.iter().map(|file| file.dialect);
+                self.due
+                    .extend(dialects.filter(|dialect| **dialect == *change.key.name));
+            }
+        }
+    }
+
+    async fn work(&mut self) -> bool {
+        for file in &self.files {
+            if !self.due.contains(file.dialect) {
+                continue;
+            }
+            let stored = self.store.cached(config::RESOURCE);
+            if stored.get("", file.dialect).is_none() {
+                let path = file.path.display().to_string();
+                tracing::info!(
+                    file = path,
+                    "the hub has no SchedulerConfiguration {}: the file is in force",
+                    file.dialect
+                );
+                let (spec, now) = (&file.spec, self.clock.now());
+                let result = store_configuration(&self.store, file.dialect, spec, Some(path), now);
+                if let Err(problem) = result.await {
+                    let problem = format!("{problem:#}");
+                    tracing::warn!(problem, "cannot store the configuration in a file; retrying");
+                    return false;
+                }
+            }
+            self.due.remove(file.dialect);
+        }
+        true
+    }
+
+    fn ended(&self, problem: &StoreError) -> Duration {
+        if matches!(problem, StoreError::Expired { .. }) {
+            return Duration::ZERO;
+        }
+        tracing::warn!(error = %problem, "cannot watch SchedulerConfigurations; retrying");
+        Self::RETRY_AFTER
+    }
 }
 
 /// Sets the field `rules` in the configuration of every system. The other fields do not change.
@@ -124,7 +279,7 @@ async fn store_configuration(
     let key = config::key(dialect);
     let stored = store.cached(config::RESOURCE);
     let existing = stored.get("", dialect);
-    if existing.is_some_and(|existing| !existing.annotations().contains_key(FROM_FILE)) {
+    if existing.is_some_and(|existing| !is_default(existing)) {
         return Ok(());
     }
     let mut object = json!({
@@ -154,9 +309,7 @@ async fn delete_stale(store: &Arc<dyn Store>, current: &BTreeSet<&str>) -> Resul
     let stale = stored
         .iter(None, None)
         .map(|(_, object)| object)
-        .filter(|object| {
-            object.annotations().contains_key(FROM_FILE) && !current.contains(object.meta().name())
-        });
+        .filter(|object| is_default(object) && !current.contains(object.meta().name()));
     for object in stale {
         let key = config::key(object.meta().name());
         apply(store, key, Verb::Delete, Expect::At(object.revision()), None).await?;
@@ -192,7 +345,94 @@ async fn apply(
 
 #[cfg(test)]
 mod tests {
+    use berth_apimachinery::FixedClock;
+    use berth_storage::MemoryStore;
+
     use super::*;
+
+    const CLOCK: FixedClock = FixedClock(Timestamp::UNIX_EPOCH);
+
+    fn auto_bind_off() -> ConfigurationFile {
+        ConfigurationFile {
+            path: "gardener.yaml".into(),
+            dialect: "gardener",
+            spec: json!({"autoBind": "Off"}),
+        }
+    }
+
+    /// Stores `file`, as a default if `origin` is given.
+    async fn store(store: &Arc<dyn Store>, file: &ConfigurationFile, origin: Option<&str>) {
+        let origin = origin.map(str::to_owned);
+        store_configuration(store, file.dialect, &file.spec, origin, CLOCK.now())
+            .await
+            .unwrap();
+    }
+
+    fn stored(store: &Arc<dyn Store>) -> Option<Arc<Object>> {
+        store.cached(config::RESOURCE).get("", "gardener").cloned()
+    }
+
+    #[tokio::test]
+    async fn a_file_is_in_force_again_once_the_configuration_of_the_hub_is_deleted() {
+        let memory: Arc<dyn Store> = Arc::new(MemoryStore::default());
+        let mut defaults = Defaults {
+            store: Arc::clone(&memory),
+            clock: Arc::new(CLOCK),
+            files: vec![auto_bind_off()],
+            due: BTreeSet::new(),
+        };
+        let scope = Scope::One(config::RESOURCE);
+        let mut watch = memory.watch(scope, memory.revision()).unwrap();
+        // The copy of the hub's configuration has no annotation.
+        store(&memory, &auto_bind_off(), None).await;
+        for is_restored in [true, false] {
+            let key = config::key("gardener");
+            apply(&memory, key, Verb::Delete, Expect::Present, None)
+                .await
+                .unwrap();
+            defaults.handle(&watch.next(10).await.unwrap()).await;
+            assert!(defaults.work().await);
+            // The second deletion is that of the file's own object.
+            let found = stored(&memory);
+            assert_eq!(found.is_some_and(|found| is_default(&found)), is_restored);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_stored_configuration_that_differs_from_the_file_leaves_it_without_effect() {
+        let memory: Arc<dyn Store> = Arc::new(MemoryStore::default());
+        let file = auto_bind_off();
+        let other = ConfigurationFile {
+            spec: json!({"autoBind": "Controller"}),
+            ..auto_bind_off()
+        };
+        assert!(!has_no_effect(&memory, &file));
+        store(&memory, &other, Some("gardener.yaml")).await;
+        assert!(!has_no_effect(&memory, &file), "it is replaced");
+        let memory: Arc<dyn Store> = Arc::new(MemoryStore::default());
+        store(&memory, &other, None).await;
+        assert!(has_no_effect(&memory, &file));
+        assert!(!has_no_effect(&memory, &other), "it is equal");
+    }
+
+    #[test]
+    fn two_files_of_one_system_are_refused_and_both_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = ["one.yaml", "two.yaml"].map(|name| folder.path().join(name));
+        for file in &files {
+            let text = "apiVersion: config.berth.dev/v1alpha1\nkind: SchedulerConfiguration\n\
+                        metadata: {name: gardener}\nspec: {}\n";
+            std::fs::write(file, text).unwrap();
+        }
+        let dialects = berth_dialect_registry::all();
+        assert!(read_files(&dialects, &files[..1], CLOCK.now()).is_ok());
+        let problem = read_files(&dialects, &files, CLOCK.now());
+        let problem = problem.err().unwrap().to_string();
+        assert!(
+            problem.contains("one.yaml") && problem.contains("two.yaml"),
+            "{problem}"
+        );
+    }
 
     fn file(spec: Value) -> Result<Value, Vec<String>> {
         let file = json!({

@@ -32,7 +32,7 @@ pub const ALWAYS: [(&str, &str); 2] = [
 /// Group and resource of quotas, which are copied only where Berth writes.
 pub const QUOTAS: (&str, &str) = ("", "resourcequotas");
 
-/// The annotation of a default: an object that is stored among the copies until the hub has an object of the
+/// The annotation of a default: an object that is stored among the copies while the hub has no object of the
 /// same name. The value is the source of the default.
 pub const FROM_FILE: &str = "config.berth.dev/from-file";
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use berth_apimachinery::write::Verb;
-use berth_apimachinery::{Draft, GroupResource, Key, Kind};
+use berth_apimachinery::{Draft, GroupResource, Key, Kind, Object};
 use berth_client::root_cause;
 use berth_dialect_contract::Concerns;
 use berth_storage::{At, Expect, Step, Store, StoreError};
@@ -398,11 +398,6 @@ impl Reflector {
         }
     }
 
-    fn is_stored(&self, key: &Key) -> bool {
-        let copies = self.context.store.cached(self.resource);
-        copies.get(&key.namespace, &key.name).is_some()
-    }
-
     /// Removes the copies of known objects that the last list does not contain. After the first list on the
     /// leader, this also removes copies of earlier processes, except defaults.
     async fn finish_list(&mut self) {
@@ -460,25 +455,32 @@ impl Reflector {
         tokio::time::sleep(PAUSES.1).await;
     }
 
-    /// The step that stores `draft` as the copy at `key`, or deletes the copy if there is no draft; `None`
-    /// where there is no copy to delete.
     fn step(&self, key: &Key, draft: &Option<Draft>) -> Option<Step> {
-        let exists = self.is_stored(key);
-        let (verb, expect) = match (draft, exists) {
-            (Some(_), true) => (Verb::Update, Expect::Present),
-            (Some(_), false) => (Verb::Create, Expect::Absent),
-            (None, true) => (Verb::Delete, Expect::Present),
-            (None, false) => return None,
-        };
-        Some(Step {
-            verb,
-            key: key.clone(),
-            subresource: "",
-            object: draft.clone(),
-            expect,
-            guards: Vec::new(),
-        })
+        let copies = self.context.store.cached(self.resource);
+        let stored = copies.get(&key.namespace, &key.name);
+        step(key, draft, stored.map(|stored| &**stored))
     }
+}
+
+/// The step that stores `draft` as the copy at `key`, or deletes the copy if there is no draft; `None` where
+/// there is no copy to delete. `stored` is the present object at `key`.
+fn step(key: &Key, draft: &Option<Draft>, stored: Option<&Object>) -> Option<Step> {
+    let (verb, expect) = match (draft, stored) {
+        (Some(_), Some(_)) => (Verb::Update, Expect::Present),
+        (Some(_), None) => (Verb::Create, Expect::Absent),
+        // A default has already taken the place of the copy that is to be deleted.
+        (None, Some(stored)) if stored.annotations().contains_key(FROM_FILE) => return None,
+        (None, Some(_)) => (Verb::Delete, Expect::Present),
+        (None, None) => return None,
+    };
+    Some(Step {
+        verb,
+        key: key.clone(),
+        subresource: "",
+        object: draft.clone(),
+        expect,
+        guards: Vec::new(),
+    })
 }
 
 /// Waits for namespaces that begin to concern a system. Waits for ever where all objects are copied.
@@ -510,9 +512,29 @@ fn manager(metadata: &ObjectMeta) -> Option<Arc<str>> {
 
 #[cfg(test)]
 mod tests {
+    use berth_apimachinery::Revision;
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_copy_is_deleted_and_a_default_in_its_place_stays_until_there_is_a_copy() {
+        let key = berth_dialect_contract::config::key("gardener");
+        let object = |annotations: Value| {
+            json!({
+                "apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration",
+                "metadata": {"name": "gardener", "annotations": annotations},
+            })
+        };
+        let stored = |annotations: Value| Object::new(&object(annotations), Revision(1)).unwrap();
+        let (copy, default) = (stored(json!({})), stored(json!({FROM_FILE: "gardener.yaml"})));
+        let draft = Some(Draft::new(&object(json!({}))).unwrap());
+        let verb = |draft: &Option<Draft>, stored| step(&key, draft, stored).map(|step| step.verb);
+        assert_eq!(verb(&None, Some(&copy)), Some(Verb::Delete));
+        assert_eq!(verb(&None, Some(&default)), None);
+        assert_eq!(verb(&draft, Some(&default)), Some(Verb::Update));
+        assert_eq!(verb(&draft, None), Some(Verb::Create));
+    }
 
     #[test]
     fn the_manager_of_the_newest_fields_is_who_wrote_an_object() {
