@@ -147,12 +147,7 @@ struct Histories {
 ///
 /// # Errors
 /// When the caller may read none, or no server answers.
-async fn histories(
-    client: &Client,
-    words: &[String],
-    places: &[Place],
-    limit: usize,
-) -> Result<Histories> {
+async fn histories(client: &Client, words: &[String], places: &[Place], limit: usize) -> Result<Histories> {
     let (mut answers, mut refusals) = (Vec::new(), Vec::new());
     for place in places {
         let history_path = format!("{}/history?limit={limit}", path(place));

@@ -129,9 +129,11 @@ impl Publisher {
             self.judgement = None;
             let judgement = in_force::judge(self.source(), &self.dialects);
             let can_judge = self.writer.can_judge().is_ok();
-            self.report(&judgement, |published| match can_judge && !published.rules.is_written() {
-                true => self.state(published),
-                false => Err(obstacle.clone()),
+            self.report(&judgement, |published| {
+                match can_judge && !published.rules.is_written() {
+                    true => self.state(published),
+                    false => Err(obstacle.clone()),
+                }
             });
             return;
         }

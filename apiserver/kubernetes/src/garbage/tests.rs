@@ -200,7 +200,9 @@ async fn an_object_that_lost_its_owner_reference_meanwhile_is_not_collected() {
     let owners = [uid("a")];
     world
         .writer
-        .edit(&key("b"), &uid("b"), |value| remove_owner_references(value, &owners))
+        .edit(&key("b"), &uid("b"), |value| {
+            remove_owner_references(value, &owners)
+        })
         .await
         .unwrap();
     let kinds = Kinds::of(&crate::core::groups(&world.store));

@@ -75,7 +75,8 @@ fn mistakes_that_strict_refuses_are_told_apart_from_notes() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("change.yaml");
     let cluster = "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {name: a, name: b}\n";
-    let misspelt = "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluter\nmetadata: {name: c}\n";
+    let misspelt =
+        "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluter\nmetadata: {name: c}\n";
     let review = "apiVersion: scheduling.berth.dev/v1alpha1\nkind: SchedulingReview\nspec:\n  changes:\n  - object:\n      \
          apiVersion: cluster.open-cluster-management.io/v1\n      kind: ManagedCluster\n      metadata: {name: d}\n      \
          spce: {}\n";
