@@ -3,8 +3,8 @@
 use berth_admission::Request;
 use berth_apimachinery::Status;
 
-/// Reason of a refusal by a validation without a `reason`, and by a MutatingAdmissionPolicy whose evaluation
-/// failed.
+/// Reason of a refusal by a ValidatingAdmissionPolicy, unless the failed validation has a `reason`, and of a
+/// refusal by a MutatingAdmissionPolicy whose evaluation failed.
 pub(crate) const INVALID: &str = "Invalid";
 
 /// Refusal of a write by a ValidatingAdmissionPolicy.

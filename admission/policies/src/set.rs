@@ -1,4 +1,5 @@
-//! The policies in force. A policy is compiled again only when its `spec` changes.
+//! The policies in force. As long as a policy stays in force, it is compiled again only when its `spec`
+//! changes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -59,7 +59,9 @@ pub trait Surroundings: AccessReviewer + Catalog {
     /// Returns the Namespace `name`, if it exists.
     fn namespace(&self, name: &str) -> Option<Arc<Value>>;
 
-    /// Called with the result of each policy, for metrics.
+    /// Called for metrics with the result of each mutation, of each validation that failed or could not be
+    /// evaluated, and of each policy or binding that could not be evaluated. Validations that pass are not
+    /// reported.
     fn checked(&self, check: &Check<'_>);
 
     /// Runs `work`, which may block the thread for long. An implementation may move other tasks of the thread
@@ -121,7 +123,7 @@ impl Enforcement {
     }
 }
 
-/// Result of a policy for one write, for metrics.
+/// Result of one validation or mutation of a policy, or of the whole policy, for one write.
 #[derive(Clone, Copy, Debug)]
 pub struct Check<'a> {
     /// Type of the policy.

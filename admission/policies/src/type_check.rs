@@ -70,7 +70,7 @@ pub fn check_types(policy: &Value, kinds: &dyn Kinds) -> Vec<ExpressionWarning> 
 }
 
 impl KindEnvironment {
-    /// Creates the environment; `None` where `kind` is not served.
+    /// Creates the environment; `None` where `kinds` has no schema of `kind`.
     fn new(kind: &GroupVersionKind, params: Option<&Type>, spec: &Value, kinds: &dyn Kinds) -> Option<Self> {
         let object = schema::object_type(kinds.schema(&kind.0, &kind.1, &kind.2)?, &kind.2);
         let mut environment = Environment::checking_policies(&object, params);
@@ -93,7 +93,8 @@ impl KindEnvironment {
     }
 }
 
-/// Type of the variable `params`, if the policy has a `paramKind`; `Dyn` if that kind is not served.
+/// Type of the variable `params`, if the policy has a `paramKind`; `Dyn` if `kinds` has no schema of that
+/// kind.
 fn params(spec: &Value, kinds: &dyn Kinds) -> Option<Type> {
     let kind = ParamKind::of(&spec["paramKind"])?;
     let (group, version) = kind.group_version();

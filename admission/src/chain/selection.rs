@@ -15,8 +15,8 @@ use crate::rights::{RequiredRight, RightCheckError};
 /// group. The value names the guards.
 const BREAK_GLASS: &str = "break-glass";
 
-/// The plugins of a [`Chain`] that handle one request. They are selected once, since a write runs them in up
-/// to six phases.
+/// The plugins of a [`Chain`] that handle one request, without the [final plugins](Chain::with_final_plugin).
+/// They are selected once, since a write runs them in up to six phases.
 pub struct SelectedPlugins<'a> {
     chain: &'a Chain,
     request: &'a Request<'a>,

@@ -152,7 +152,8 @@ impl Hook {
         }
     }
 
-    /// Returns the identity of the webhook among all webhooks of the hub.
+    /// Returns the identity of the webhook among the hub's webhooks of the same type: a mutating and a
+    /// validating configuration may have the same name.
     #[must_use]
     pub fn id(&self) -> HookId {
         (Arc::clone(&self.configuration), self.index)

@@ -13,7 +13,7 @@ pub fn denied(name: &str, answer: &Answer) -> Status {
         .status
         .clone()
         .unwrap_or_else(|| Status::failure(0, "", ""));
-    // As in kube-apiserver, the code of a refusal is forced into the range of errors.
+    // As in kube-apiserver, the code of a refusal is at least 400. Here it is also at most 599.
     status.code = status.code.clamp(400, 599);
     let explanation = match (status.message.as_str(), status.reason.as_str()) {
         ("", "") => " without explanation".to_owned(),

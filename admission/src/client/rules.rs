@@ -1,4 +1,5 @@
-//! The `rules` of a webhook, which select writes by operation and resource.
+//! The `rules` of a webhook and the `resourceRules` of an admission policy, which select writes by operation
+//! and resource.
 
 use serde_json::Value;
 
@@ -7,7 +8,8 @@ use crate::request::Request;
 
 const ANY: &str = "*";
 
-/// One element of the `rules` of a webhook.
+/// One element of the `rules` of a webhook, or of the `resourceRules` or `excludeResourceRules` of an
+/// admission policy or its binding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     groups: Vec<String>,
@@ -20,7 +22,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Reads one element of `rules`. A missing list matches nothing; a missing scope matches every scope.
+    /// Reads one rule from its object. A missing list matches nothing; a missing scope matches every scope.
     #[must_use]
     pub fn of(value: &Value) -> Self {
         Self {

@@ -6,7 +6,8 @@ use kube::{Client, Config};
 
 use crate::error::HubError;
 
-/// Kubeconfig files for the clients of a hub. Without any file, the clients use the Pod's service account.
+/// Kubeconfig files for the clients of a hub. A client uses its own file, otherwise the file for objects, and
+/// without either the Pod's service account.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Kubeconfigs {
@@ -44,7 +45,7 @@ impl Clients {
     /// Creates the clients without sending a request.
     ///
     /// # Errors
-    /// When a kubeconfig is invalid, or when there is none and the process does not run in a Pod.
+    /// When a kubeconfig is invalid, or when there is none for objects and the process does not run in a Pod.
     pub async fn connect(files: &Kubeconfigs) -> Result<Self, HubError> {
         let objects = client(files.objects.as_deref()).await?;
         let separate = async |file: Option<&Path>| match file {

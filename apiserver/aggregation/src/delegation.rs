@@ -47,7 +47,8 @@ pub enum Lookup {
     /// The ConfigMap is read; the server does not start without it.
     #[default]
     Required,
-    /// The ConfigMap is read; until it can be read, requests through the aggregator get 401.
+    /// The ConfigMap is read. Until it can be read, only CAs and headers from flags are used: requests
+    /// through the aggregator get 401, unless a flag names the CA of the aggregator.
     Tolerated,
     /// The ConfigMap is not read: only CAs and headers from flags are used.
     Skipped,
@@ -107,7 +108,7 @@ impl Delegation {
                 Err(problem) if lookup == Lookup::Tolerated => {
                     tracing::warn!(
                         %problem,
-                        "cannot read extension-apiserver-authentication yet; requests through the aggregator get 401 until it can be read"
+                        "cannot read extension-apiserver-authentication yet; until it can be read, only the CAs of flags are trusted: without --requestheader-client-ca-file, requests through the aggregator get 401"
                     );
                 }
                 read => read?,

@@ -60,8 +60,9 @@ pub const PARAMETERS_LABEL: &str = "rbac.berth.dev/aggregate-to-policy-params";
 /// Group and resource of Services, which are read to find the address of a webhook.
 pub const SERVICES: (&str, &str) = ("", "services");
 
-/// Returns the rules of a ClusterRole with the rights that this server needs on the hub to apply policies and
-/// webhooks.
+/// Returns the rules of a ClusterRole with the rights that this server needs on the hub to watch policies and
+/// webhook configurations, and to call webhooks. The rights to watch Namespaces, and kinds of policy
+/// parameters ([`PARAMETERS_LABEL`]), are not included.
 #[must_use]
 pub fn rights() -> Vec<Value> {
     let rule = |(group, resource): (&str, &str), verbs: &[&str]| json!({"apiGroups": [group], "resources": [resource], "verbs": verbs});

@@ -45,7 +45,8 @@ impl Service {
     }
 }
 
-/// Sentences about how to create a missing object or grant a missing right, for logs and readiness.
+/// Sentences about how to create a missing object or grant a missing right, for logs and readiness. An empty
+/// sentence is omitted.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     /// Sentence about missing APIServices.

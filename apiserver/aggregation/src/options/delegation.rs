@@ -27,7 +27,7 @@ pub struct DelegationArgs {
     #[arg(long)]
     pub authentication_skip_lookup: bool,
     /// Start even if the ConfigMap kube-system/extension-apiserver-authentication cannot be read. Until it
-    /// can be read, requests through the aggregator get 401.
+    /// can be read, requests through the aggregator get 401, unless --requestheader-client-ca-file is set.
     #[arg(long)]
     pub authentication_tolerate_lookup_failure: bool,
     /// Time for which results of TokenReviews are cached (such as 10s).

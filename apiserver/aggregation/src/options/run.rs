@@ -25,7 +25,7 @@ const DOMAIN: &str = "berth.dev";
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The hub cannot be reached, or the CAs that it trusts cannot be used.
+    /// The hub cannot be reached, or its kubeconfig or the CAs that it trusts cannot be used.
     #[error(transparent)]
     Hub(#[from] HubError),
     /// Flags about trusted CAs and headers cannot be used.
@@ -109,7 +109,10 @@ impl Options {
                     None => Issuer::Own,
                 },
                 manager: program.name.clone(),
-                sources: Sources::default(),
+                sources: Sources {
+                    api_services: "create it, or start the server with --self-register=true".to_owned(),
+                    ..Sources::default()
+                },
             };
             Arc::new(Registration::new(hub.client(), options, &folder, &clock))
         });
@@ -136,7 +139,7 @@ impl Options {
     }
 
     /// Connects to the hub. A standalone server instead trusts the CAs of `folder` and of the flags, and
-    /// authorizes only members of `system:masters`.
+    /// authorizes only members of `system:masters`, except for the paths that need no authorization.
     async fn access(&self, folder: &Folder, clock: &Arc<dyn Clock>) -> Result<Access, RunError> {
         let anonymous = self.trust.anonymous_auth;
         let always_allowed = self.delegation.authorization_always_allow_paths.clone();
@@ -229,7 +232,8 @@ impl RunningServer {
     }
 }
 
-/// Handlers of SIGTERM and SIGINT. As long as the value exists, these signals do not kill the process.
+/// Handlers of SIGTERM and SIGINT. Once they are installed, these signals no longer kill the process, even
+/// after the value is dropped.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,

@@ -20,16 +20,20 @@ pub struct TrustArgs {
     /// the hub; without a hub, they are trusted in addition to the server's own front proxy CA.
     #[arg(long)]
     pub requestheader_client_ca_file: Option<PathBuf>,
-    /// Common names that the certificates of front proxies may have; any name if omitted.
+    /// Common names that the certificates of front proxies may have; any name if omitted. Names that the hub
+    /// publishes take precedence, unless --requestheader-client-ca-file is set.
     #[arg(long, value_delimiter = ',')]
     pub requestheader_allowed_names: Vec<String>,
-    /// Request headers with the user name, in the order of precedence.
+    /// Request headers with the user name, in the order of precedence. Behind a hub, the headers that the hub
+    /// publishes are used instead, unless --requestheader-client-ca-file is set.
     #[arg(long, value_delimiter = ',', default_value = "X-Remote-User")]
     pub requestheader_username_headers: Vec<String>,
-    /// Request headers with groups of the user.
+    /// Request headers with groups of the user. Behind a hub, the headers that the hub publishes are used
+    /// instead, unless --requestheader-client-ca-file is set.
     #[arg(long, value_delimiter = ',', default_value = "X-Remote-Group")]
     pub requestheader_group_headers: Vec<String>,
-    /// Prefixes of request headers with extra attributes of the user.
+    /// Prefixes of request headers with extra attributes of the user. Behind a hub, the prefixes that the hub
+    /// publishes are used instead, unless --requestheader-client-ca-file is set.
     #[arg(long, value_delimiter = ',', default_value = "X-Remote-Extra-")]
     pub requestheader_extra_headers_prefix: Vec<String>,
     /// Accept requests without credentials as system:anonymous.

@@ -1,8 +1,9 @@
 //! The hub's admission policies, their bindings and parameters, from watches. Parameters of kinds that this
 //! server stores are read from the store.
 //!
-//! While a watch is interrupted, the last known policies stay in force. A new policy comes into force when
-//! its parameters are listed, or after five seconds at the latest.
+//! While a watch is interrupted, the last known policies stay in force. When the hub answers 404, because it
+//! does not serve the kind, the policies of that kind are no longer in force. A new policy comes into force
+//! when its parameters are listed, or after five seconds at the latest.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -193,8 +193,8 @@ async fn watch_resource(
                         resource = resource.plural,
                         group = resource.group,
                         problem,
-                        "cannot watch the parameters of admission policies; grant list and watch in a ClusterRole with the \
-                         label rbac.berth.dev/aggregate-to-policy-params=true"
+                        "cannot watch the parameters of admission policies; if the hub forbids it, grant list and \
+                         watch in a ClusterRole with the label rbac.berth.dev/aggregate-to-policy-params=true"
                     );
                 }
                 last_problem = Some(problem);

@@ -96,10 +96,10 @@ enum ServiceAddress {
     ExternalName(String),
 }
 
-/// Returns the address of a Service: the cluster IP or the external name.
+/// Returns the address of a Service: the cluster IP, or for the type ExternalName the external name.
 ///
 /// # Errors
-/// When the Service has neither, or lacks `port`.
+/// When the Service has no such address, or is not of type ExternalName and lacks `port`.
 fn service_address(spec: &ServiceSpec, port: u16) -> Result<ServiceAddress, String> {
     if spec.type_.as_deref() == Some("ExternalName") {
         return match spec.external_name.as_deref() {

@@ -24,7 +24,7 @@ pub(super) struct RegisteredObject {
     pub(super) template: Value,
     /// Field manager of the writes.
     manager: String,
-    /// Sentence about how to create the object, for the message when it is missing.
+    /// Sentence about how to create the object, for the message when it is missing; may be empty.
     source: String,
 }
 
@@ -94,9 +94,12 @@ impl RegisteredObject {
         }
     }
 
-    /// Returns the message that the object does not exist, with the way of creating it.
+    /// Returns the message that the object does not exist, with the way of creating it if that is known.
     pub(super) fn missing_message(&self) -> String {
-        format!("{self} does not exist; {}", self.source)
+        match self.source.as_str() {
+            "" => format!("{self} does not exist"),
+            source => format!("{self} does not exist; {source}"),
+        }
     }
 
     /// Returns the message that `object` lacks a caBundle for `service`; `None` when no caBundle is missing.

@@ -41,7 +41,7 @@ pub(super) struct SharedCa {
     /// Description of the Secret for messages.
     secret_label: PathBuf,
     options: SharedCaOptions,
-    /// Sentence about how to grant the right to use the Secret, for messages.
+    /// Sentence about how to grant the right to use the Secret, for messages; may be empty.
     source: String,
 }
 
@@ -206,7 +206,7 @@ impl SharedCa {
             doing,
             object: self.secret_label.display().to_string(),
             cause: match problem {
-                kube::Error::Api(status) if status.code == 403 => {
+                kube::Error::Api(status) if status.code == 403 && !self.source.is_empty() => {
                     format!("{}; {}", status.message, self.source)
                 }
                 problem => root_cause(problem),

@@ -62,7 +62,8 @@ pub(crate) fn encoding_errors(object: &Value, field: &str) -> Vec<FieldError> {
     let entries = value::object(object, &[field]).into_iter().flatten();
     entries
         .filter_map(|(key, entry)| {
-            // The message has the position but not the byte, because the value may be secret.
+            // The detail has the position but not the byte: the value may be secret, and is removed from
+            // errors about confidential fields.
             let problem = match STANDARD.decode(entry.as_str()?).err()? {
                 DecodeError::InvalidByte(at, _) | DecodeError::InvalidLastSymbol(at, _) => {
                     format!("illegal data at input byte {at}")

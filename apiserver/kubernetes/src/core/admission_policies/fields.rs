@@ -1,6 +1,6 @@
-//! Fields of admission policies and their bindings. The schemas require only the names of conditions and
-//! variables, and the fields of warnings; the validation of the kinds reports other missing fields, in
-//! kube-apiserver's words.
+//! Fields of admission policies and their bindings. Of these fields, the schemas require only the names of
+//! match conditions and variables, and the fields of warnings; the validation of the kinds reports other
+//! missing fields, in kube-apiserver's words.
 
 use berth_apimachinery::selector::LabelSelector;
 use berth_apimachinery::types::Condition;
@@ -156,8 +156,9 @@ pub struct ParamRef {
     pub name: Option<String>,
     /// Namespace of the parameter objects; the namespace of the written object if omitted.
     pub namespace: Option<String>,
-    /// Selector of parameter objects by their labels. The policy is evaluated once with each selected object,
-    /// and every evaluation must allow the write. Exactly one of `name` and selector must be set.
+    /// Selector of parameter objects by their labels. The policy is evaluated once with each selected object:
+    /// a validating policy must allow the write each time, and a mutating policy applies its mutations each
+    /// time. Exactly one of `name` and selector must be set.
     pub selector: Option<LabelSelector>,
     /// Consequence when no parameter object exists: Allow skips the binding; Deny refuses the write, unless
     /// the policy's failurePolicy is Ignore.
@@ -176,7 +177,8 @@ pub struct MatchResources {
     /// Selector of the object by its labels. The object before or after the write must match.
     #[schemars(extend("x-default" = {}))]
     pub object_selector: Option<LabelSelector>,
-    /// Rules about operations and resources. A write must match at least one rule.
+    /// Rules about operations and resources. A write must match at least one rule. A binding may omit the
+    /// rules: then every write of the policy matches.
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub resource_rules: Option<Vec<Rule>>,
     /// Rules about excluded operations and resources. A write that matches one of these rules is not
