@@ -102,8 +102,20 @@ pub(crate) fn negative_errors(spec: &Value, fields: &[&str]) -> Vec<FieldError> 
 }
 
 fn selector_change_error(old: Option<&Value>, spec: &Value) -> Option<FieldError> {
-    let differs = old.is_some_and(|old| old["spec"]["selector"] != spec["selector"]);
+    let differs = old.is_some_and(|old| !are_equal_selectors(&old["spec"]["selector"], &spec["selector"]));
     differs.then(|| FieldError::invalid("spec.selector", spec["selector"].clone(), "field is immutable"))
+}
+
+/// Whether two selectors have the same requirements: a missing map or list equals an empty one.
+fn are_equal_selectors(before: &Value, after: &Value) -> bool {
+    match (
+        LabelSelector::deserialize(before),
+        LabelSelector::deserialize(after),
+    ) {
+        (Ok(before), Ok(after)) => before == after,
+        // The schema rejects wrong types.
+        _ => before == after,
+    }
 }
 
 /// Errors in the labels of the template, and in a selector that is empty or does not match these labels.
@@ -170,6 +182,14 @@ fn strategy_errors(strategy: &Value) -> Vec<FieldError> {
             "may not be 0 when `maxSurge` is 0",
         ));
     }
+    let unavailable = &rolling["maxUnavailable"];
+    if unavailable.is_string() && parse_amount(unavailable).is_ok_and(|percent| percent > 100) {
+        errors.push(FieldError::invalid(
+            format!("{path}.maxUnavailable"),
+            unavailable.clone(),
+            "must not be greater than 100%",
+        ));
+    }
     errors
 }
 
@@ -234,4 +254,45 @@ pub(crate) fn container_errors(template: &Value) -> Vec<FieldError> {
         }
     }
     errors
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_selector_changes_only_if_its_requirements_change() {
+        let old = json!({"spec": {"selector": {"matchLabels": {"app": "web"}}}});
+        for (selector, is_same) in [
+            (
+                json!({"matchLabels": {"app": "web"}, "matchExpressions": []}),
+                true,
+            ),
+            (json!({"matchLabels": {"app": "other"}}), false),
+            (
+                json!({"matchExpressions": [{"key": "app", "operator": "Exists"}]}),
+                false,
+            ),
+        ] {
+            let error = selector_change_error(Some(&old), &json!({"selector": selector}));
+            assert_eq!(error.is_none(), is_same, "{selector}");
+        }
+    }
+
+    #[test]
+    fn at_most_all_pods_may_be_unavailable_and_more_than_all_may_be_added() {
+        for (rolling, is_valid) in [
+            (json!({"maxUnavailable": "100%", "maxSurge": "25%"}), true),
+            (json!({"maxUnavailable": "101%", "maxSurge": "25%"}), false),
+            (json!({"maxUnavailable": 101, "maxSurge": "101%"}), true),
+        ] {
+            let strategy = json!({"type": "RollingUpdate", "rollingUpdate": rolling});
+            let errors = strategy_errors(&strategy);
+            let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            assert_eq!(texts.is_empty(), is_valid, "{rolling}: {texts:?}");
+            for text in &texts {
+                assert!(text.ends_with("must not be greater than 100%"), "{text}");
+            }
+        }
+    }
 }
