@@ -175,7 +175,7 @@ fn of_json(problem: Problem) -> Status {
 
 fn of_strategic(problem: Problem) -> Status {
     match problem {
-        Problem::Failed(problem) => {
+        Problem::Failed(problem) | Problem::TestFailed(problem) => {
             Status::bad_request(format!("unable to apply the strategic merge patch: {problem}"))
         }
         Problem::Exceeded(exceeded) => exceeded.into(),

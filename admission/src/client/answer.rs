@@ -4,7 +4,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use berth_apimachinery::{Details, Status};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::WebhookType;
 use crate::wire::{API_VERSION, KIND};
@@ -19,7 +19,7 @@ pub struct Answer {
     pub allowed: bool,
     /// Status that explains a refusal; fields of the status may be empty.
     pub status: Option<Status>,
-    /// JSON Patch of a mutating webhook.
+    /// JSON Patch of a mutating webhook that allows the write; `None` if it has no operations.
     pub patch: Option<Vec<u8>>,
     /// Warnings for the client.
     pub warnings: Vec<String>,
@@ -62,10 +62,14 @@ fn parse(webhook_type: WebhookType, uid: &str, body: &[u8]) -> Result<Answer, St
     let Some(allowed) = response.get("allowed").map_or(Some(false), Value::as_bool) else {
         return Err("response.allowed is neither true nor false".to_owned());
     };
+    let patch = match patch(webhook_type, response)? {
+        Some(patch) if allowed => with_operations(patch)?,
+        _ => None,
+    };
     Ok(Answer {
         allowed,
         status: status(&response["status"])?,
-        patch: patch(webhook_type, response)?,
+        patch,
         warnings: warnings(&response["warnings"])?,
         annotations: annotations(&response["auditAnnotations"])?,
     })
@@ -106,6 +110,15 @@ fn patch(webhook_type: WebhookType, response: &Value) -> Result<Option<Vec<u8>>,
             "response.patchType {other} is not supported, only {JSON_PATCH:?} is"
         )),
     }
+}
+
+/// Returns `patch` if it is a list of operations; `None` if the list is empty. As in kube-apiserver, unknown
+/// operations are a problem of applying the patch, not of the answer.
+fn with_operations(patch: Vec<u8>) -> Result<Option<Vec<u8>>, String> {
+    let operations: Option<Vec<Map<String, Value>>> = serde_json::from_slice(&patch)
+        .map_err(|problem| format!("response.patch is not a JSON Patch: {problem}"))?;
+    let is_empty = operations.is_none_or(|operations| operations.is_empty());
+    Ok((!is_empty).then_some(patch))
 }
 
 fn status(value: &Value) -> Result<Option<Status>, String> {

@@ -6,7 +6,7 @@ use std::io;
 
 pub use json_patch::Patch;
 use json_patch::jsonptr::Pointer;
-use json_patch::{AddOperation, PatchOperation};
+use json_patch::{AddOperation, PatchErrorKind, PatchOperation};
 use serde_json::Value;
 
 use crate::budget::{Budget, BudgetExceeded};
@@ -32,6 +32,8 @@ const PER_STEP: usize = 16;
 pub enum Problem {
     /// The patch cannot be applied, for the reason in the message.
     Failed(String),
+    /// A `test` operation found another value, as the message says.
+    TestFailed(String),
     /// The patch exceeds its budget.
     Exceeded(BudgetExceeded),
 }
@@ -42,8 +44,8 @@ pub fn budget() -> Budget {
     Budget::new("the JSON patch", STEP_LIMIT, COPY_LIMIT)
 }
 
-/// Applies `patch` to `value` as kube-apiserver does: replacing a missing field adds the field, and a test of
-/// a missing field for `null` succeeds. After an error, `value` is partly patched and must be dropped.
+/// Applies `patch` to `value` as kube-apiserver does: replacing a missing field adds the field, and a test
+/// takes a missing field for `null`. After an error, `value` is partly patched and must be dropped.
 ///
 /// # Errors
 /// When an operation or a test fails, there are too many operations, the object would be nested too deeply,
@@ -70,15 +72,24 @@ fn run(patch: &Patch, value: &mut Value, budget: &mut Budget, is_strict: bool) -
     // of recursive code.
     let mut bound = depth(value, DEPTH_LIMIT + 1);
     for (index, operation) in patch.0.iter().enumerate() {
-        let failed = |problem: &dyn fmt::Display| Problem::Failed(format!("operation {index}{problem}"));
+        let describe = |problem: &dyn fmt::Display| format!("operation {index}{problem}");
+        let refuse = |path: &str, kind: &PatchErrorKind| {
+            let text = describe(&format_args!(" at {path:?}: {kind}"));
+            match kind {
+                PatchErrorKind::TestFailed => Problem::TestFailed(text),
+                _ => Problem::Failed(text),
+            }
+        };
         charge(operation, value, budget)?;
-        if !is_strict && tests_absence(operation, value) {
-            continue;
+        match test_of_absence(operation, value).filter(|_| !is_strict) {
+            Some(true) => continue,
+            Some(false) => return Err(refuse(operation.path().as_str(), &PatchErrorKind::TestFailed)),
+            None => {}
         }
         let added = Some(operation).filter(|_| !is_strict);
         let added = added.and_then(|operation| replaces_absence(operation, value));
         json_patch::patch_unsafe(value, std::slice::from_ref(added.as_ref().unwrap_or(operation)))
-            .map_err(|error| failed(&format_args!(" at {:?}: {}", error.path.as_str(), error.kind)))?;
+            .map_err(|error| refuse(error.path.as_str(), &error.kind))?;
         bound = bound.max(depth_after(operation, bound));
         if bound > DEPTH_LIMIT {
             let (measured, value_count) = depth_and_count(value, DEPTH_LIMIT + 1);
@@ -86,25 +97,24 @@ fn run(patch: &Patch, value: &mut Value, budget: &mut Budget, is_strict: bool) -
             bound = measured;
         }
         if bound > DEPTH_LIMIT {
-            return Err(failed(&format_args!(
+            return Err(Problem::Failed(describe(&format_args!(
                 ": the object would be nested deeper than {DEPTH_LIMIT} levels"
-            )));
+            ))));
         }
     }
     Ok(())
 }
 
-/// Whether `operation` tests a missing field for `null`, which succeeds: so a patch can add a map only where
-/// it is missing.
-fn tests_absence(operation: &PatchOperation, value: &Value) -> bool {
+/// Whether `operation`, a test of a missing field, succeeds: only a test for `null` does, so that a patch can
+/// add a map only where it is missing. `None` for every other operation.
+fn test_of_absence(operation: &PatchOperation, value: &Value) -> Option<bool> {
     let PatchOperation::Test(test) = operation else {
-        return false;
+        return None;
     };
-    let Some((parent, field)) = test.path.split_back() else {
-        return false;
-    };
-    let parent = value.pointer(parent.as_str()).and_then(Value::as_object);
-    test.value.is_null() && parent.is_some_and(|fields| !fields.contains_key(field.decoded().as_ref()))
+    let (parent, field) = test.path.split_back()?;
+    let parent = value.pointer(parent.as_str())?.as_object()?;
+    let is_missing = !parent.contains_key(field.decoded().as_ref());
+    is_missing.then(|| test.value.is_null())
 }
 
 /// Returns the operation to apply instead of `operation`, if `operation` replaces a missing field:
@@ -214,7 +224,7 @@ impl From<BudgetExceeded> for Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Failed(problem) => f.write_str(problem),
+            Self::Failed(problem) | Self::TestFailed(problem) => f.write_str(problem),
             Self::Exceeded(exceeded) => exceeded.fmt(f),
         }
     }

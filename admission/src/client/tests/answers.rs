@@ -14,7 +14,8 @@ fn answer(webhook_type: WebhookType, response: Value) -> Result<Answer, BadAnswe
 
 #[test]
 fn an_answer_that_keeps_to_the_rules_is_read_whole() {
-    let patch = STANDARD.encode("[]");
+    let operations = br#"[{"op": "remove", "path": "/spec/a"}]"#;
+    let patch = STANDARD.encode(operations);
     let read = answer(
         WebhookType::Mutating,
         json!({"uid": "u", "allowed": true, "patch": patch, "patchType": "JSONPatch", "warnings": ["w"],
@@ -22,9 +23,18 @@ fn an_answer_that_keeps_to_the_rules_is_read_whole() {
     );
     let read = read.unwrap();
     assert!(read.allowed);
-    assert_eq!(read.patch.as_deref(), Some(b"[]".as_slice()));
+    assert_eq!(read.patch.as_deref(), Some(operations.as_slice()));
     assert_eq!(read.warnings, ["w"]);
     assert_eq!(read.annotations, [("k".to_owned(), "v".to_owned())]);
+}
+
+#[test]
+fn a_patch_without_operations_and_the_patch_of_a_refusal_are_none() {
+    for (allowed, patch) in [(true, "[]"), (true, "null"), (false, "{}")] {
+        let patch = STANDARD.encode(patch);
+        let response = json!({"uid": "u", "allowed": allowed, "patch": patch, "patchType": "JSONPatch"});
+        assert_eq!(answer(WebhookType::Mutating, response).unwrap().patch, None);
+    }
 }
 
 #[test]
@@ -71,6 +81,11 @@ fn every_broken_rule_of_an_answer_is_named() {
             Mutating,
             json!({"uid": "u", "allowed": true, "patch": "%", "patchType": "JSONPatch"}),
             "not base64",
+        ),
+        (
+            Mutating,
+            json!({"uid": "u", "allowed": true, "patch": STANDARD.encode("{}"), "patchType": "JSONPatch"}),
+            "response.patch is not a JSON Patch",
         ),
         (
             Mutating,
@@ -169,18 +184,34 @@ fn a_patch_changes_the_object_and_never_which_one_it_is() {
                 json!({"op": "test", "path": "/kind", "value": "Foo"});
                 10_001
             ]),
-            "10001 operations",
+            "got 10001",
         ),
         (
             json!(vec![json!({"op": "copy", "from": "/a", "path": "/a/-"}); 40]),
-            "operation",
+            "3145728 bytes",
         ),
         (
             json!(vec![json!({"op": "copy", "from": "/a", "path": "/a/0"}); 30]),
-            "operation",
+            "3145728 bytes",
         ),
     ] {
         let problem = patched(patch).unwrap_err();
         assert!(problem.to_string().contains(part), "{problem}");
     }
+}
+
+#[test]
+fn a_patch_replaces_and_tests_a_field_that_is_not_there_as_in_kube_apiserver() {
+    let object = json!({"metadata": {"labels": {}}});
+    let patched = |patch: Value| apply(patch.to_string().as_bytes(), &object);
+    let (path, annotations) = ("/metadata/annotations", json!({"a": "b"}));
+    let patch = json!([
+        {"op": "test", "path": path, "value": null},
+        {"op": "replace", "path": path, "value": annotations},
+    ]);
+    assert_eq!(patched(patch).unwrap()["metadata"]["annotations"], annotations);
+    let other = patched(json!([{"op": "test", "path": path, "value": annotations}]));
+    assert!(matches!(other, Err(PatchError::Test(_))), "{other:?}");
+    let beyond = patched(json!([{"op": "replace", "path": "/spec/a", "value": 1}]));
+    assert!(matches!(beyond, Err(PatchError::Impossible(_))), "{beyond:?}");
 }

@@ -80,3 +80,25 @@ fn a_replacement_of_a_field_that_is_not_there_adds_it_where_its_map_is() {
         assert!(applied(replace(path), &mut value).0.is_err(), "{path}");
     }
 }
+
+#[test]
+fn a_test_takes_a_field_that_is_not_there_for_null_and_one_of_another_value_fails_as_a_test() {
+    let value = json!({"labels": {"a": "b"}, "list": []});
+    let test = |path: &str, expected: Value| {
+        let patch = json!([{"op": "test", "path": path, "value": expected}]);
+        applied(patch, &mut value.clone()).0
+    };
+    test("/annotations", Value::Null).unwrap();
+    for (path, expected) in [
+        ("/annotations", json!({})),
+        ("/labels/c", json!("d")),
+        ("/labels/a", json!("c")),
+    ] {
+        let result = test(path, expected);
+        assert!(matches!(result, Err(Problem::TestFailed(_))), "{path}: {result:?}");
+    }
+    for path in ["/annotations/a", "/list/0"] {
+        let result = test(path, Value::Null);
+        assert!(matches!(result, Err(Problem::Failed(_))), "{path}: {result:?}");
+    }
+}
