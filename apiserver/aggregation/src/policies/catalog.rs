@@ -1,9 +1,9 @@
 //! The hub's admission policies, their bindings and parameters, from watches. Parameters of kinds that this
 //! server stores are read from the store.
 //!
-//! While a watch is interrupted, the last known policies stay in force. When the hub answers 404, because it
-//! does not serve the kind, the policies of that kind are no longer in force. A new policy comes into force
-//! when its parameters are listed, or after five seconds at the latest.
+//! While a watch is interrupted, the last known policies stay in force. When the hub serves the kind in no
+//! version, the policies of that kind are no longer in force. A new policy comes into force when its
+//! parameters are listed, or after five seconds at the latest.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -109,30 +109,40 @@ impl HubPolicies {
     /// Watches the policies or bindings of one kind and puts them in force. Reports when they are listed.
     async fn watch_kind(self: Arc<Self>, index: usize, report: watch::Sender<bool>) {
         let (kind, plural) = KINDS[index];
+        let mut last_problem = None;
         loop {
-            match find_served(&self.client, kind, plural).await {
+            let pause = match find_served(&self.client, kind, plural).await {
                 Ok(Some(resource)) => {
+                    last_problem = None;
                     let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource);
                     let mut snapshots = Box::pin(follow::snapshots(api, plural));
                     while let Some(Snapshot::All(objects)) = snapshots.next().await {
                         self.replace(index, objects).await;
                         report.send_replace(true);
                     }
+                    // The hub may serve the kind in another version now.
+                    follow::RETRY_DELAY
                 }
-                Ok(None) => {}
+                Ok(None) => {
+                    last_problem = None;
+                    self.replace(index, ObjectsByName::default()).await;
+                    report.send_replace(true);
+                    UNSERVED_DELAY
+                }
                 Err(problem) => {
-                    tracing::warn!(
-                        resource = plural,
-                        problem,
-                        "cannot watch the hub's admission policies; retrying"
-                    );
-                    tokio::time::sleep(follow::RETRY_DELAY).await;
-                    continue;
+                    // A lasting problem is logged once.
+                    if last_problem.as_ref() != Some(&problem) {
+                        tracing::warn!(
+                            resource = plural,
+                            problem,
+                            "cannot watch the hub's admission policies; retrying"
+                        );
+                    }
+                    last_problem = Some(problem);
+                    follow::RETRY_DELAY
                 }
-            }
-            self.replace(index, ObjectsByName::default()).await;
-            report.send_replace(true);
-            tokio::time::sleep(UNSERVED_DELAY).await;
+            };
+            tokio::time::sleep(pause).await;
         }
     }
 
@@ -144,18 +154,20 @@ impl HubPolicies {
         }
         latest[index] = objects;
         let stored = stored(&latest);
-        self.watch_params(&param_kinds(&stored)).await;
+        let kinds = param_kinds(&stored);
+        self.watch_params(&kinds).await;
         *self.stored.write() = Arc::new(stored);
+        // The former policies needed their parameters until now.
+        self.params.write().retain(|kind, _| kinds.contains(kind));
         self.changed.send_replace(());
     }
 
-    /// Watches the parameters of `kinds`, except kinds that this server stores, and ends the watches of other
-    /// kinds. Waits until the objects of new kinds are listed, at most [`PARAMS_TIMEOUT`].
+    /// Watches the parameters of `kinds`, except kinds that this server stores, in addition to the kinds that
+    /// are watched already. Waits until the objects of new kinds are listed, at most [`PARAMS_TIMEOUT`].
     async fn watch_params(&self, kinds: &BTreeSet<ParamKind>) {
         let mut new = Vec::new();
         {
             let mut params = self.params.write();
-            params.retain(|kind, _| kinds.contains(kind));
             for kind in kinds.iter().filter(|kind| self.local.find(kind).is_err()) {
                 params.entry(kind.clone()).or_insert_with(|| {
                     let watched = WatchedParameters::start(self.client.clone(), kind.clone());

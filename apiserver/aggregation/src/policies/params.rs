@@ -136,32 +136,49 @@ async fn watch_kind(
 ) {
     let (group, version) = kind.group_version();
     let gvk = GroupVersionKind::gvk(group, version, &kind.kind);
+    let mut last_problem = None;
     loop {
-        match discovery::pinned_kind(&client, &gvk).await {
+        let pause = match discovery::pinned_kind(&client, &gvk).await {
             Ok((resource, capabilities)) => {
+                last_problem = None;
                 let namespaced = capabilities.scope == Scope::Namespaced;
                 watch_resource(&client, &resource, namespaced, &known, &report).await;
+                follow::RETRY_DELAY
             }
-            Err(kube::Error::Api(status)) if status.code == 404 => {}
-            Err(kube::Error::Discovery(_)) => {}
+            Err(problem) if is_unserved(&problem) => {
+                last_problem = None;
+                *known.write() = ParameterObjects::NotServed;
+                report.send_replace(true);
+                UNSERVED_DELAY
+            }
             Err(problem) => {
                 let problem = root_cause(&problem);
-                tracing::warn!(
-                    kind = kind.to_go_string(),
-                    problem,
-                    "cannot find the kind of an admission policy's parameters; retrying"
-                );
-                tokio::time::sleep(follow::RETRY_DELAY).await;
-                continue;
+                // A lasting problem is logged once.
+                if last_problem.as_ref() != Some(&problem) {
+                    tracing::warn!(
+                        kind = kind.to_go_string(),
+                        problem,
+                        "cannot find the kind of an admission policy's parameters; retrying"
+                    );
+                }
+                last_problem = Some(problem);
+                follow::RETRY_DELAY
             }
-        }
-        *known.write() = ParameterObjects::NotServed;
-        report.send_replace(true);
-        tokio::time::sleep(UNSERVED_DELAY).await;
+        };
+        tokio::time::sleep(pause).await;
     }
 }
 
-/// Keeps `known` up to date until the hub no longer serves the resource.
+/// Whether the hub does not serve the kind that discovery looked for.
+fn is_unserved(problem: &kube::Error) -> bool {
+    match problem {
+        kube::Error::Api(status) => status.code == 404,
+        kube::Error::Discovery(_) => true,
+        _ => false,
+    }
+}
+
+/// Keeps `known` up to date until the hub answers that it does not serve the resource.
 async fn watch_resource(
     client: &Client,
     resource: &ApiResource,

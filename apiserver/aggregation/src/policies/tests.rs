@@ -1,6 +1,7 @@
 //! Policies against webhooks over TLS, and a hub that has only Services.
 
 mod calls;
+mod catalog;
 mod kind;
 mod outcomes;
 mod server;
