@@ -9,7 +9,7 @@ use berth_admission::client::{Endpoint, Hook};
 use berth_certs::Folder;
 use berth_client::root_cause;
 use bytes::Bytes;
-use http::{Method, Request, StatusCode, Uri, header};
+use http::{Method, Request, Uri, header};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
@@ -105,9 +105,10 @@ impl WebhookClient {
             .collect()
             .await;
         let body = body.map_err(|problem| root_cause(&*problem))?.to_bytes();
-        match code {
-            StatusCode::OK => Ok(body),
-            other => Err(format!("the webhook answered {other}: {}", excerpt(&body))),
+        match code.as_u16() {
+            // The codes that client-go takes for a success.
+            200..=206 => Ok(body),
+            _ => Err(format!("the webhook answered {code}: {}", excerpt(&body))),
         }
     }
 }

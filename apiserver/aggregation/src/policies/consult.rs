@@ -86,13 +86,13 @@ impl HubWebhooks {
             };
             let (new_notes, result) = call.send(&request).await;
             append_notes(notes, new_notes);
-            let Some(answer) = result? else {
-                rounds.record_call(id, prepared.hook.reinvoked, false);
-                continue;
-            };
-            let changed = call.apply_patch(&request, &answer, object)?;
-            call.add_mutation_annotation(changed, notes);
-            rounds.record_call(id, prepared.hook.reinvoked, changed);
+            let changed = result.and_then(|answer| match answer {
+                Some(answer) => call.apply_patch(&request, &answer, object),
+                None => Ok(false),
+            });
+            // As in kube-apiserver, a call that fails or refuses the write has an annotation too.
+            call.add_mutation_annotation(matches!(changed, Ok(true)), notes);
+            rounds.record_call(id, prepared.hook.reinvoked, changed?);
         }
         Ok(())
     }
@@ -172,9 +172,6 @@ impl<'a> WebhookCall<'a> {
         if !self.conditions_match(&request).await? {
             return Ok(None);
         }
-        if self.subject.request.dry_run && !hook.supports_dry_run {
-            return Err(dry_run_unsupported(self.name()));
-        }
         Ok(Some(ReviewRequest {
             uid,
             version,
@@ -225,9 +222,12 @@ impl<'a> WebhookCall<'a> {
         }
     }
 
-    /// Sends `request` to the webhook. The answer is `None` when the call failed and `failurePolicy` is
-    /// Ignore.
+    /// Sends `request` to the webhook, unless it is a dry run on which the call may have side effects. The
+    /// answer is `None` when the call failed and `failurePolicy` is Ignore.
     async fn send(&self, request: &ReviewRequest<'_>) -> (PolicyNotes, Result<Option<Answer>, Status>) {
+        if self.subject.request.dry_run && !self.prepared.hook.supports_dry_run {
+            return (PolicyNotes::default(), Err(dry_run_unsupported(self.name())));
+        }
         let start = Instant::now();
         let answer = self.call(request).await;
         let (notes, result, outcome) = self.outcome(answer);

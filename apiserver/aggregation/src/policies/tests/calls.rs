@@ -207,6 +207,21 @@ async fn what_is_not_an_answer_is_a_failure_and_redirects_are_not_followed() {
 }
 
 #[tokio::test]
+async fn an_answer_may_have_the_code_of_any_success_with_a_body() {
+    let server = webhook(|path, request| {
+        let code = path.trim_start_matches('/').parse().unwrap();
+        allow(request).map(|(_, body)| (code, body))
+    })
+    .await;
+    for (code, is_success) in [(201, true), (206, true), (207, false)] {
+        let config = server.client_config(&format!("/{code}"));
+        let policies = policies(&[], &[("a", json!([hook("a.x", &config, &json!({}))]))]).await;
+        let result = Asker::new().validate(&policies, Some(&object())).await.0;
+        assert_eq!(result.is_ok(), is_success, "{code}");
+    }
+}
+
+#[tokio::test]
 async fn our_own_webhooks_are_never_called() {
     let own = json!({"service": {"namespace": "berth-system", "name": "berth", "path": "/admission/mutate"}});
     let policies = policies(

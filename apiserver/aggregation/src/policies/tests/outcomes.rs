@@ -88,11 +88,40 @@ async fn who_cannot_be_asked_stops_a_write_or_not_as_the_failure_policy_says() {
     let (result, recorded) = asker.mutate(&passing, &mut object).await;
     result.unwrap();
     let key = "failed-open.mutation.webhook.admission.k8s.io/round_0_index_0".to_owned();
-    assert_eq!(recorded.annotations, [(key, "a.x".to_owned())]);
+    assert_eq!(recorded.annotations[0], (key, "a.x".to_owned()));
     let (result, recorded) = asker.validate(&passing, Some(&object)).await;
     result.unwrap();
     let key = "failed-open.validating.webhook.admission.k8s.io/round_0_index_0".to_owned();
     assert_eq!(recorded.annotations, [(key, "a.x".to_owned())]);
+}
+
+#[tokio::test]
+async fn a_mutating_webhook_that_changes_nothing_has_an_annotation_whatever_the_reason() {
+    let server = webhook(|path, request| match path {
+        "/no" => deny(request, 403, "no"),
+        _ => allow(request),
+    })
+    .await;
+    let ignore = json!({"failurePolicy": "Ignore"});
+    let effects = json!({"sideEffects": "Some"});
+    for (config, fields, dry_run) in [
+        (server.client_config("/"), json!({}), false),
+        (server.client_config("/no"), json!({}), false),
+        (server.client_config("/"), effects, true),
+        (nowhere(), ignore, false),
+        (nowhere(), json!({}), false),
+    ] {
+        let policies = policies(&[("a", json!([hook("a.x", &config, &fields)]))], &[]).await;
+        let asker = Asker {
+            dry_run,
+            ..Asker::new()
+        };
+        let recorded = asker.mutate(&policies, &mut object()).await.1;
+        let (key, note) = recorded.annotations.last().unwrap();
+        assert_eq!(key, "mutation.webhook.admission.k8s.io/round_0_index_0");
+        let note: Value = serde_json::from_str(note).unwrap();
+        assert_eq!(note["mutated"], false, "{config} {fields}");
+    }
 }
 
 #[tokio::test]
