@@ -139,8 +139,6 @@ impl Pass<'_, '_> {
         match conditions_hold(policy, conditions) {
             Ok(true) => {}
             Ok(false) => return ValidationFindings::default(),
-            // The policy does not apply: the failure of its conditions is ignored.
-            Err(_) if policy.fails_open => return ValidationFindings::failure(policy, String::new()),
             Err(problem) => return ValidationFindings::failure(policy, problem),
         }
         let values = input.values(params, false);

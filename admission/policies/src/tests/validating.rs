@@ -211,6 +211,22 @@ fn one_expression_and_one_policy_may_cost_what_they_may_in_kubernetes() {
 }
 
 #[test]
+fn the_reason_why_match_conditions_cannot_be_evaluated_is_kept_when_it_is_ignored() {
+    // About 400,000 each.
+    let dear = "lists.range(400).all(x, lists.range(330).all(y, true))";
+    let conditions = vec![json!({"name": "c", "expression": dear}); 8];
+    let spec = with(
+        validation("true"),
+        &json!({"matchConditions": conditions, "failurePolicy": "Ignore"}),
+    );
+    let world = Arc::new(validating(&spec, &json!({})));
+    let enforcer = Enforcer::new(Arc::clone(&world) as Arc<_>);
+    let (result, _) = Write::default().judged(&enforcer, Some(&foo(&json!({}))));
+    result.unwrap();
+    assert_eq!(*world.checks.lock(), ["p/b out_of_budget allow"]);
+}
+
+#[test]
 fn actions_deny_warn_and_audit_and_each_is_counted() {
     let spec = json!({"validations": [{"expression": "true"}, {"expression": "false", "message": "no"}]});
     for (actions, denied, warned, audited) in [
