@@ -82,6 +82,16 @@ pub struct Request<'a> {
 pub const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
 
 impl<'a> Request<'a> {
+    /// Attribute `namespace` of the request for policies and webhooks. As in kube-apiserver, the attribute of
+    /// a Namespace is its own name.
+    #[must_use]
+    pub fn namespace_attribute(&self) -> &'a str {
+        match self.resource == NAMESPACES {
+            true => self.name,
+            false => self.namespace,
+        }
+    }
+
     /// Returns the written Namespace, because namespace selectors match a Namespace by its own labels:
     /// `object` on create and update of the Namespace, otherwise the stored Namespace. `None` for other
     /// resources.

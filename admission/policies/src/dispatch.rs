@@ -162,7 +162,8 @@ impl<'w, 's> Pass<'w, 's> {
                     return Ok(None);
                 }
                 let (kind, param_ref) = (bound.policy.param_kind.as_ref(), binding.params.as_ref());
-                ParamRef::find(kind, param_ref, self.subject.request.namespace, self.surroundings).map(Some)
+                let namespace = self.subject.request.namespace_attribute();
+                ParamRef::find(kind, param_ref, namespace, self.surroundings).map(Some)
             });
             match found {
                 Ok(None) => {}

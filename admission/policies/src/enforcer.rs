@@ -155,7 +155,7 @@ impl Enforcer {
             .filter(|binding| may_match(binding.constraints.as_ref()))
             .map(|binding| {
                 let (kind, param_ref) = (policy.param_kind.as_ref(), binding.params.as_ref());
-                let namespace = subject.request.namespace;
+                let namespace = subject.request.namespace_attribute();
                 ParamRef::count(kind, param_ref, namespace, &*self.surroundings, MAX_PARAMS) as u64
             });
         policy.expected_cost().saturating_mul(counts.sum())

@@ -31,7 +31,7 @@ impl Input {
         } = &mut resource
         {
             *subresource = write.subresource.into();
-            *namespace = write.namespace.into();
+            *namespace = write.namespace_attribute().into();
             *name = write.name.into();
         }
         Self {

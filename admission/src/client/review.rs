@@ -36,7 +36,7 @@ pub fn request(uid: &str, subject: &Subject<'_>, version: &str, object: Option<&
         ("subResource", write.subresource),
         ("requestSubResource", write.subresource),
         ("name", write.name),
-        ("namespace", write.namespace),
+        ("namespace", write.namespace_attribute()),
     ];
     for (field, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
         request[field] = text.into();

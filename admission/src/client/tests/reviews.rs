@@ -96,6 +96,20 @@ fn a_body_of_another_kind_keeps_its_own_version() {
 }
 
 #[test]
+fn the_namespace_of_a_review_about_a_namespace_is_its_own_name() {
+    let (user, foo) = (UserInfo::default(), Foo::new());
+    let asked = Request {
+        operation: Operation::Delete,
+        resource: NAMESPACES,
+        namespace: "",
+        name: "n",
+        ..create(&user)
+    };
+    let sent = request("u", &about(&asked, &foo, "v1"), "v1", None);
+    assert_eq!(sent["namespace"], "n");
+}
+
+#[test]
 fn a_delete_shows_only_what_was_there() {
     let (user, foo) = (UserInfo::default(), Foo::new());
     let old = json!({"apiVersion": "g.example/v1", "kind": "Foo", "metadata": {"name": "x"}});
