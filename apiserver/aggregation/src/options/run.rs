@@ -15,7 +15,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::{JoinError, JoinHandle};
 
 use super::{AuditArgsError, Options, Program, TrustArgsError, standalone};
-use crate::registration::{self, Issuer, Registration, Sources};
+use crate::registration::{self, Issuer, Registration, Service, Sources};
 use crate::{Clients, Delegation, HubError};
 
 /// Prefix of the audit annotations that only this library adds.
@@ -98,7 +98,8 @@ impl Options {
         let service = self.registration.service(&program.name);
         let objects = program.api_services(&service);
         let access = self.access(&folder, &clock).await?;
-        let certificate = self.serving.certificate(&folder, &[service.host()], &clock)?;
+        let names = self.certificate_names(&service);
+        let certificate = self.serving.certificate(&folder, &names, &clock)?;
         let registration = access.hub.as_ref().map(|hub| {
             let options = registration::Options {
                 service,
@@ -125,6 +126,7 @@ impl Options {
             None => Some(standalone::write_kubeconfig(
                 &folder,
                 server.address(),
+                self.serving.files().is_none(),
                 clock.now(),
             )?),
         };
@@ -136,6 +138,16 @@ impl Options {
             kubeconfig,
             tasks,
         })
+    }
+
+    /// Returns the names of a serving certificate of the server's own CA: the host name of `service`, and the
+    /// address to listen on, which the administrator's kubeconfig names.
+    fn certificate_names(&self, service: &Service) -> Vec<String> {
+        let mut names = vec![service.host()];
+        if !self.serving.bind_address.is_unspecified() {
+            names.push(self.serving.bind_address.to_string());
+        }
+        names
     }
 
     /// Connects to the hub. A standalone server instead trusts the CAs of `folder` and of the flags, and
@@ -251,6 +263,27 @@ impl Signals {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[test]
+    fn the_serving_certificate_is_also_for_the_one_address_that_is_listened_on() {
+        for (address, wanted) in [
+            ("10.0.0.7", vec!["wardle.garden.svc", "10.0.0.7"]),
+            ("0.0.0.0", vec!["wardle.garden.svc"]),
+            ("::", vec!["wardle.garden.svc"]),
+        ] {
+            let flags = ["wardle", "--service-namespace=garden", "--bind-address", address];
+            let options = Options::parse_from(flags);
+            let service = options.registration.service("wardle");
+            assert_eq!(options.certificate_names(&service), wanted);
         }
     }
 }
