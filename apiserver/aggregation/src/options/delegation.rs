@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use berth_apimachinery::duration::parse_unsigned;
+use berth_apiserver::authz::ALWAYS_ALLOWED;
 use clap::Args;
 
 use crate::delegation::Lookup;
 use crate::{CacheTimes, Kubeconfigs};
 
 /// Arguments about the hub that authenticates and authorizes users.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Behind a kube-apiserver")]
 pub struct DelegationArgs {
     /// Kubeconfig for requests to the hub.
@@ -43,10 +44,27 @@ pub struct DelegationArgs {
     #[arg(
         long,
         value_delimiter = ',',
-        default_values = berth_apiserver::authz::ALWAYS_ALLOWED,
+        default_values = ALWAYS_ALLOWED,
         value_name = "PATHS"
     )]
     pub authorization_always_allow_paths: Vec<String>,
+}
+
+impl Default for DelegationArgs {
+    fn default() -> Self {
+        let times = CacheTimes::default();
+        Self {
+            kubeconfig: None,
+            authentication_kubeconfig: None,
+            authorization_kubeconfig: None,
+            authentication_skip_lookup: false,
+            authentication_tolerate_lookup_failure: false,
+            authentication_token_webhook_cache_ttl: times.token,
+            authorization_webhook_cache_authorized_ttl: times.authorized,
+            authorization_webhook_cache_unauthorized_ttl: times.unauthorized,
+            authorization_always_allow_paths: ALWAYS_ALLOWED.map(str::to_owned).into(),
+        }
+    }
 }
 
 impl DelegationArgs {
@@ -91,5 +109,25 @@ impl DelegationArgs {
             authorized: self.authorization_webhook_cache_authorized_ttl,
             unauthorized: self.authorization_webhook_cache_unauthorized_ttl,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Flags {
+        #[command(flatten)]
+        delegation: DelegationArgs,
+    }
+
+    #[test]
+    fn the_default_is_what_no_flags_mean() {
+        let parsed = Flags::parse_from(["wardle"]).delegation;
+        let default = DelegationArgs::default();
+        assert_eq!(format!("{parsed:?}"), format!("{default:?}"));
     }
 }
