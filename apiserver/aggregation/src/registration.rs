@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use berth_apimachinery::Clock;
 use berth_certs::{Folder, ServingCertificate};
+use jiff::SignedDuration;
 use kube::Client;
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -108,8 +109,8 @@ impl Options {
 const CHECK_INTERVAL: Duration = Duration::from_mins(1);
 /// Interval of the checks while the registration is not settled, at most.
 const UNSETTLED_INTERVAL: Duration = Duration::from_secs(10);
-/// Shortest interval of the checks, whatever the duration of a step of a rotation is.
-const MIN_INTERVAL: Duration = Duration::from_secs(1);
+/// Shortest step of a rotation, so that there is at least a second between two checks.
+const SHORTEST_STEP: SignedDuration = SignedDuration::from_secs(4);
 
 /// Registration of a server on a hub.
 pub struct Registration {
@@ -165,8 +166,8 @@ struct Findings {
 enum RegistrationState {
     /// All objects exist. A shared CA is not being rotated, and is in every caBundle that this server sets.
     Settled,
-    /// An object is missing, a shared CA is being rotated or may not be in every caBundle, or the check
-    /// failed. The next check is soon.
+    /// An object is missing, a shared CA is being rotated or may not be in every caBundle, or the check found
+    /// a problem or failed. The next check is soon.
     Unsettled,
 }
 
@@ -186,9 +187,10 @@ impl Registration {
         let mut interval = CHECK_INTERVAL;
         let issuer = match issuer {
             Issuer::Own => CertificateIssuer::Own(folder.ca().certificate_pem().to_owned()),
-            Issuer::Shared(options) => {
+            Issuer::Shared(mut options) => {
+                options.step = options.step.max(SHORTEST_STEP);
                 // Four checks in each step, so that every server sees a step before the next step begins.
-                interval = (options.step.unsigned_abs() / 4).clamp(MIN_INTERVAL, interval);
+                interval = interval.min(options.step.unsigned_abs() / 4);
                 let ca = SharedCa::new(client.clone(), &service.namespace, options, &sources.ca_secret);
                 CertificateIssuer::Shared(Box::new(ca))
             }
@@ -330,6 +332,9 @@ impl Registration {
                 findings.problems.push(problem.to_string());
             }
         }
+        if !findings.problems.is_empty() {
+            findings.state = RegistrationState::Unsettled;
+        }
         Ok(findings)
     }
 
@@ -349,6 +354,8 @@ impl Registration {
             CertificateIssuer::Shared(ca) => ca,
         };
         let now = self.clock.now();
+        // Read before the Secret, so that a server with an older CA cannot overwrite a newer bundle.
+        let published = ca.published().await?;
         let snapshot = ca.open(now).await?;
         let before = snapshot.shared.bundle();
         let service = &self.service;
@@ -364,7 +371,12 @@ impl Registration {
             *state = RegistrationState::Unsettled;
         }
         let bundle = snapshot.shared.bundle();
-        ca.publish(&bundle).await?;
+        if let Some(published) = &published {
+            ca.publish(published, &bundle).await?;
+        }
         Ok(Some(bundle))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -31,7 +31,7 @@ pub struct RegistrationArgs {
     #[arg(long, value_name = "NAME", conflicts_with = "tls_cert_file")]
     pub ca_secret: Option<String>,
     /// Duration of each of the three steps in which a new shared CA replaces the old one: trusted, signing,
-    /// alone.
+    /// alone. A step takes at least 4s.
     #[arg(long, default_value = "10m", value_parser = parse_unsigned, value_name = "DURATION")]
     pub ca_rotation_step: Duration,
     /// The CA (PEM) of --tls-cert-file, which Berth sets as caBundle; read again when it changes. If omitted,

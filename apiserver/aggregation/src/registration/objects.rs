@@ -12,8 +12,13 @@ use serde_json::{Value, json};
 use super::{Service, Sources};
 use crate::error::RegistrationError;
 
-/// Annotation that makes cert-manager set the caBundles of an object.
-const INJECT_CA_FROM: &str = "cert-manager.io/inject-ca-from";
+/// Annotations that make cert-manager set the caBundles of an object from a Certificate or a Secret.
+const INJECT_CA_FROM: [&str; 2] = [
+    "cert-manager.io/inject-ca-from",
+    "cert-manager.io/inject-ca-from-secret",
+];
+/// Annotation whose value `true` makes cert-manager set the caBundles of an object to kube-apiserver's CA.
+const INJECT_APISERVER_CA: &str = "cert-manager.io/inject-apiserver-ca";
 
 /// An APIService or webhook configuration that registers this server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,6 +86,9 @@ impl RegisteredObject {
 
     /// Returns the state of `object`: whether this server sets its caBundles.
     fn classify(&self, object: Value, service: &Service) -> ObjectState {
+        if let Some(problem) = service_mismatch(&object, service) {
+            return ObjectState::Foreign(Some(format!("{self} {problem}")));
+        }
         if is_injected(&object) {
             return ObjectState::Foreign(self.missing_bundles(&object, service));
         }
@@ -88,10 +96,7 @@ impl RegisteredObject {
             // With `insecureSkipTLSVerify` an APIService must not have a caBundle.
             return ObjectState::Foreign(None);
         }
-        match service_mismatch(&object, service) {
-            Some(problem) => ObjectState::Foreign(Some(format!("{self} {problem}"))),
-            None => ObjectState::Ours(object),
-        }
+        ObjectState::Ours(object)
     }
 
     /// Returns the message that the object does not exist, with the way of creating it if that is known.
@@ -194,7 +199,9 @@ impl std::fmt::Display for RegisteredObject {
 
 /// Whether cert-manager sets the caBundles of `object`.
 fn is_injected(object: &Value) -> bool {
-    object["metadata"]["annotations"][INJECT_CA_FROM].is_string()
+    let annotations = &object["metadata"]["annotations"];
+    let has_source = INJECT_CA_FROM.iter().any(|name| annotations[name].is_string());
+    has_source || annotations[INJECT_APISERVER_CA] == "true"
 }
 
 /// Returns the problem that the APIService `object` is for another Service than `service`; `None` if it is

@@ -28,7 +28,7 @@ pub struct SharedCaOptions {
     /// Name of the Secret and of the ConfigMap, which are in the namespace of the Service.
     pub secret: String,
     /// Duration of each step of a rotation: the new CA is trusted, then it signs, then the old CA is no
-    /// longer trusted.
+    /// longer trusted. A step takes at least four seconds.
     pub step: SignedDuration,
     /// Annotation of the Secret that requests an early rotation. It is removed when the rotation begins.
     pub rotate_annotation: String,
@@ -126,33 +126,45 @@ impl SharedCa {
         Ok(SecretSnapshot { secret, shared: next })
     }
 
+    /// Reads the ConfigMap; `None` if it does not exist, or this server has no right to use it.
+    pub(super) async fn published(&self) -> Result<Option<ConfigMap>, RegistrationError> {
+        match self.config_maps.get(&self.options.secret).await {
+            Ok(found) => Ok(Some(found)),
+            Err(kube::Error::Api(status)) if matches!(status.code, 403 | 404) => Ok(None),
+            Err(problem) => Err(self.publication_failed(&problem)),
+        }
+    }
+
     /// Writes the certificates of `bundle` to the ConfigMap, for clients that only have to trust the CA, such
-    /// as Prometheus. Does nothing if the ConfigMap does not exist, or this server has no right to use it.
-    pub(super) async fn publish(&self, bundle: &str) -> Result<(), RegistrationError> {
-        let name = &self.options.secret;
-        let failed = |problem: kube::Error| match problem {
-            kube::Error::Api(status) if matches!(status.code, 403 | 404) => Ok(()),
-            problem => Err(RegistrationError::Hub {
-                doing: "publishing the CA in",
-                object: format!("the ConfigMap {name}"),
-                cause: root_cause(&problem),
-            }),
-        };
-        let found = match self.config_maps.get(name).await {
-            Ok(found) => found,
-            Err(problem) => return failed(problem),
-        };
+    /// as Prometheus. Does nothing if the ConfigMap has changed since it was read as `found`, or this server
+    /// has no right to change it.
+    pub(super) async fn publish(&self, found: &ConfigMap, bundle: &str) -> Result<(), RegistrationError> {
         let is_current =
             |data: &BTreeMap<String, String>| data.get(CERTIFICATES).is_some_and(|pem| pem == bundle);
         if found.data.as_ref().is_some_and(is_current) {
             return Ok(());
         }
-        let patch = Patch::Merge(serde_json::json!({"data": {CERTIFICATES: bundle}}));
+        let patch = Patch::Merge(serde_json::json!({
+            "metadata": {"resourceVersion": found.metadata.resource_version},
+            "data": {CERTIFICATES: bundle},
+        }));
         let patched = self
             .config_maps
-            .patch(name, &PatchParams::default(), &patch)
+            .patch(&self.options.secret, &PatchParams::default(), &patch)
             .await;
-        patched.map(drop).or_else(failed)
+        match patched {
+            Ok(_) => Ok(()),
+            Err(kube::Error::Api(status)) if matches!(status.code, 403 | 404 | 409) => Ok(()),
+            Err(problem) => Err(self.publication_failed(&problem)),
+        }
+    }
+
+    fn publication_failed(&self, problem: &kube::Error) -> RegistrationError {
+        RegistrationError::Hub {
+            doing: "publishing the CA in",
+            object: format!("the ConfigMap {}", self.options.secret),
+            cause: root_cause(problem),
+        }
     }
 
     /// Returns the CA that signs certificates.

@@ -54,13 +54,28 @@ fn only_what_is_for_the_service_is_filled_in() {
 }
 
 #[test]
-fn who_is_to_fill_in_what_is_missing_is_said() {
-    let mut injected = api_service("berth-system");
-    injected["metadata"]["annotations"] = json!({INJECT_CA_FROM: "berth-system/berth"});
-    let said = "APIService v1alpha1.scheduling.berth.dev has no caBundle, which cert-manager must fill in";
-    assert_eq!(judged(&injected), ObjectState::Foreign(Some(said.to_owned())));
+fn an_api_service_for_another_service_is_a_problem_whoever_sets_its_ca_bundle() {
+    let mut skipping = api_service("elsewhere");
+    skipping["spec"]["insecureSkipTLSVerify"] = json!(true);
+    let mut injected = api_service("elsewhere");
+    injected["metadata"]["annotations"] = json!({"cert-manager.io/inject-ca-from": "elsewhere/berth"});
     injected["spec"]["caBundle"] = json!(STANDARD.encode("PEM"));
-    assert_eq!(judged(&injected), ObjectState::Foreign(None));
+    for other in [skipping, injected] {
+        let state = judged(&other);
+        assert!(matches!(state, ObjectState::Foreign(Some(_))), "{other}");
+    }
+}
+
+#[test]
+fn who_is_to_fill_in_what_is_missing_is_said() {
+    let said = "APIService v1alpha1.scheduling.berth.dev has no caBundle, which cert-manager must fill in";
+    for annotation in [INJECT_CA_FROM[0], INJECT_CA_FROM[1], INJECT_APISERVER_CA] {
+        let mut injected = api_service("berth-system");
+        injected["metadata"]["annotations"] = json!({annotation: "true"});
+        assert_eq!(judged(&injected), ObjectState::Foreign(Some(said.to_owned())));
+        injected["spec"]["caBundle"] = json!(STANDARD.encode("PEM"));
+        assert_eq!(judged(&injected), ObjectState::Foreign(None));
+    }
 
     let missing = registered(api_service("berth-system"));
     assert_eq!(
