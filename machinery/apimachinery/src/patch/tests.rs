@@ -95,7 +95,10 @@ fn a_test_takes_a_field_that_is_not_there_for_null_and_one_of_another_value_fail
         ("/labels/a", json!("c")),
     ] {
         let result = test(path, expected);
-        assert!(matches!(result, Err(Problem::TestFailed(_))), "{path}: {result:?}");
+        assert!(
+            matches!(result, Err(Problem::TestFailed(_))),
+            "{path}: {result:?}"
+        );
     }
     for path in ["/annotations/a", "/list/0"] {
         let result = test(path, Value::Null);
