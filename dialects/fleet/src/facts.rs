@@ -1,5 +1,5 @@
-//! Facts that the status of a MemberCluster reports. Node counts and costs are left out, since they change
-//! too fast for an inventory.
+//! Facts that the status of a MemberCluster reports, for inventories that other tools read. Node counts and
+//! costs are left out, since they change too often.
 
 use berth_dialect_contract::Facts;
 use serde_json::Value;

@@ -1,5 +1,5 @@
-//! The filters of the pipeline. Each filter judges the whole fleet once, column by column; the verdict on one
-//! cluster is then a lookup.
+//! The filters of the pipeline. Affinity, eligibility and taints are judged once for the whole fleet, so that
+//! the verdict on one cluster is a lookup. The other filters judge each cluster when it is checked.
 
 pub(crate) mod spread;
 

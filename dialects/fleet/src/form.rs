@@ -51,7 +51,8 @@ pub(crate) static NAMESPACED: Form = Form {
 };
 
 impl Form {
-    /// The form to which `resource`, a resource of placements, snapshots or bindings, belongs.
+    /// The form to which `resource`, a resource of placements, snapshots or bindings, belongs. For any other
+    /// resource, the form of cluster-scoped placements.
     pub(crate) fn of(resource: GroupResource) -> &'static Self {
         match resource {
             RESOURCE_PLACEMENTS | RESOURCE_SNAPSHOTS | RESOURCE_BINDINGS => &NAMESPACED,

@@ -183,8 +183,8 @@ impl Guards for Fleet {
 }
 
 impl Advisor for Fleet {
-    /// Proposes a taint, which keeps new placements off the cluster, and the deletion of every live binding
-    /// to the cluster, which evicts the placement.
+    /// Proposes a taint, which keeps PickAll and PickN placements without a toleration of it off the cluster,
+    /// and the deletion of every live binding to the cluster, which evicts the placement.
     fn drain(&self, cluster_name: &str, now: Timestamp) -> Option<Vec<Edit>> {
         let cluster = self.clusters.get(cluster_name)?.object.parse();
         let mut taints = cluster["spec"]["taints"].as_array().cloned().unwrap_or_default();

@@ -50,7 +50,7 @@ pub(crate) enum BindingStep {
 }
 
 impl BindingStep {
-    /// The step for a binding that is being deleted; `None` if the scheduler's finalizer is already removed.
+    /// The step for a binding that is being deleted; `None` if it does not have the scheduler's finalizer.
     pub(crate) fn release(binding: &Arc<BindingRecord>) -> Option<Self> {
         let has_finalizer = binding
             .object

@@ -1,5 +1,5 @@
 //! A compiled placement policy: selectors and quantities are parsed, and the names of properties are
-//! collected, once per change of a placement.
+//! collected, once per change of the policy.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -126,7 +126,7 @@ impl PropertyTest {
 pub(crate) struct PreferredTerm {
     /// The weight of the term in the affinity score of a matching cluster.
     pub(crate) weight: i32,
-    /// The labels of the clusters that match the term.
+    /// The requirements on labels of a cluster that matches the term.
     pub(crate) labels: Selector,
     /// The property that scales the weight, if any.
     pub(crate) sorter: Option<Sorter>,

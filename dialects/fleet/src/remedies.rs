@@ -55,7 +55,7 @@ pub(crate) fn remedies(
             )]
         }
         Code::NotEligible | Code::NamedIneligible => vec![Remedy::none(
-            "the member agent reports this: repair the cluster or its agent",
+            "eligibility follows the reports of the member agent: repair the cluster or its agent",
         )],
         Code::NamespaceMissing | Code::NamespacesUnknown => {
             let namespace = &decision.demand.namespace;
@@ -234,8 +234,8 @@ impl PlacementClusterPair<'_> {
         })
     }
 
-    /// The remedy that raises the number of clusters of a PickN policy to the smallest number with which the
-    /// cluster is picked.
+    /// The remedy that raises the number of clusters of a PickN policy to the rank of the cluster. With
+    /// topology spread constraints, other clusters may still be picked first, since each pick changes ranks.
     fn number_remedies(&self) -> Vec<Remedy> {
         let ranked = &self.decision.solved.ranked;
         let rank = ranked.iter().position(|&other| other == self.candidate);

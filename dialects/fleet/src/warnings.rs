@@ -39,7 +39,8 @@ pub(crate) fn all(fleet: &Fleet, decision: &Decision) -> Vec<String> {
         .map(|(index, selector)| {
             format!(
                 "spec.resourceSelectors[{index}] selects the cluster-scoped kind {}: a ResourcePlacement places only objects in its \
-                 namespace, and KubeFleet does not schedule this ResourcePlacement (InvalidResourceSelectors)",
+                 namespace, and KubeFleet does not schedule this ResourcePlacement (InvalidResourceSelectors): place such \
+                 objects with a ClusterResourcePlacement",
                 selector["kind"].as_str().unwrap_or_default()
             )
         })

@@ -282,8 +282,9 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     cause.map_or_else(|| picked.clone(), |cause| format!("{picked}. {cause}"))
 }
 
-/// Whether fewer clusters are picked than requested, so that the message states the reasons against the other
-/// clusters. False for PickFixed, for which the message lists the missing clusters.
+/// Whether fewer clusters are picked than requested (for PickAll: whether none is picked), so that the
+/// message states the reasons against the other clusters. False for PickFixed, for which the message lists
+/// the missing clusters.
 fn is_short(fleet: &Fleet, decision: &Decision) -> bool {
     let policy = fleet
         .placements

@@ -32,9 +32,10 @@ use crate::writes::seed_defaults;
 /// shoot. The checks of a move from another seed: both seeds have a backup and the domains of the shoot, and
 /// a live migration is possible if the shoot requests one.
 ///
-/// Not checked are visibility, readiness, region, distance, DNS, zones of workers, labels and provider types
-/// that the shoot itself requires, and whether its tolerations are allowed: an operator may bind a shoot in
-/// spite of them. The kind decides whether the name of the seed may change at all.
+/// Not checked are visibility, readiness, region, distance, DNS, zones of workers, an emergency stop, the
+/// default domain of a first binding, labels and provider types that the shoot itself requires, and whether
+/// its tolerations are allowed: an operator may bind a shoot in spite of them. The kind decides whether the
+/// name of the seed may change at all.
 ///
 /// # Errors
 /// [`Denial::Invalid`] with all errors of the binding at `spec.seedName`, or with the single error of an
@@ -124,8 +125,8 @@ const fn applies_to_bindings(filter: Plugin) -> bool {
         | Plugin::Taints
         | Plugin::Networks
         | Plugin::Capacity => true,
-        // `seed_problems` checks deletion and the provider types of the profile itself; an operator may
-        // overrule the other filters.
+        // `seed_problems` checks deletion and the provider types of the profile without a filter; an operator
+        // may overrule the other filters.
         Plugin::Usable
         | Plugin::Provider
         | Plugin::ShootSelector

@@ -36,8 +36,9 @@ berth_scheduling::filters! {
     AccessRestrictions = "AccessRestrictions" {
         AccessRestricted = "AccessRestricted",
     }
-    /// The seed has the default domain with which the shoot's own domain ends. The filter only judges
-    /// seeds that all filters before it admit.
+    /// The shoot's own domain is derived from a default domain of the seed (docs/systems/gardener.md,
+    /// "Default domains"). The filter only judges seeds that all filters before it admit, and only if the
+    /// shoot's domain is below a default domain of one of them.
     DefaultDomain = "DefaultDomain" {
         DomainUnsupported = "DomainUnsupported",
     }

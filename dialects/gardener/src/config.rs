@@ -98,7 +98,7 @@ impl Config {
             return Vec::new();
         }
         vec![format!(
-            "{}: shoots that found no seed will be tried again without a pause",
+            "{}: shoots that found no seed will be tried again without a pause: set a longer period",
             below(path, RETRY_SYNC_PERIOD)
         )]
     }
@@ -143,7 +143,7 @@ mod tests {
             warnings("0s"),
             [
                 "spec.gardener.schedulers.shoot.retrySyncPeriod: shoots that found no seed will be tried again without a \
-              pause"
+              pause: set a longer period"
             ]
         );
         assert!(Config::default().warnings("spec.gardener").is_empty());

@@ -134,7 +134,7 @@ impl Dialect for Gardener {
                 Reach::everywhere("new Shoots do not get the requirements of their ExposureClasses")
             }
             MANAGED_SEEDS => Reach::everywhere(
-                "Seeds that are Shoots themselves have only the labels that are stored in them",
+                "Seeds that are Shoots themselves lack the label with the name of the Seed that hosts them",
             ),
             CONFIG_MAPS => Reach::everywhere("distances are computed from the names of regions")
                 .labelled(DISTANCES_SELECTOR),

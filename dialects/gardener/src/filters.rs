@@ -1,5 +1,6 @@
 //! The filters of the pipeline, in the order of docs/systems/gardener.md, "Filters". Each filter judges every
-//! seed, so that all refusals of a seed are known.
+//! seed, so that all refusals of a seed are known. The exceptions are the zone preferences and the default
+//! domains of seeds: `crate::comparison` judges them among the seeds that remain.
 
 pub(crate) mod networks;
 pub(crate) mod zones;

@@ -45,7 +45,7 @@ pub(super) fn snapshot(fleet: &Fleet, placement: &Key, is_latest_deleted: bool) 
 }
 
 /// The consequences of the change of the cluster `name` from `old` to `new`. `None` is a cluster that does
-/// not exist.
+/// not exist or cannot be parsed.
 pub(super) fn cluster(
     fleet: &Fleet,
     name: &Arc<str>,

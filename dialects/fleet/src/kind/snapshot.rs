@@ -54,8 +54,8 @@ pub(crate) struct PolicySnapshotStatus {
 
 /// The served kind ClusterSchedulingPolicySnapshot or SchedulingPolicySnapshot.
 ///
-/// The rules for placements are not applied to snapshots: hubs may store snapshots from a time of other
-/// rules, such as a PickN policy whose number was only in an annotation.
+/// The rules for placements are not applied to snapshots: hubs may store snapshots that were made under
+/// earlier rules, such as a PickN policy whose number was only in an annotation.
 pub(super) struct SnapshotKind(&'static KindInfo);
 
 /// The kind ClusterSchedulingPolicySnapshot.

@@ -55,8 +55,8 @@ pub(super) fn check(row: &Row, requirements: &Requirements, rules: Rules) -> Ver
     }
 }
 
-/// The bits of missing ranges, where `pods` and `services` are true if there is no such range. A shoot
-/// without machines needs no range for pods.
+/// The bits of missing ranges. `pods` and `services` are true if there is no range for them. A shoot without
+/// machines needs no range for pods.
 fn absent(requirements: &Requirements, [pods, services]: [bool; 2]) -> u32 {
     u32::from(pods && !requirements.workerless) << 1 | u32::from(services) << 2
 }

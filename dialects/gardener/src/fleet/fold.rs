@@ -377,7 +377,7 @@ impl Fleet {
     }
 
     /// Applies a configuration. If it is invalid, the last valid configuration stays in force; if there was
-    /// none, no shoot is decided.
+    /// none, no shoot gets a seed.
     fn apply_config(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         let before = (self.config.clone(), self.config_problem.clone(), self.choice);
         let rules = self.rules();

@@ -19,9 +19,9 @@ pub(super) struct ManagedSeeds {
 }
 
 impl ManagedSeeds {
-    /// Applies the ManagedSeed `object` at `key`, which is `None` after a deletion. Returns whether the
-    /// ManagedSeed refers to another Shoot than before. ManagedSeeds outside the namespace of the garden are
-    /// ignored.
+    /// Applies a change of the ManagedSeed at `key` to `object`, or its deletion if `object` is `None`.
+    /// Returns whether the ManagedSeed refers to another Shoot than before. ManagedSeeds outside the
+    /// namespace of the garden are ignored.
     pub(super) fn apply(&mut self, key: &Key, object: Option<&Arc<Object>>) -> bool {
         if *key.namespace != *GARDEN_NAMESPACE {
             return false;

@@ -128,7 +128,8 @@ impl Fleet {
 
     /// Whether shoots in `namespace` may have `toleration`. The configuration or the project of the namespace
     /// must allow the toleration. Without a project, every toleration is allowed, except for that of
-    /// protected seeds. In the namespace of the garden, the toleration of protected seeds is always allowed.
+    /// protected seeds, which the configuration must allow. In the namespace of the garden, the toleration of
+    /// protected seeds is always allowed.
     pub(crate) fn may_tolerate(&self, namespace: &str, toleration: &Toleration) -> bool {
         let protects = toleration.key == PROTECTED_TAINT;
         if protects && namespace == GARDEN_NAMESPACE {
@@ -159,8 +160,9 @@ impl Fleet {
 
     /// The tolerations of a shoot that apply: first its own tolerations, then defaults.
     ///
-    /// Of the own tolerations of a shoot without a seed, only allowed tolerations apply. If `is_checked`, all
-    /// of them apply: the tolerations of a shoot with a seed were checked when it got the seed.
+    /// Of the own tolerations of a shoot without a seed, only allowed tolerations apply. All of them apply if
+    /// `is_checked`, since the tolerations of a shoot with a seed were checked when it got the seed, and if
+    /// the namespace of the shoot belongs to no project.
     pub(crate) fn tolerations_of<'a>(
         &'a self,
         requirements: &'a Requirements,

@@ -33,7 +33,7 @@ pub(crate) struct SeedRecord {
     /// The parsed Seed.
     pub(crate) seed: Seed,
     /// The labels for selectors: those of the object, and labels with the provider type, the region, the name
-    /// of the seed, and the name of the seed that hosts it.
+    /// of the seed, and, if the seed is itself a shoot, the name of the seed that hosts it.
     pub(crate) labels: Labels,
 }
 
