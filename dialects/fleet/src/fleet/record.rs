@@ -76,10 +76,12 @@ impl PlacementRecord {
         self.object.meta().deletion_timestamp().is_some()
     }
 
-    /// Whether `other`, another version of the placement, has equal inputs of the decision. Selected
-    /// resources are no input: their changes do not trigger scheduling.
+    /// Whether `other`, another version of the placement, has equal inputs of the decision. The generation is
+    /// an input, since the snapshot and both conditions record it: without a decision they would never be
+    /// about a spec that only selects other resources.
     pub(crate) fn has_equal_inputs(&self, other: &Self) -> bool {
         self.raw == other.raw
+            && self.object.meta().generation() == other.object.meta().generation()
             && self.deleting() == other.deleting()
             && self.policy.is_ok() == other.policy.is_ok()
     }

@@ -36,14 +36,34 @@ fn due(affected: &AffectedDemands) -> bool {
 }
 
 #[test]
-fn a_policy_change_is_due_and_a_resource_change_is_not() {
+fn a_policy_change_is_due_and_a_change_of_metadata_is_not() {
     let mut world = settled(&pick(1));
     assert!(due(&world.put(&pick(2)).decide));
-    let mut resources = pick(2);
+    let mut labelled = pick(2);
+    labelled["metadata"]["labels"] = json!({"team": "blue"});
+    let again = world.put(&labelled);
+    assert!(!due(&again.decide) && due(&again.demands));
+}
+
+#[test]
+fn a_new_generation_with_the_same_policy_is_due_once_and_recorded() {
+    let mut world = settled(&pick(1));
+    let before = world.bindings();
+    let mut resources = pick(1);
     resources["spec"]["resourceSelectors"][0]["name"] = "other".into();
     resources["metadata"]["generation"] = 2.into();
-    let again = world.put(&resources);
-    assert!(!due(&again.decide) && due(&again.demands));
+    assert!(due(&world.put(&resources).decide));
+    let of_own_writes = world.apply_decision();
+    assert!(!of_own_writes.is_empty() && of_own_writes.iter().all(|own| !due(&own.decide)));
+    let snapshot = world
+        .fleet
+        .newest_snapshot(&placement_key())
+        .unwrap()
+        .object
+        .parse();
+    assert_eq!(snapshot["status"]["observedCRPGeneration"], 2);
+    assert_eq!(world.bindings(), before);
+    assert!(world.apply_decision().is_empty(), "everything is recorded");
 }
 
 #[test]

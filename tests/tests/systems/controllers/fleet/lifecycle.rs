@@ -86,24 +86,27 @@ fn resources_are_the_rollouts_business() {
     let before = binding(&server, "p", "m2");
     let selectors =
         r#"{"spec":{"resourceSelectors":[{"group":"","version":"v1","kind":"Namespace","name":"another"}]}}"#;
-    patch(&server, "clusterresourceplacement p", selectors);
-    patch(
-        &server,
-        "clusterresourceplacement p",
-        r#"{"metadata":{"labels":{"team":"blue"}},"spec":{"revisionHistoryLimit":5}}"#,
-    );
+    let history = r#"{"metadata":{"labels":{"team":"blue"}},"spec":{"revisionHistoryLimit":5}}"#;
+    for (generation, change) in [(2_u64, selectors), (3, history)] {
+        patch(&server, "clusterresourceplacement p", change);
+        // One decision records the new generation, and moves nothing.
+        eventually("the generation to be recorded", || {
+            (snapshot(&server, "p-0")["status"]["observedCRPGeneration"] == generation).then_some(())
+        });
+        counted(&server, "fleet", generation + 1);
+    }
     // A change of the selected resources.
     server.kubectl("create namespace another").succeeds();
     place(&server, "barrier", PICK_ONE);
     becomes(&server, "barrier", &["m2 Scheduled"]);
-    counted(&server, "fleet", 3);
+    counted(&server, "fleet", 5);
     assert_eq!(binding(&server, "p", "m2"), before);
     assert_eq!(snapshot(&server, "p-0")["spec"], snapshot_before["spec"]);
     // The rollout's changes of a binding do not cause a decision either.
     roll_out(&server, "p");
     place(&server, "barrier-2", PICK_ONE);
     becomes(&server, "barrier-2", &["m2 Scheduled"]);
-    counted(&server, "fleet", 4);
+    counted(&server, "fleet", 6);
 }
 
 #[test]
