@@ -41,6 +41,8 @@ pub(crate) enum Health {
 pub(crate) struct EligibilityReports {
     /// Whether the MemberCluster is being deleted.
     pub(crate) leaving: bool,
+    /// Whether the MemberCluster could be parsed. If not, nothing is known that its agent reports.
+    pub(crate) readable: bool,
     /// Whether there is a member agent.
     pub(crate) agent: bool,
     /// The time of the agent's last heartbeat; [`Timestamp::MIN`] if there is none.
@@ -56,6 +58,8 @@ berth_scheduling::names! {
     pub(crate) enum IneligibilityReason {
         /// The cluster is leaving the fleet.
         Leaving = "Leaving",
+        /// The MemberCluster cannot be parsed.
+        Unreadable = "Unreadable",
         /// The member agent has never reported.
         AgentNotOnline = "AgentNotOnline",
         /// The last heartbeat is too old.
@@ -82,6 +86,7 @@ impl IneligibilityReason {
         };
         match self {
             Self::Leaving => "the cluster is leaving the fleet".to_owned(),
+            Self::Unreadable => "the MemberCluster cannot be read".to_owned(),
             Self::AgentNotOnline => "the member agent has not reported yet".to_owned(),
             Self::HeartbeatStale if reports.heartbeat == Timestamp::MIN => {
                 "the member agent has sent no heartbeat".to_owned()
@@ -120,6 +125,7 @@ impl EligibilityReports {
         };
         Self {
             leaving,
+            readable: true,
             agent: agent.is_some(),
             heartbeat: instant(agent.and_then(|agent| agent.last_received_heartbeat)),
             joined: condition(conditions, "Joined").is_some_and(Condition::is_true),
@@ -132,6 +138,9 @@ impl EligibilityReports {
         let older = |instant: Timestamp, limit| now.duration_since(instant) > limit;
         if self.leaving {
             return Some(IneligibilityReason::Leaving);
+        }
+        if !self.readable {
+            return Some(IneligibilityReason::Unreadable);
         }
         if !self.agent {
             return Some(IneligibilityReason::AgentNotOnline);
@@ -189,6 +198,7 @@ mod tests {
     fn well() -> EligibilityReports {
         EligibilityReports {
             leaving: false,
+            readable: true,
             agent: true,
             heartbeat: at("2021-10-28T08:55:00Z"),
             joined: true,
@@ -214,6 +224,10 @@ mod tests {
         );
         assert_eq!(judge(|s| s.heartbeat = Timestamp::MIN), Some("HeartbeatStale"));
         assert_eq!(judge(|s| (s.leaving, s.agent) = (true, false)), Some("Leaving"));
+        assert_eq!(
+            judge(|s| (s.readable, s.agent) = (false, false)),
+            Some("Unreadable")
+        );
         assert_eq!(
             judge(|s| (s.agent, s.joined) = (false, false)),
             Some("AgentNotOnline")

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::code::{self, Code};
 use crate::columns::Columns;
 use crate::detail::Detail;
+use crate::eligibility::IneligibilityReason;
 use crate::fleet::Fleet;
 use crate::fleet::cluster::Cluster;
 use crate::fleet::record::PlacementRecord;
@@ -49,14 +50,9 @@ pub(crate) fn remedies(
     let detail = refusal.reason.detail;
     match Code::of_reason(refusal.reason) {
         Code::AffinityMismatch => pair.affinity_remedies(),
-        Code::NotEligible | Code::NamedIneligible if code::is_leaving(refusal.reason) => {
-            vec![Remedy::none(
-                "the MemberCluster is being deleted, which cannot be undone",
-            )]
+        Code::NotEligible | Code::NamedIneligible => {
+            vec![eligibility_remedy(code::ineligible(refusal.reason))]
         }
-        Code::NotEligible | Code::NamedIneligible => vec![Remedy::none(
-            "eligibility follows the reports of the member agent: repair the cluster or its agent",
-        )],
         Code::NamespaceMissing | Code::NamespacesUnknown => {
             let namespace = &decision.demand.namespace;
             vec![Remedy::none(format!(
@@ -68,6 +64,21 @@ pub(crate) fn remedies(
         Code::NotFound => Vec::new(),
         Code::NotNamed => vec![pair.name_remedy()],
     }
+}
+
+/// The remedy without an edit for a cluster that is not eligible because of `reason`.
+fn eligibility_remedy(reason: IneligibilityReason) -> Remedy {
+    Remedy::none(match reason {
+        IneligibilityReason::Leaving => "the MemberCluster is being deleted, which cannot be undone",
+        IneligibilityReason::Unreadable => "the MemberCluster cannot be read: correct it first",
+        IneligibilityReason::AgentNotOnline
+        | IneligibilityReason::HeartbeatStale
+        | IneligibilityReason::NotJoined
+        | IneligibilityReason::HealthUnknown
+        | IneligibilityReason::Unhealthy => {
+            "eligibility follows the reports of the member agent: repair the cluster or its agent"
+        }
+    })
 }
 
 /// A placement and a cluster that the placement does not use.

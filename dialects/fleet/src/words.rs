@@ -93,7 +93,7 @@ impl<'a> RefusalSentences<'a> {
     }
 
     fn ineligible(&self, candidate: Ix, reason: IneligibilityReason) -> String {
-        reason.sentence(&self.columns.row(candidate).eligibility, self.limits)
+        self.columns.row(candidate).ineligibility(reason, self.limits)
     }
 
     fn taint(&self, candidate: Ix, index: u32) -> String {

@@ -7,8 +7,8 @@ use berth_apimachinery::quantity::Quantity;
 use berth_apimachinery::types::{QuantityText, condition};
 use berth_apimachinery::{Key, Labels, Object};
 
-use crate::eligibility::{EligibilityReports, Limits};
-use crate::kind::{self, MemberCluster, MemberClusterStatus, PropertyValue, Taint};
+use crate::eligibility::{EligibilityReports, IneligibilityReason, Limits};
+use crate::kind::{MemberCluster, MemberClusterStatus, PropertyValue, Taint};
 use crate::names::{NAMESPACES_COLLECTED, RESOURCE_PROPERTY_PREFIX};
 
 /// The value of a property that is a quantity.
@@ -51,6 +51,8 @@ pub(crate) struct Cluster {
     pub(crate) non_quantities: BTreeMap<Arc<str>, Arc<str>>,
     /// The namespaces of the cluster, as its agent reports them.
     pub(crate) namespaces: Namespaces,
+    /// The reason why the MemberCluster cannot be parsed; `None` if it can.
+    pub(crate) problem: Option<String>,
 }
 
 /// The namespaces of a cluster, as its agent reports them.
@@ -114,9 +116,27 @@ impl Cluster {
     /// # Errors
     /// The reason why the object cannot be parsed.
     pub(crate) fn read(key: &Key, object: &Arc<Object>) -> Result<Self, String> {
-        let view: MemberCluster = kind::view(key, object)?;
+        let view = object.view().map_err(|error| error.to_string())?;
+        Ok(Self::of(key, object, view))
+    }
+
+    /// The MemberCluster `object` at `key`, which cannot be parsed because of `problem`. The cluster still
+    /// exists, so that it keeps its bindings. It gets no others, since it is not eligible.
+    pub(crate) fn unreadable(key: &Key, object: &Arc<Object>, problem: String) -> Self {
+        let cluster = Self::of(key, object, MemberCluster::default());
+        Self {
+            eligibility: EligibilityReports {
+                readable: false,
+                ..cluster.eligibility
+            },
+            problem: Some(problem),
+            ..cluster
+        }
+    }
+
+    fn of(key: &Key, object: &Arc<Object>, view: MemberCluster) -> Self {
         let leaving = object.meta().deletion_timestamp().is_some();
-        Ok(Self {
+        Self {
             name: Arc::clone(&key.name),
             object: Arc::clone(object),
             eligibility: EligibilityReports::of(&view, leaving),
@@ -124,7 +144,17 @@ impl Cluster {
             properties: properties(&view),
             non_quantities: non_quantities(&view),
             taints: view.spec.taints.into(),
-        })
+            problem: None,
+        }
+    }
+
+    /// The sentence about `reason`, because of which the cluster is not eligible.
+    pub(crate) fn ineligibility(&self, reason: IneligibilityReason, limits: Limits) -> String {
+        let sentence = reason.sentence(&self.eligibility, limits);
+        match &self.problem {
+            Some(problem) if reason == IneligibilityReason::Unreadable => format!("{sentence}: {problem}"),
+            _ => sentence,
+        }
     }
 
     /// The labels of the cluster.

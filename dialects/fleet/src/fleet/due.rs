@@ -45,7 +45,7 @@ pub(super) fn snapshot(fleet: &Fleet, placement: &Key, is_latest_deleted: bool) 
 }
 
 /// The consequences of the change of the cluster `name` from `old` to `new`. `None` is a cluster that does
-/// not exist or cannot be parsed.
+/// not exist.
 pub(super) fn cluster(
     fleet: &Fleet,
     name: &Arc<str>,
@@ -57,7 +57,7 @@ pub(super) fn cluster(
         let bound = fleet.bound_to(name).map(|(placement, _)| placement);
         decide.extend(bound.filter(|key| fleet.placements.contains_key(*key)).cloned());
         decide.dedup();
-    } else if let Some(new) = new.filter(|new| !new.eligibility.leaving) {
+    } else if let Some(new) = new.filter(|new| new.eligibility.readable && !new.eligibility.leaving) {
         let better = new.improves_on(old, fleet.limits);
         let changed = old.map(|old| new.changed_properties(old)).unwrap_or_default();
         let new_namespaces = old.map(|old| new.new_namespaces(old)).unwrap_or_default();

@@ -41,7 +41,11 @@ fn read<R>(
 }
 
 fn cluster(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
-    let new = read(fleet, key, object, |object| Cluster::read(key, object)).map(Arc::new);
+    let new = read(fleet, key, object, |object| Cluster::read(key, object));
+    // A cluster that cannot be parsed still exists: without a row it would count as gone, and lose its
+    // bindings.
+    let new = new.or_else(|| Some(Cluster::unreadable(key, object?, fleet.unusable.problem(key)?)));
+    let new = new.map(Arc::new);
     let old = match &new {
         Some(row) => fleet.clusters.insert(Arc::clone(&key.name), Arc::clone(row)),
         None => fleet.clusters.remove(&key.name),

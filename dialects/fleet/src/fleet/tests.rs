@@ -1,6 +1,6 @@
 //! Changes that make a placement due (docs/systems/fleet.md, "When it runs").
 
-use berth_dialect_contract::{AffectedDemands, Inventory};
+use berth_dialect_contract::{AffectedDemands, Inventory, Outcome, Words};
 use serde_json::{Value, json};
 
 use crate::testing::{TestHub, cluster, key, placement, placement_key, resource_placement};
@@ -199,6 +199,33 @@ fn a_bad_configuration_leaves_the_last_good_one_in_force() {
         "{unusable:?}"
     );
     assert_eq!(world.remove(&config(json!({}))).decide, AffectedDemands::All);
+    assert!(world.fleet.unusable().is_empty());
+}
+
+#[test]
+fn a_cluster_that_cannot_be_read_keeps_its_binding_and_gets_no_other() {
+    let mut world = settled(&pick(1));
+    // The larger name was picked.
+    let mut garbled = cluster("b", &json!({}));
+    garbled["spec"] = json!({"taints": "gpu"});
+    assert!(!due(&world.put(&garbled).decide));
+    assert_eq!(world.fleet.unusable().len(), 1);
+    let decision = world.choose(&[]).unwrap();
+    assert_eq!(decision.outcome, Outcome::Unchanged);
+    let refusal = decision.solved.rejections[0];
+    assert_eq!(world.fleet.token(refusal.plugin, refusal.reason), "Unreadable");
+    let sentence = world
+        .fleet
+        .sentence(&decision, refusal.candidate, refusal.plugin, refusal.reason);
+    assert!(
+        sentence.starts_with("the MemberCluster cannot be read: invalid type"),
+        "{sentence}"
+    );
+    world.put(&pick(5));
+    assert!(
+        due(&world.put(&cluster("b", &json!({}))).decide),
+        "it can be read again"
+    );
     assert!(world.fleet.unusable().is_empty());
 }
 

@@ -73,7 +73,7 @@ pub(super) fn target(fleet: &Fleet, cluster: &Cluster, now: Timestamp) -> Target
         Some(reason) => (
             "False",
             reason.name(),
-            reason.sentence(eligibility, fleet.limits),
+            cluster.ineligibility(reason, fleet.limits),
             None,
         ),
     };
