@@ -9,6 +9,8 @@
 //! - While its seed is being deleted, the Shoot can only move to another seed.
 //! - A Seed keeps the zones and domains that its Shoots need.
 
+use std::collections::HashSet;
+
 use berth_apimachinery::FieldError;
 use serde::Deserialize;
 use serde_json::Value;
@@ -16,7 +18,7 @@ use serde_json::Value;
 use crate::fleet::Fleet;
 use crate::fleet::seed::Row;
 use crate::kind::common::SeedSelector;
-use crate::kind::shoot::spec::{CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE, Shoot, ShootSpec};
+use crate::kind::shoot::spec::{CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE, Shoot, ShootSpec, Toleration};
 
 const SELECTOR: &str = "spec.seedSelector";
 
@@ -74,7 +76,7 @@ pub(crate) fn seed_errors(fleet: &Fleet, old: Option<&Value>, new: &Value) -> Ve
         items.filter_map(text).collect()
     };
     let removed = |list: &str, field: &str| -> Vec<String> {
-        let remaining = texts(new, list, field);
+        let remaining: HashSet<String> = texts(new, list, field).into_iter().collect();
         let mut before_texts = texts(old, list, field);
         before_texts.retain(|one| !remaining.contains(one));
         before_texts
@@ -198,9 +200,12 @@ fn toleration_errors(
     before: Option<&ShootSpec>,
     spec: &ShootSpec,
 ) -> Vec<FieldError> {
-    let had = |toleration| before.is_some_and(|before| before.tolerations.contains(toleration));
+    let known: HashSet<&Toleration> = before
+        .into_iter()
+        .flat_map(|before| &before.tolerations)
+        .collect();
     let new = spec.tolerations.iter().enumerate();
-    let refused = new.filter(|(_, own)| !had(own) && !fleet.may_tolerate(namespace, own));
+    let refused = new.filter(|(_, own)| !known.contains(own) && !fleet.may_tolerate(namespace, own));
     refused
         .map(|(index, own)| {
             let detail = match fleet.project_of(namespace) {

@@ -197,7 +197,8 @@ fn differing_labels(selector: &Selector, row: &Row) -> String {
             Some(value) => format!("{}={value}", requirement.key),
             None => format!("no {}", requirement.key),
         };
-        if !parts.contains(&part) {
+        // Requirements are sorted by key, so that those on one label follow each other.
+        if parts.last() != Some(&part) {
             parts.push(part);
         }
     }

@@ -1,6 +1,6 @@
 //! Decisions on a namespace, as by the placement controller.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use berth_apimachinery::{FieldError, Timestamp};
@@ -234,10 +234,11 @@ impl PlacementFacts<'_> {
     ) -> Result<Vec<Choice>, ChoiceRefusal> {
         let mut errors = Vec::new();
         let mut candidates: Vec<Ix> = Vec::new();
+        let mut seen = BTreeSet::new();
         for (index, name) in names.iter().enumerate() {
             let path = format!("spec.targets[{index}]");
             let wrong = |detail: String| FieldError::invalid(path.as_str(), name.as_str(), detail);
-            if names[..index].contains(name) {
+            if !seen.insert(name) {
                 errors.push(FieldError::duplicate(path, name.as_str()));
                 continue;
             }

@@ -18,6 +18,10 @@ const LOCATIONS: [&str; 6] = ["region", "cloud", "provider", "country", "locatio
 /// The label key for zones, whose last part alone does not show that it is about a location.
 const ZONE: &str = "topology.kubernetes.io/zone";
 
+/// The highest number of values in a selector that are tried for one label. Each is compared with all
+/// requirements on the label, of which a user may write any number.
+const MAX_VALUES: usize = 100;
+
 /// Whether `key` is about a location. Such a label states a fact, which advice must not change.
 fn is_about_location(key: &str) -> bool {
     let last = key.rsplit(['/', '.']).next().unwrap_or(key);
@@ -29,17 +33,12 @@ fn is_about_location(key: &str) -> bool {
 /// or if an existing label about a location would have to change.
 #[must_use]
 pub fn to_match(selector: &Selector, labels: &impl LabelSet) -> Option<LabelChanges> {
-    let mut changes = LabelChanges::new();
+    let mut by_key: BTreeMap<&str, Vec<&Requirement>> = BTreeMap::new();
     for requirement in &selector.requirements {
-        let key = &requirement.key;
-        if changes.contains_key(key) {
-            continue;
-        }
-        let of_key: Vec<&Requirement> = selector
-            .requirements
-            .iter()
-            .filter(|other| other.key == *key)
-            .collect();
+        by_key.entry(&requirement.key).or_default().push(requirement);
+    }
+    let mut changes = LabelChanges::new();
+    for (key, of_key) in by_key {
         let meets = |value: Option<&str>| of_key.iter().all(|requirement| requirement.matches(value));
         if meets(labels.value(key)) {
             continue;
@@ -50,12 +49,13 @@ pub fn to_match(selector: &Selector, labels: &impl LabelSet) -> Option<LabelChan
         let named = of_key
             .iter()
             .filter(|requirement| requirement.operator == Operator::In)
-            .flat_map(|requirement| requirement.values.iter().map(String::as_str));
+            .flat_map(|requirement| requirement.values.iter().map(String::as_str))
+            .take(MAX_VALUES);
         let value = named
             .map(Some)
             .chain([None, Some("true"), Some("")])
             .find(|value| meets(*value))?;
-        changes.insert(key.clone(), value.map(str::to_owned));
+        changes.insert(key.to_owned(), value.map(str::to_owned));
     }
     Some(changes)
 }

@@ -191,7 +191,7 @@ pub(crate) struct TopologySpreadConstraint {
 }
 
 /// A toleration of taints by a placement.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct Toleration {
     /// The key of the tolerated taint. An empty key with the operator Exists tolerates every taint.

@@ -1,7 +1,7 @@
 //! Rules for a placement policy beyond its schema (docs/systems/fleet.md, "Placement policy"). All errors are
 //! returned at once, each with the path of a field.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use berth_apimachinery::FieldError;
 use berth_apimachinery::quantity::Quantity;
@@ -72,6 +72,7 @@ fn check_unused_fields(policy: &PlacementPolicy, raw: &Value, path: &str, errors
 
 /// Adds the errors of the names of a PickFixed policy.
 fn check_cluster_names(names: &[String], path: &str, errors: &mut Vec<FieldError>) {
+    let mut seen = HashSet::new();
     for (index, name) in names.iter().enumerate() {
         let path = format!("{path}.clusterNames[{index}]");
         if let Err(problem) = berth_apimachinery::name::dns_subdomain(name) {
@@ -80,7 +81,7 @@ fn check_cluster_names(names: &[String], path: &str, errors: &mut Vec<FieldError
         if name.len() > MAX_NAME_LENGTH {
             errors.push(FieldError::too_long(path.as_str(), MAX_NAME_LENGTH));
         }
-        if names[..index].contains(name) {
+        if !seen.insert(name) {
             errors.push(FieldError::duplicate(path, name.as_str()));
         }
     }
@@ -145,7 +146,7 @@ struct Bounds {
     /// The only allowed value.
     equal: Option<Quantity>,
     /// Excluded values.
-    unequal: Vec<Quantity>,
+    unequal: BTreeSet<Quantity>,
     /// The lower bound, and whether the bound itself is allowed.
     low: Option<(Quantity, bool)>,
     /// The upper bound, and whether the bound itself is allowed.
@@ -170,7 +171,9 @@ impl Bounds {
                 }
                 _ => self.equal = Some(value),
             },
-            "Ne" => self.unequal.push(value),
+            "Ne" => {
+                self.unequal.insert(value);
+            }
             "Gt" => self.low = Some(tighter(self.low, (value, false), true)),
             "Ge" => self.low = Some(tighter(self.low, (value, true), true)),
             "Lt" => self.high = Some(tighter(self.high, (value, false), false)),
@@ -242,10 +245,11 @@ fn check_property_selector(
 
 /// Adds the errors of the tolerations of the policy at `path`.
 fn check_tolerations(tolerations: &[Toleration], path: &str, errors: &mut Vec<FieldError>) {
+    let mut seen = HashSet::new();
     for (index, toleration) in tolerations.iter().enumerate() {
         let path = format!("{path}.tolerations[{index}]");
         check_toleration(toleration, &path, errors);
-        if tolerations[..index].contains(toleration) {
+        if !seen.insert(toleration) {
             errors.push(FieldError::duplicate(path, error_value(toleration)));
         }
     }

@@ -1,6 +1,6 @@
 //! Types and rules that several kinds share.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use berth_apimachinery::selector::{LabelSelector, LabelSelectorRequirement, Selector};
 use berth_apimachinery::{Cell, FieldError, Labels, Object};
@@ -156,11 +156,12 @@ pub(crate) fn check_cidr(errors: &mut Vec<FieldError>, path: &str, text: Option<
 
 /// Refuses unknown and duplicate IP families.
 pub(crate) fn check_ip_families(errors: &mut Vec<FieldError>, path: &str, families: &[String]) {
+    let mut seen = BTreeSet::new();
     for (index, family) in families.iter().enumerate() {
         let path = format!("{path}[{index}]");
         if !FAMILIES.contains(&family.as_str()) {
             errors.push(FieldError::not_supported(path, family.as_str(), &FAMILIES));
-        } else if families[..index].contains(family) {
+        } else if !seen.insert(family) {
             errors.push(FieldError::duplicate(path, family.as_str()));
         }
     }

@@ -1,5 +1,7 @@
 //! Project: the owner of a namespace, and the tolerations that shoots in the namespace may have.
 
+use std::collections::HashSet;
+
 use berth_apimachinery::name::dns_label;
 use berth_apimachinery::{
     Column, Definition, FieldError, Kind, KindInfo, Schema, Scope, Write, described_by,
@@ -194,12 +196,14 @@ fn check_project_tolerations(errors: &mut Vec<FieldError>, project_tolerations: 
         "spec.tolerations.whitelist",
         &project_tolerations.whitelist,
     );
+    let allowed = project_tolerations.whitelist.iter();
+    let allowed: HashSet<(&str, Option<&str>)> = allowed
+        .map(|allowed| (allowed.key.as_str(), allowed.value.as_deref()))
+        .collect();
     for (index, default) in project_tolerations.defaults.iter().enumerate() {
-        if !project_tolerations
-            .whitelist
-            .iter()
-            .any(|allowed| allowed.allows(default))
-        {
+        // A toleration in the whitelist without a value allows every value.
+        let allowing = [None, default.value.as_deref()].map(|value| (default.key.as_str(), value));
+        if !allowing.iter().any(|toleration| allowed.contains(toleration)) {
             let detail = "must also be in spec.tolerations.whitelist";
             errors.push(FieldError::forbidden(format!("{DEFAULTS}[{index}]"), detail));
         }

@@ -1,7 +1,7 @@
 //! ManagedCluster v1: a cluster on the hub, its taints, claims and capacity (docs/systems/ocm.md, "API
 //! objects").
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use berth_apimachinery::{
     Column, Definition, FieldError, Kind, KindInfo, Schema, Scope, Timestamp, Via, Write, described_by,
@@ -272,6 +272,7 @@ fn stamp_taints(write: &Write<'_>, new: &mut Value) {
     let Some(taints) = new.pointer_mut("/spec/taints").and_then(Value::as_array_mut) else {
         return;
     };
+    let stored = stored_taints(write.old);
     for taint in taints.iter_mut().filter_map(Value::as_object_mut) {
         let has_time = taint.get("timeAdded").is_some_and(|time| !time.is_null());
         let stamp = match write.via {
@@ -279,7 +280,7 @@ fn stamp_taints(write: &Write<'_>, new: &mut Value) {
             _ if has_time => continue,
             // A taint that is stored without a time, because it came from a hub or a file, stays without a
             // time.
-            _ => match stored_taint(write.old, taint) {
+            _ => match stored.get(&taint_identity(|name| taint.get(name))) {
                 Some(known) => match known.get("timeAdded") {
                     Some(time) => time.clone(),
                     None => continue,
@@ -291,14 +292,18 @@ fn stamp_taints(write: &Write<'_>, new: &mut Value) {
     }
 }
 
-/// The stored taint with the key, value and effect of `taint`.
-fn stored_taint<'a>(old: Option<&'a Value>, taint: &serde_json::Map<String, Value>) -> Option<&'a Value> {
-    let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
-    let same = |known: &Value, name: &str| text(known.get(name)) == text(taint.get(name));
-    let known = old?.pointer("/spec/taints")?.as_array()?;
+/// The stored taints by key, value and effect; the first of several equal ones.
+fn stored_taints(old: Option<&Value>) -> HashMap<[&str; 3], &Value> {
+    let known = old.and_then(|old| old.pointer("/spec/taints")?.as_array());
+    let known = known.into_iter().flatten().rev();
     known
-        .iter()
-        .find(|known| ["key", "value", "effect"].iter().all(|name| same(known, name)))
+        .map(|taint| (taint_identity(|name| taint.get(name)), taint))
+        .collect()
+}
+
+/// The key, the value and the effect of a taint, whose fields `field` returns.
+fn taint_identity<'a>(field: impl Fn(&str) -> Option<&'a Value>) -> [&'a str; 3] {
+    ["key", "value", "effect"].map(|name| field(name).and_then(Value::as_str).unwrap_or_default())
 }
 
 /// Errors of URLs of API servers, which must be HTTPS.
@@ -345,17 +350,15 @@ fn taint_errors(write: &Write<'_>, new: &Value) -> Vec<FieldError> {
     };
     let instant = |value: &Value| value.as_str().and_then(berth_apimachinery::time::parse);
     let now = berth_apimachinery::time::parse(&berth_apimachinery::time::rfc3339(write.now));
+    let stored = stored_taints(write.old);
     let mut errors = Vec::new();
     for (index, taint) in taints.iter().enumerate() {
-        let (Some(fields), Some(time)) = (
-            taint.as_object(),
-            taint.get("timeAdded").filter(|time| !time.is_null()),
-        ) else {
+        let Some(time) = taint.get("timeAdded").filter(|time| !time.is_null()) else {
             continue;
         };
-        let stored = stored_taint(write.old, fields).map(|stored| &stored["timeAdded"]);
-        let allowed = match stored {
-            Some(stored) => stored.is_null() || instant(stored) == instant(time),
+        let known = stored.get(&taint_identity(|name| taint.get(name)));
+        let allowed = match known.map(|known| &known["timeAdded"]) {
+            Some(known) => known.is_null() || instant(known) == instant(time),
             None => instant(time) == now,
         };
         if !allowed {

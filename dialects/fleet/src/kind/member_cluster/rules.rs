@@ -1,5 +1,7 @@
 //! Rules for a MemberCluster beyond its schema (docs/systems/fleet.md, "MemberCluster").
 
+use std::collections::HashSet;
+
 use berth_apimachinery::FieldError;
 use berth_apimachinery::selector::{validate_label_key, validate_label_value};
 use serde::Deserialize;
@@ -14,6 +16,7 @@ pub(super) fn spec_errors(spec: &Value) -> Vec<FieldError> {
         return Vec::new();
     };
     let mut errors = Vec::new();
+    let mut seen = HashSet::new();
     for (index, taint) in spec.taints.iter().enumerate() {
         let path = format!("spec.taints[{index}]");
         if let Err(problem) = validate_label_key(&taint.key) {
@@ -31,7 +34,7 @@ pub(super) fn spec_errors(spec: &Value) -> Vec<FieldError> {
             ));
         }
         // Several taints may have the same key, if their values differ.
-        if spec.taints[..index].contains(taint) {
+        if !seen.insert(taint) {
             errors.push(FieldError::duplicate(
                 path,
                 berth_dialect_contract::Taint::from(taint).to_string(),

@@ -1,13 +1,15 @@
 //! Rules for a placement beyond its schema, including immutable fields (docs/systems/fleet.md, "Placement
 //! policy" and "Placements beside the policy").
 
+use std::collections::HashSet;
+
 use berth_apimachinery::selector::Selector;
 use berth_apimachinery::{FieldError, Scope};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{NAMESPACE_ACCESSIBLE, PlacementSpec, ResourceSelector};
-use crate::kind::policy::{PlacementPolicy, PlacementType};
+use crate::kind::policy::{PlacementType, Toleration};
 use crate::kind::policy_rules;
 
 /// All errors in `new`, a placement of `scope` that is created or replaces `old`.
@@ -157,13 +159,9 @@ fn check_policy_change(old: &PlacementSpec, new: &PlacementSpec, errors: &mut Ve
             format!("field is immutable: it is {}{reason}", known_type.as_str()),
         ));
     }
-    let tolerations = |policy: &PlacementPolicy| policy.tolerations.clone();
-    for toleration in known
-        .map(tolerations)
-        .unwrap_or_default()
-        .iter()
-        .filter(|known| !policy.tolerations.contains(known))
-    {
+    let kept: HashSet<&Toleration> = policy.tolerations.iter().collect();
+    let known_tolerations = known.into_iter().flat_map(|known| &known.tolerations);
+    for toleration in known_tolerations.filter(|known| !kept.contains(known)) {
         let detail = format!(
             "tolerations may only be added: {} was changed or removed",
             policy_rules::error_value(toleration)

@@ -67,6 +67,7 @@ pub(super) fn check(shoot: &Shoot, namespace: &str) -> Vec<FieldError> {
 
 /// Checks that access restrictions have names, and that no name is repeated.
 fn check_access_restrictions(errors: &mut Vec<FieldError>, restrictions: &[AccessRestriction]) {
+    let mut seen = BTreeSet::new();
     for (index, restriction) in restrictions.iter().enumerate() {
         let path = format!("spec.accessRestrictions[{index}]");
         check_required(
@@ -75,8 +76,7 @@ fn check_access_restrictions(errors: &mut Vec<FieldError>, restrictions: &[Acces
             &restriction.name,
             "must be the name of an access restriction that seeds offer",
         );
-        let has_name = |other: &AccessRestriction| other.name == restriction.name;
-        if restrictions[..index].iter().any(has_name) {
+        if !seen.insert(restriction.name.as_str()) {
             errors.push(FieldError::duplicate(path, restriction.name.as_str()));
         }
     }
@@ -99,8 +99,9 @@ fn check_zones(errors: &mut Vec<FieldError>, control_plane: &ControlPlane) {
         };
         errors.push(FieldError::invalid(PATH, zones.clone(), detail));
     }
+    let mut seen = BTreeSet::new();
     for (index, zone) in zones.iter().enumerate() {
-        if zones[..index].contains(zone) {
+        if !seen.insert(zone) {
             errors.push(FieldError::duplicate(format!("{PATH}[{index}]"), zone.as_str()));
         }
     }
