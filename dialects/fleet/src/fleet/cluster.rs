@@ -214,6 +214,16 @@ impl Cluster {
         );
         names
     }
+
+    /// The names of the properties whose values here are not quantities, and which have another value or none
+    /// in `new`, the next state of the cluster. `None` is a cluster that is gone.
+    pub(crate) fn lost_non_quantities(&self, new: Option<&Self>) -> Vec<&str> {
+        let kept = |name: &Arc<str>| new.and_then(|new| new.non_quantities.get(name));
+        let own = self.non_quantities.iter();
+        own.filter(|(name, value)| kept(name) != Some(*value))
+            .map(|(name, _)| &**name)
+            .collect()
+    }
 }
 
 /// The properties in `status.properties`, without names that are reserved for `status.resourceUsage`.

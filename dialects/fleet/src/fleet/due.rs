@@ -1,5 +1,6 @@
 //! The placements that a change makes due: they are decided again (docs/systems/fleet.md, "When it runs").
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use berth_apimachinery::Key;
@@ -52,11 +53,16 @@ pub(super) fn cluster(
     old: Option<&Cluster>,
     new: Option<&Cluster>,
 ) -> Consequences {
-    let mut decide = Vec::new();
+    let mut decide = BTreeSet::new();
     if new.is_none() {
         let bound = fleet.bound_to(name).map(|(placement, _)| placement);
         decide.extend(bound.filter(|key| fleet.placements.contains_key(*key)).cloned());
-        decide.dedup();
+        // The topology domain of the cluster may be gone, too, so that more clusters fit into the others.
+        let spread = fleet
+            .placements
+            .iter()
+            .filter(|(key, record)| is_limited_by_spread(record) && could_pick(fleet, key, record, name));
+        decide.extend(spread.map(|(key, _)| key.clone()));
     } else if let Some(new) = new.filter(|new| new.eligibility.readable && !new.eligibility.leaving) {
         let better = new.improves_on(old, fleet.limits);
         let changed = old.map(|old| new.changed_properties(old)).unwrap_or_default();
@@ -72,8 +78,16 @@ pub(super) fn cluster(
             decide.extend(due.map(|(key, _)| key.clone()));
         }
     }
+    // A value that is not a quantity makes the placements that compare it invalid, whether they could pick the
+    // cluster or not.
+    let comparable = old.map(|old| old.lost_non_quantities(new)).unwrap_or_default();
+    if !comparable.is_empty() {
+        let placements = fleet.placements.iter();
+        let due = placements.filter(|(_, record)| !record.deleting() && uses_any(record, &comparable));
+        decide.extend(due.map(|(key, _)| key.clone()));
+    }
     Consequences {
-        decide: demands(decide),
+        decide: demands(decide.into_iter().collect()),
         demands: AffectedDemands::None,
         targets: Some(vec![Arc::clone(name)]),
     }
@@ -100,6 +114,12 @@ fn has_live_binding(fleet: &Fleet, cluster: &Arc<str>, placement: &Key) -> bool 
     let first = (Arc::clone(cluster), placement.clone(), Arc::from(""));
     let next = fleet.on_cluster.range(first..).next();
     next.is_some_and(|(bound, owner, _)| bound == cluster && owner == placement)
+}
+
+/// Whether a topology spread constraint may keep the placement from a cluster that fits otherwise.
+fn is_limited_by_spread(record: &PlacementRecord) -> bool {
+    let policy = record.policy.as_ref().as_ref();
+    policy.is_ok_and(|policy| policy.spread.iter().any(|constraint| constraint.hard))
 }
 
 /// Whether decisions on the placement depend on any of the `changed` properties.

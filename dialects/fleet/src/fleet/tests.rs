@@ -141,6 +141,72 @@ fn a_cluster_that_is_gone_is_due_for_what_it_held_and_one_that_leaves_is_not() {
 }
 
 #[test]
+fn a_cluster_that_is_gone_is_due_where_its_topology_domain_held_back_others() {
+    let mut tainted = cluster("c", &json!({"zone": "2"}));
+    tainted["spec"] = json!({"taints": [{"key": "gpu", "effect": "NoSchedule"}]});
+    let zones = json!([{"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}]);
+    for (constraints, bound_before, is_due) in [(zones, 1, true), (json!([]), 2, false)] {
+        let policy = json!({
+            "placementType": "PickN", "numberOfClusters": 3, "topologySpreadConstraints": constraints,
+        });
+        let mut world = TestHub::of([
+            cluster("a", &json!({"zone": "1"})),
+            cluster("b", &json!({"zone": "1"})),
+            tainted.clone(),
+            placement(&policy),
+        ]);
+        world.apply_decision();
+        assert_eq!(world.bindings().len(), bound_before, "{policy}");
+        assert_eq!(due(&world.remove(&tainted).decide), is_due, "{policy}");
+        world.apply_decision();
+        assert_eq!(world.bindings().len(), 2, "{policy}");
+    }
+}
+
+#[test]
+fn a_value_that_cannot_be_compared_is_due_for_those_that_compare_it_when_it_goes() {
+    let sized = |name: &str, size: &Value| {
+        let mut value = cluster(name, &json!({}));
+        value["status"]["properties"] = json!({"size": {"value": size}});
+        value
+    };
+    let at_least = json!({"matchExpressions": [{"name": "size", "operator": "Ge", "values": ["1"]}]});
+    let terms = json!({"clusterSelectorTerms": [{"propertySelector": at_least}]});
+    let required = json!({"clusterAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}});
+    let comparing = placement(&json!({"placementType": "PickAll", "affinity": required}));
+    let mut plain = cluster("a", &json!({}));
+    plain["status"]["properties"] = json!({});
+    for (after, placement, is_due) in [
+        (Some(sized("a", &json!("4"))), &comparing, true),
+        (Some(sized("a", &json!("few"))), &comparing, true),
+        (Some(sized("a", &json!("many"))), &comparing, false),
+        (Some(plain.clone()), &comparing, true),
+        (None, &comparing, true),
+        (
+            Some(plain),
+            &placement(&json!({"placementType": "PickAll"})),
+            false,
+        ),
+    ] {
+        // The cluster is bound already, so that the placement could not pick it.
+        let mut world = TestHub::of([sized("a", &json!("4")), placement.clone()]);
+        world.apply_decision();
+        let many = sized("a", &json!("many"));
+        world.put(&many);
+        let change = match &after {
+            Some(after) => world.put(after),
+            None => world.remove(&many),
+        };
+        assert_eq!(due(&change.decide), is_due, "{after:?} for {placement}");
+    }
+    // A cluster that is not bound makes the placement invalid as well.
+    let unbound = sized("z", &json!("many"));
+    let mut world = TestHub::of([sized("a", &json!("4")), unbound.clone(), comparing]);
+    assert_eq!(world.choose(&[]).unwrap().reason, "PropertyInvalid");
+    assert!(due(&world.remove(&unbound).decide));
+}
+
+#[test]
 fn a_binding_taken_away_is_due_and_the_rollouts_own_work_is_not() {
     let mut world = settled(&pick(1));
     let mut binding = world.bindings().remove(0);
