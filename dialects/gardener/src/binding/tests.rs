@@ -4,7 +4,7 @@ use berth_admission::Denial;
 use serde_json::{Value, json};
 
 use super::check_binding;
-use crate::testing::{fleet, own_profile, profile, project, seed, shoot, with};
+use crate::testing::{configured, fleet, own_profile, profile, project, seed, shoot, with};
 
 fn wide() -> Value {
     with(
@@ -131,6 +131,26 @@ fn what_the_project_tolerates_comes_with_the_seed_and_what_the_shoot_tolerates_c
     // The toleration was allowed when the shoot was created, or an administrator added it.
     let tolerating = with(plain, "/spec/tolerations", protected);
     assert!(bind(guarded("seed.gardener.cloud/protected"), &tolerating).is_ok());
+}
+
+#[test]
+fn of_default_tolerations_with_one_key_the_last_is_added_alone() {
+    let old = shoot("foo", "eu-west-1");
+    let bound = |of_configuration: Value, of_project: Value| {
+        let restriction = json!({"defaults": of_configuration, "whitelist": of_configuration});
+        let configuration = configured(&json!({"shootTolerationRestriction": restriction}));
+        let fleet = fleet(&[wide(), project(&of_project, &of_project), configuration]);
+        let mut new = with(old.clone(), "/spec/seedName", json!("s"));
+        check_binding(&fleet, &old, &mut new).unwrap();
+        new["spec"]["tolerations"].clone()
+    };
+    let gpu = json!([{"key": "gpu"}]);
+    assert_eq!(bound(gpu.clone(), gpu.clone()), gpu);
+    let several = json!([{"key": "gpu", "value": "a"}, {"key": "other"}]);
+    assert_eq!(
+        bound(several, json!([{"key": "gpu", "value": "b"}])),
+        json!([{"key": "other"}, {"key": "gpu", "value": "b"}])
+    );
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! ExposureClasses, which add requirements to a new shoot (docs/systems/gardener.md, "Exposure classes").
 
+use std::collections::HashSet;
+
 use berth_apimachinery::{FieldError, Object};
 use serde_json::{Map, Value};
 
@@ -60,10 +62,16 @@ pub(crate) fn merge(fleet: &Fleet, new: &mut Value) -> Vec<FieldError> {
             }
         }
     }
+    // The keys before the class adds its tolerations, of which several may have one key.
+    let own = spec.get("tolerations").and_then(Value::as_array);
+    let own_keys: HashSet<String> = own
+        .into_iter()
+        .flatten()
+        .map(|own| toleration_key(own).to_owned())
+        .collect();
     for toleration in &class.tolerations {
-        let own = spec.get("tolerations").and_then(Value::as_array);
-        if own.is_some_and(|own| own.iter().any(|own| own["key"] == toleration["key"])) {
-            let key = toleration["key"].as_str().unwrap_or_default();
+        let key = toleration_key(toleration);
+        if own_keys.contains(key) {
             let detail = format!(
                 "the ExposureClass has a toleration with the key {key}, too: remove that of the Shoot"
             );
@@ -73,6 +81,11 @@ pub(crate) fn merge(fleet: &Fleet, new: &mut Value) -> Vec<FieldError> {
         }
     }
     errors
+}
+
+/// The key of a raw toleration; empty without one.
+fn toleration_key(toleration: &Value) -> &str {
+    toleration["key"].as_str().unwrap_or_default()
 }
 
 /// Adds `class`, the labels that an ExposureClass requires, to the `selector` of a Shoot. Returns the errors
@@ -174,6 +187,19 @@ mod tests {
             })
         );
         assert_eq!(spec["tolerations"], json!([{"key": "b"}, {"key": "exposed"}]));
+    }
+
+    #[test]
+    fn a_class_may_have_several_tolerations_with_one_key() {
+        let several = json!([{"key": "exposed", "value": "a"}, {"key": "exposed", "value": "b"}]);
+        let fleet = fleet(&[with(class(), "/scheduling/tolerations", several.clone())]);
+        let mut new = with(
+            shoot("web", "eu-west-1"),
+            "/spec/exposureClassName",
+            json!("internet"),
+        );
+        assert!(fleet.guarding().complete(SHOOTS, &mut new).is_empty());
+        assert_eq!(new["spec"]["tolerations"], several);
     }
 
     #[test]

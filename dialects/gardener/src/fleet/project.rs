@@ -1,5 +1,6 @@
 //! Projects as decisions use them: the default and the allowed tolerations of the shoots of a project.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use berth_apimachinery::{FieldError, Object, Timestamp};
@@ -144,18 +145,21 @@ impl Fleet {
     }
 
     /// The default tolerations of a shoot by the configuration and by its project, without defaults for keys
-    /// of the shoot's own tolerations.
+    /// of the shoot's own tolerations. Of several defaults for one key, only the last is included: it is the
+    /// one that counts, and a shoot may not have two equal tolerations.
     pub(crate) fn default_tolerations<'a>(&'a self, requirements: &Requirements) -> Vec<&'a Toleration> {
         let of_configuration = self.config.tolerations.defaults.iter();
         let project = self.project_of(&requirements.namespace);
-        let of_project = project
-            .into_iter()
-            .flat_map(|project| &project.tolerations.defaults);
-        let named = |key: &str| requirements.tolerations.iter().any(|own| own.key == key);
-        of_configuration
+        let of_project = project.map_or(&[][..], |project| &project.tolerations.defaults);
+        let own = requirements.tolerations.iter();
+        let mut named: HashSet<&str> = own.map(|own| own.key.as_str()).collect();
+        let mut defaults: Vec<&Toleration> = of_configuration
             .chain(of_project)
-            .filter(|default| !named(&default.key))
-            .collect()
+            .rev()
+            .filter(|default| named.insert(&default.key))
+            .collect();
+        defaults.reverse();
+        defaults
     }
 
     /// The tolerations of a shoot that apply: first its own tolerations, then defaults.
