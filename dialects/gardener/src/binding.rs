@@ -56,19 +56,15 @@ pub fn check_binding(fleet: &Fleet, old: &Value, new: &mut Value) -> Result<Vec<
         return Ok(Vec::new());
     }
     let Some((candidate, row)) = fleet.seed(name) else {
-        return Err(Denial::Invalid(vec![FieldError::not_found(
-            "spec.seedName",
-            name,
-        )]));
+        return Err(missing("spec.seedName", name, fleet.seed_problem(name)));
     };
     let text = |path: &str| new.pointer(path).and_then(Value::as_str).unwrap_or_default();
     let requirements = Requirements::read((text("/metadata/namespace"), text("/metadata/name")), &shoot)
         .map_err(|problem| refused("spec.seedSelector", name, problem))?;
     let Some(profile) = fleet.profile_of(&requirements) else {
-        return Err(Denial::Invalid(vec![FieldError::not_found(
-            shoot.spec.profile_path(),
-            requirements.profile.1,
-        )]));
+        let (kind, name) = &requirements.profile;
+        let problem = fleet.profile_problem(&requirements.namespace, (kind, name));
+        return Err(missing(shoot.spec.profile_path(), name, problem));
     };
     let occupied = OccupiedSeeds::of(
         current_seed,
@@ -142,6 +138,15 @@ fn refused(path: &str, value: &str, problem: String) -> Denial {
     Denial::Invalid(vec![FieldError::invalid(path, value, problem)])
 }
 
+/// The refusal of a binding for the object `name` in the field at `path`, which cannot be parsed because of
+/// `problem`, or does not exist.
+fn missing(path: &str, name: &str, problem: Option<String>) -> Denial {
+    match problem {
+        Some(_) => refused(path, name, words::absence(problem)),
+        None => Denial::Invalid(vec![FieldError::not_found(path, name)]),
+    }
+}
+
 /// The problems of a move from `current_seed` to the seed in `row` without backups: a control plane moves
 /// through its backup.
 fn backup_problems(fleet: &Fleet, current_seed: &str, row: &Row) -> Vec<String> {
@@ -150,7 +155,7 @@ fn backup_problems(fleet: &Fleet, current_seed: &str, row: &Row) -> Vec<String> 
     let cannot_leave =
         |reason: &str| format!("the shoot cannot leave seed \"{current_seed}\", which {reason}");
     match fleet.seed(current_seed) {
-        None => problems.push(cannot_leave("does not exist")),
+        None => problems.push(cannot_leave(&words::absence(fleet.seed_problem(current_seed)))),
         Some((_, from)) if without(from) => problems.push(cannot_leave("has no backup (spec.backup)")),
         Some(_) => {}
     }

@@ -19,6 +19,7 @@ use crate::fleet::Fleet;
 use crate::fleet::seed::Row;
 use crate::kind::common::SeedSelector;
 use crate::kind::shoot::spec::{CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE, Shoot, ShootSpec, Toleration};
+use crate::words;
 
 const SELECTOR: &str = "spec.seedSelector";
 
@@ -181,7 +182,10 @@ fn profile_change_error(
                 format!("{kind} \"{name}\" (derived from {CLOUD_PROFILE} \"{root}\")")
             }
             Some(_) => format!("{kind} \"{name}\""),
-            None => format!("{kind} \"{name}\", which does not exist"),
+            None => {
+                let absence = words::absence(fleet.profile_problem(namespace, (kind, name)));
+                format!("{kind} \"{name}\", which {absence}")
+            }
         }
     };
     let detail = format!(
@@ -265,8 +269,8 @@ fn seed_selector_errors(fleet: &Fleet, old: &Value, new: &Value, spec: &ShootSpe
     match fleet.seed(seed_name) {
         Some((_, row)) => mismatch_errors(selector, row),
         None => forbidden(format!(
-            "cannot be changed while the shoot is on seed \"{seed_name}\", which does not exist, so that the selector cannot be \
-             checked"
+            "cannot be changed while the shoot is on seed \"{seed_name}\", which {}, so that the selector cannot be checked",
+            words::absence(fleet.seed_problem(seed_name))
         )),
     }
 }

@@ -117,7 +117,8 @@ impl Fleet {
         for (index, name) in names.iter().enumerate().filter(|(_, name)| name.as_str() != seed) {
             let path = format!("spec.targets[{index}]");
             let detail = if self.seed(name).is_none() {
-                format!("there is no seed \"{name}\"; the shoot is bound to seed \"{seed}\"")
+                let missing = words::missing_seed(self, name);
+                format!("{missing}; the shoot is bound to seed \"{seed}\"")
             } else {
                 format!(
                     "the shoot is bound to seed \"{seed}\"; a move is a control plane migration: use the subresource \
@@ -152,7 +153,7 @@ impl Fleet {
                 errors.push(FieldError::invalid(
                     path,
                     name.as_str(),
-                    format!("there is no seed \"{name}\""),
+                    words::missing_seed(self, name),
                 ));
                 continue;
             };

@@ -12,20 +12,21 @@ pub(crate) mod shoot;
 
 use std::sync::Arc;
 
-use berth_apimachinery::Key;
+use berth_apimachinery::{Key, Object};
 use berth_dialect_columns::{Interner, UnusableObjects};
 use berth_dialect_contract::rules::{EffectiveRules, Rules, RulesChoice};
 use berth_scheduling::Ix;
 use imbl::{HashMap, OrdMap, OrdSet, Vector};
 
 use crate::config::Config;
+use crate::names::SEEDS;
 use exposure::Exposure;
 use managed::ManagedSeeds;
 use profile::{NamespacedProfile, Profile};
 use project::{Claim, Project};
 use region::RegionMap;
 use seed::Row;
-use shoot::{Requirements, ShootRecord};
+use shoot::ShootRecord;
 
 /// The inventory of Gardener: all objects that decisions read. A clone shares the content of all collections.
 #[derive(Clone, Default)]
@@ -85,8 +86,8 @@ pub(crate) struct Interners {
 #[derive(Clone)]
 pub(crate) struct ShootEntry {
     occupied: OccupiedSeeds,
-    /// The record of the shoot; `None` if the shoot cannot be parsed.
-    pub(crate) record: Option<Arc<ShootRecord>>,
+    /// The record of the shoot, or the Shoot itself if it cannot be parsed.
+    pub(crate) record: Result<Arc<ShootRecord>, Arc<Object>>,
 }
 
 /// The seeds on which a shoot counts: the seed in its spec, and the seed in its status if it differs
@@ -130,7 +131,7 @@ impl Fleet {
 
     /// The shoot at the key `demand`, if it could be parsed.
     pub(crate) fn shoot(&self, demand: &Key) -> Option<&Arc<ShootRecord>> {
-        self.shoots.get(demand)?.record.as_ref()
+        self.shoots.get(demand)?.record.as_ref().ok()
     }
 
     /// The number of shoots on the seed `name`, which need not exist.
@@ -140,25 +141,18 @@ impl Fleet {
 
     /// The keys of the shoots on the seed `name`.
     pub(crate) fn keys_on(&self, name: &str) -> impl Iterator<Item = &Key> {
-        let is_on_seed = move |entry: &ShootEntry| entry.occupied.names().any(|occupied| **occupied == *name);
-        self.shoots
-            .iter()
-            .filter(move |(_, entry)| is_on_seed(entry))
-            .map(|(key, _)| key)
+        self.on_seed(name).map(|(key, _)| key)
     }
 
-    /// The keys of the shoots for whose requirements `matches` returns true.
-    pub(crate) fn shoots_with(&self, matches: impl Fn(&Requirements) -> bool) -> impl Iterator<Item = &Key> {
-        let matches = move |entry: &ShootEntry| {
-            entry
-                .record
-                .as_ref()
-                .is_some_and(|record| matches(&record.requirements))
-        };
-        self.shoots
-            .iter()
-            .filter(move |(_, entry)| matches(entry))
-            .map(|(key, _)| key)
+    /// The shoots on the seed `name`, each with the seeds on which it counts.
+    pub(crate) fn on_seed(&self, name: &str) -> impl Iterator<Item = (&Key, &OccupiedSeeds)> {
+        let entries = self.shoots.iter().map(|(key, entry)| (key, &entry.occupied));
+        entries.filter(move |(_, occupied)| occupied.names().any(|occupied| **occupied == *name))
+    }
+
+    /// The reason why the seed `name` cannot be parsed. `None` if it can, or if there is no such seed.
+    pub(crate) fn seed_problem(&self, name: &str) -> Option<String> {
+        self.unusable.problem(&Key::new(SEEDS, "", name))
     }
 
     /// The rules in force.

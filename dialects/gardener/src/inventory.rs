@@ -48,7 +48,7 @@ impl Inventory for Fleet {
     }
 
     fn demands(&self) -> Vec<Key> {
-        let readable = self.shoots.iter().filter(|(_, entry)| entry.record.is_some());
+        let readable = self.shoots.iter().filter(|(_, entry)| entry.record.is_ok());
         readable.map(|(key, _)| key.clone()).collect()
     }
 

@@ -5,7 +5,7 @@ use berth_apimachinery::{GroupResource, Key};
 use serde_json::Value;
 
 use crate::fleet::shoot::Requirements;
-use crate::fleet::{Fleet, OccupiedSeeds};
+use crate::fleet::{Fleet, OccupiedSeeds, ShootEntry};
 use crate::kind::shoot::spec::{CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE};
 use crate::names::{CLOUD_PROFILES, NAMESPACED_CLOUD_PROFILES, SEEDS, SHOOTS};
 
@@ -66,9 +66,22 @@ impl Fleet {
                 && **name == *key.name
                 && *requirements.namespace == *key.namespace
         };
+        let is_or_extends = |used: &Key| {
+            *used == *key
+                || (key.resource == CLOUD_PROFILES
+                    && used.resource == NAMESPACED_CLOUD_PROFILES
+                    && self
+                        .namespaced_profile(&used.namespace, &used.name)
+                        .is_some_and(|own| *own.parent == *key.name))
+        };
+        let is_user = |entry: &ShootEntry| match &entry.record {
+            Ok(record) => uses(&record.requirements),
+            // A Shoot that cannot be parsed still names its profile.
+            Err(shoot) => objects_used_by_shoot(shoot.value()).iter().any(is_or_extends),
+        };
         let mut first = Vec::new();
         let mut count = 0;
-        for user in self.shoots_with(uses) {
+        for (user, _) in self.shoots.iter().filter(|(_, entry)| is_user(entry)) {
             count += 1;
             if first.len() < most {
                 first.push(user.clone());
@@ -87,7 +100,7 @@ mod tests {
     use crate::Gardener;
     use crate::decide::fence;
     use crate::names::DIALECT;
-    use crate::testing::{fleet, shoot, with};
+    use crate::testing::{fleet, own_profile, shoot, with};
 
     fn used_by(shoot: &Value) -> Vec<String> {
         (Gardener.guarded().uses)(SHOOTS, shoot)
@@ -133,6 +146,26 @@ mod tests {
         assert_eq!(users(SEEDS, "t", 9), (String::new(), 0));
         assert_eq!(users(CLOUD_PROFILES, "aws", 3), ("a b c".to_owned(), 5));
         assert_eq!(users(SHOOTS, "a", 3), (String::new(), 0));
+    }
+
+    #[test]
+    fn a_shoot_that_cannot_be_read_uses_its_profile() {
+        let broken = |shoot: Value| with(shoot, "/spec/provider", json!(5));
+        let own = json!({"kind": "NamespacedCloudProfile", "name": "mine"});
+        let of_own = with(shoot("b", "r"), "/spec/cloudProfile", own);
+        let fleet = fleet(&[
+            own_profile("mine", "aws"),
+            broken(shoot("a", "r")),
+            broken(of_own),
+        ]);
+        for (resource, namespace, name, users) in [
+            (CLOUD_PROFILES, "", "aws", 2),
+            (NAMESPACED_CLOUD_PROFILES, "garden-dev", "mine", 1),
+            (CLOUD_PROFILES, "", "gcp", 0),
+        ] {
+            let key = Key::new(resource, namespace, name);
+            assert_eq!(fleet.users_of(&key, 9).1, users, "{key}");
+        }
     }
 
     #[test]

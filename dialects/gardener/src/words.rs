@@ -18,7 +18,7 @@ use crate::fleet::Fleet;
 use crate::fleet::seed::{Row, unready};
 use crate::fleet::shoot::Requirements;
 use crate::kind::shoot::spec::CLOUD_PROFILE;
-use crate::names::EMERGENCY_STOP;
+use crate::names::{EMERGENCY_STOP, SEEDS};
 use crate::request::EffectiveStrategy;
 use crate::solve::MAX_DISTANCE;
 
@@ -279,6 +279,22 @@ pub(crate) fn not_picked(fleet: &Fleet, decision: &Decision, candidate: Ix) -> (
     (TOKEN, sentence)
 }
 
+/// The clause about an object that is not known: it cannot be parsed because of `problem`, or does not exist.
+pub(crate) fn absence(problem: Option<String>) -> String {
+    match problem {
+        Some(problem) => format!("cannot be read: {problem}"),
+        None => "does not exist".to_owned(),
+    }
+}
+
+/// The sentence about the seed `name`, which is not known: it cannot be parsed, or does not exist.
+pub(crate) fn missing_seed(fleet: &Fleet, name: &str) -> String {
+    match fleet.seed_problem(name) {
+        Some(problem) => format!("seed \"{name}\" cannot be read: {problem}"),
+        None => format!("there is no seed \"{name}\""),
+    }
+}
+
 /// The summary of a decision in one line.
 pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     let solved = &decision.solved;
@@ -303,10 +319,9 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
         Outcome::Invalid => invalid_message(fleet, decision),
         Outcome::Unchanged => {
             let seed = current_seed.unwrap_or_default();
-            let note = if fleet.seed(seed).is_none() {
-                ", which does not exist"
-            } else {
-                ""
+            let note = match fleet.seed(seed) {
+                Some(_) => String::new(),
+                None => format!(", which {}", absence(fleet.seed_problem(seed))),
             };
             format!("bound to {seed}{note}; nothing to do")
         }
@@ -320,7 +335,13 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
                     region_note(fleet, decision, row)
                 )
             }
-            None if fleet.seeds() == 0 => "there are no seeds".to_owned(),
+            None if fleet.seeds() == 0 => {
+                let are_unreadable = fleet.unusable.keys().any(|key| key.resource == SEEDS);
+                match are_unreadable {
+                    true => "none of the seeds can be read".to_owned(),
+                    false => "there are no seeds".to_owned(),
+                }
+            }
             None => report::cause(fleet, decision).map_or_else(feasible, |cause| cause.to_string()),
         },
     }
@@ -426,6 +447,9 @@ fn invalid_message(fleet: &Fleet, decision: &Decision) -> String {
         return fleet.distances_problem(requirements).unwrap_or_default();
     }
     let (kind, name) = &requirements.profile;
+    if let Some(problem) = fleet.profile_problem(&requirements.namespace, (kind, name)) {
+        return format!("{kind} \"{name}\" cannot be read: {problem}");
+    }
     match fleet.root_of(&requirements.namespace, &requirements.profile) {
         Some(root) if root != name || kind != CLOUD_PROFILE => {
             format!("{CLOUD_PROFILE} \"{root}\" not found, which {kind} \"{name}\" extends")

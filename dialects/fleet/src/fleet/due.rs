@@ -78,8 +78,8 @@ pub(super) fn cluster(
             decide.extend(due.map(|(key, _)| key.clone()));
         }
     }
-    // A value that is not a quantity makes the placements that compare it invalid, whether they could pick the
-    // cluster or not.
+    // A value that is not a quantity makes the placements that compare it invalid, whether they could pick
+    // the cluster or not.
     let comparable = old.map(|old| old.lost_non_quantities(new)).unwrap_or_default();
     if !comparable.is_empty() {
         let placements = fleet.placements.iter();

@@ -95,6 +95,23 @@ fn what_can_never_work_is_refused() {
 }
 
 #[test]
+fn a_seed_or_profile_that_cannot_be_read_is_refused_with_the_reason() {
+    let odd = with(wide(), "/status/allocatable", json!({"shoots": "many"}));
+    let told = to_s(odd);
+    let start = "spec.seedName: Invalid value: \"s\": cannot be read: status.allocatable[shoots]: ";
+    assert!(told.len() == 1 && told[0].starts_with(start), "{told:?}");
+    let old = shoot("foo", "eu-west-1");
+    let mut new = with(old.clone(), "/spec/seedName", json!("s"));
+    let odd = with(profile("aws"), "/spec/type", json!(5));
+    let refused = check_binding(&fleet(&[odd, wide()]), &old, &mut new);
+    let Err(Denial::Invalid(errors)) = refused else {
+        panic!("{refused:?}")
+    };
+    let start = "spec.cloudProfileName: Invalid value: \"aws\": cannot be read: invalid type";
+    assert!(errors[0].to_string().starts_with(start), "{errors:?}");
+}
+
+#[test]
 fn a_foreign_provider_is_for_the_profile_to_forbid() {
     let foreign = with(wide(), "/spec/provider/type", json!("gcp"));
     assert_eq!(to_s(foreign.clone()), [""; 0]);

@@ -2,12 +2,13 @@
 
 use std::collections::HashSet;
 
-use berth_apimachinery::{FieldError, Object};
+use berth_apimachinery::{FieldError, Key, Object};
 use serde_json::{Map, Value};
 
 use super::Fleet;
 use crate::kind::child;
 use crate::kind::exposure_class::ExposureClass;
+use crate::names::EXPOSURE_CLASSES;
 
 /// The requirements of an ExposureClass on seeds.
 #[derive(Debug, PartialEq)]
@@ -48,7 +49,11 @@ pub(crate) fn merge(fleet: &Fleet, new: &mut Value) -> Vec<FieldError> {
         return Vec::new();
     };
     let Some(class) = fleet.exposure_classes.get(name).cloned() else {
-        let detail = "there is no such ExposureClass";
+        let problem = fleet.unusable.problem(&Key::new(EXPOSURE_CLASSES, "", name));
+        let detail = match problem {
+            Some(problem) => format!("the ExposureClass cannot be read: {problem}"),
+            None => "there is no such ExposureClass".to_owned(),
+        };
         return vec![FieldError::invalid("spec.exposureClassName", name, detail)];
     };
     let mut errors = Vec::new();
@@ -209,6 +214,10 @@ mod tests {
             merged(&of("intranet")).unwrap_err(),
             ["spec.exposureClassName: Invalid value: \"intranet\": there is no such ExposureClass"]
         );
+        let broken = fleet(&[with(class(), "/scheduling/tolerations", json!("x"))]);
+        let errors = broken.guarding().complete(SHOOTS, &mut of("internet"));
+        let start = "spec.exposureClassName: Invalid value: \"internet\": the ExposureClass cannot be read: invalid type";
+        assert!(errors[0].to_string().starts_with(start), "{errors:?}");
         let clash = with(
             of("internet"),
             "/spec/seedSelector",

@@ -54,10 +54,12 @@ impl Fleet {
         let old = self.shoots.remove(key);
         let entry = match new {
             Some(object) => {
-                let record = self.unusable.record(key, ShootRecord::read(object)).map(Arc::new);
-                let occupied = record
-                    .as_ref()
-                    .map_or_else(|| occupied_by(object), |record| record.occupied.clone());
+                let read = self.unusable.record(key, ShootRecord::read(object));
+                let record = read.map(Arc::new).ok_or_else(|| Arc::clone(object));
+                let occupied = match &record {
+                    Ok(record) => record.occupied.clone(),
+                    Err(object) => occupied_by(object),
+                };
                 Some(ShootEntry { occupied, record })
             }
             None => {
@@ -70,8 +72,8 @@ impl Fleet {
         let after = entry.as_ref().map_or(&none, |entry| &entry.occupied);
         let (mut targets, freed) = self.move_shoot(before, after);
 
-        let old_record = old.as_ref().and_then(|entry| entry.record.as_ref());
-        let new_record = entry.as_ref().and_then(|entry| entry.record.as_ref());
+        let old_record = old.as_ref().and_then(|entry| entry.record.as_ref().ok());
+        let new_record = entry.as_ref().and_then(|entry| entry.record.as_ref().ok());
         let needs_seed = new_record.is_some_and(|record| record.needs_seed());
         let is_due = needs_seed
             && !old_record.is_some_and(|old_record| {

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use berth_apimachinery::Object;
 use berth_apimachinery::field::aggregate;
 use berth_apimachinery::selector::Selector;
+use berth_apimachinery::{Key, Object};
 
 use super::Fleet;
 use super::shoot::Requirements;
 use crate::kind::cloud_profile::{CloudProfile, CloudProfileSpec};
 use crate::kind::namespaced_cloud_profile::NamespacedCloudProfile;
 use crate::kind::shoot::spec::{CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE};
+use crate::names::{CLOUD_PROFILES, NAMESPACED_CLOUD_PROFILES};
 
 /// The requirements of a cloud profile on seeds and shoots.
 #[derive(Debug, PartialEq)]
@@ -98,6 +99,25 @@ impl Fleet {
                 let parent = || self.profiles.get(own.parent.as_str());
                 own.merged.as_ref().or_else(parent)
             }
+            _ => None,
+        }
+    }
+
+    /// The reason why the profile with this kind and name for shoots in `namespace`, or the CloudProfile that
+    /// it extends, cannot be parsed. `None` if there is no such profile.
+    pub(crate) fn profile_problem(&self, namespace: &str, (kind, name): (&str, &str)) -> Option<String> {
+        match kind {
+            CLOUD_PROFILE => self.unusable.problem(&Key::new(CLOUD_PROFILES, "", name)),
+            NAMESPACED_CLOUD_PROFILE => match self.namespaced_profile(namespace, name) {
+                Some(own) => {
+                    let problem = self.profile_problem(namespace, (CLOUD_PROFILE, &own.parent))?;
+                    Some(format!("{CLOUD_PROFILE} \"{}\": {problem}", own.parent))
+                }
+                None => {
+                    let key = Key::new(NAMESPACED_CLOUD_PROFILES, namespace, name);
+                    self.unusable.problem(&key)
+                }
+            },
             _ => None,
         }
     }

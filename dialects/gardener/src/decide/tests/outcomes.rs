@@ -90,6 +90,36 @@ fn what_is_bound_stays_and_is_explained() {
 }
 
 #[test]
+fn an_object_that_cannot_be_read_is_not_told_as_missing() {
+    let bad_seed = with(
+        seed("us-1", "aws", "us-east-1"),
+        "/status/allocatable",
+        json!({"shoots": "many"}),
+    );
+    let demand = bound("foo", "us-1");
+    let message = ended(&fleet(&[demand.clone(), bad_seed.clone()]), &demand).2;
+    assert!(
+        message.starts_with("bound to us-1, which cannot be read: status.allocatable[shoots]: "),
+        "{message}"
+    );
+    let demand = shoot("foo", "eu-west-1");
+    let message = ended(&fleet(&[demand.clone(), bad_seed]), &demand).2;
+    assert_eq!(message, "none of the seeds can be read");
+    let bad_profile = with(
+        profile("aws"),
+        "/spec/seedSelector",
+        json!({"matchExpressions": [{"key": "a", "operator": "Is"}]}),
+    );
+    let message = ended(&fleet(&[demand.clone(), bad_profile]), &demand).2;
+    assert!(
+        message.starts_with(
+            "CloudProfile \"aws\" cannot be read: spec.seedSelector.matchExpressions[0].operator: "
+        ),
+        "{message}"
+    );
+}
+
+#[test]
 fn a_shoot_does_not_stand_in_its_own_way() {
     let full = with(
         seed("eu-1", "aws", "eu-west-1"),
