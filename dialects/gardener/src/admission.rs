@@ -12,7 +12,6 @@ pub(crate) mod hub_rules;
 use berth_admission::rights::{RequiredRight, Right};
 use berth_admission::{Denial, Operation, Plugin, Request};
 use berth_apimachinery::Status;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::kind::common::LastOperation;
@@ -90,15 +89,21 @@ impl Plugin for MoveGuard {
 
     fn validate(&self, request: &Request<'_>, _: Option<&Value>, _: &mut Vec<String>) -> Result<(), Denial> {
         let operation = request.old.and_then(|old| old.pointer("/status/lastOperation"));
-        // An operation that cannot be parsed does not count as a move.
-        let operation = operation.and_then(|operation| LastOperation::deserialize(operation).ok());
-        match operation.filter(LastOperation::is_move) {
-            None => Ok(()),
-            Some(LastOperation { r#type, state, .. }) => Err(Denial::Forbidden(format!(
-                "cannot be deleted during the operation {type} that is in state {state}: wait until the control plane has \
-                 moved to the other seed"
-            ))),
+        // Other fields of the operation do not matter, even if they cannot be parsed.
+        let text = |field: &str| operation.and_then(|operation| operation.get(field)?.as_str());
+        let operation = LastOperation {
+            r#type: text("type").unwrap_or_default().to_owned(),
+            state: text("state").unwrap_or_default().to_owned(),
+            ..LastOperation::default()
+        };
+        if !operation.is_move() {
+            return Ok(());
         }
+        let LastOperation { r#type, state, .. } = operation;
+        Err(Denial::Forbidden(format!(
+            "cannot be deleted during the operation {type} that is in state {state}: wait until the control plane has moved \
+             to the other seed"
+        )))
     }
 }
 
@@ -230,6 +235,14 @@ mod tests {
             let verdict = MoveGuard.validate(&request, None, &mut Vec::new());
             assert_eq!(verdict.is_err(), moves, "{kind} {state}");
         }
+        let odd = json!({"status": {"lastOperation": {"type": "Migrate", "state": "Processing", "progress": "half"}}});
+        let request_of_odd = request(Operation::Delete, SHOOTS, &user, Some(&odd));
+        assert!(
+            MoveGuard
+                .validate(&request_of_odd, None, &mut Vec::new())
+                .is_err(),
+            "the progress does not matter"
+        );
         let fresh = json!({"spec": {}});
         let request = request(Operation::Delete, SHOOTS, &user, Some(&fresh));
         assert!(MoveGuard.validate(&request, None, &mut Vec::new()).is_ok());
