@@ -39,7 +39,7 @@ pub struct TargetView {
     pub ready_reason: &'static str,
     /// The message of the Ready condition.
     pub ready_message: String,
-    /// Whether the target accepts no new demands: it is cordoned, invisible or leaving.
+    /// Whether the target accepts no new demands: it is cordoned, invisible, stopped or leaving.
     pub cordoned: bool,
     /// The taints.
     pub taints: Vec<Taint>,

@@ -19,8 +19,8 @@ use serde_json::{Value, json};
 
 use crate::code::{Code, Plugin};
 use crate::detail::Detail;
-use crate::fleet::Fleet;
 use crate::fleet::seed::{Row, unready};
+use crate::fleet::{Fleet, OccupiedSeeds};
 use crate::fleet::{exposure, project};
 use crate::kind::common::condition;
 use crate::names::{PROJECTS, SEEDS, SHOOTS};
@@ -214,9 +214,9 @@ impl Advisor for Fleet {
             key: Key::new(SEEDS, "", cluster_name),
             patch: json!({"spec": {"settings": {"scheduling": {"visible": false}}}}),
         };
-        let removals = self.keys_on(cluster_name).map(|shoot| Edit::Merge {
+        let removals = self.on_seed(cluster_name).map(|(shoot, occupied)| Edit::Merge {
             key: shoot.clone(),
-            patch: json!({"spec": {"seedName": null}, "status": {"seedName": null}}),
+            patch: removal(occupied, cluster_name),
         });
         Some(std::iter::once(hide).chain(removals).collect())
     }
@@ -259,6 +259,21 @@ impl Guards for Fleet {
     }
 }
 
+/// The patch that takes a shoot on the seeds `occupied` off the seed `name`. A shoot that moves between seeds
+/// keeps the other one.
+fn removal(occupied: &OccupiedSeeds, name: &str) -> Value {
+    let OccupiedSeeds([spec, status]) = occupied;
+    let mut patch = json!({});
+    if spec.as_deref() == Some(name) {
+        patch["spec"]["seedName"] = Value::Null;
+    }
+    // Without a seed of its own, the status has that of the spec, or none.
+    if status.as_deref().is_none_or(|seed| seed == name) {
+        patch["status"]["seedName"] = Value::Null;
+    }
+    patch
+}
+
 /// The view of the seed in `row`.
 fn target(row: &Row, rules: Rules) -> TargetView {
     let record = &row.record;
@@ -271,7 +286,7 @@ fn target(row: &Row, rules: Rules) -> TargetView {
         ready,
         ready_reason,
         ready_message,
-        cordoned: row.facts.deleting || !row.facts.visible.under(rules),
+        cordoned: row.facts.deleting || row.facts.stopped || !row.facts.visible.under(rules),
         taints: taints.map(Taint::from).collect(),
         capacity: vec![Quantities {
             name: "shoots",

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use berth_apimachinery::Timestamp;
 use berth_dialect_contract::view::Phase;
-use berth_dialect_contract::{AffectedDemands, Consequences, Inventory, Targets};
+use berth_dialect_contract::{AffectedDemands, Consequences, Edit, Inventory, Targets};
 use serde_json::{Value, json};
 
 use super::Fleet;
+use crate::names::SHOOTS;
 use crate::testing::{configuration, decide, fleet, gone, key, picked, profile, seed, shoot, stored, with};
 
 fn used(fleet: &Fleet, name: &str) -> i64 {
@@ -292,6 +293,48 @@ fn targets_show_what_scheduling_sees() {
     assert_eq!(
         state(json!([{"type": "GardenletReady", "status": "False"}])).1,
         "SeedNotReady"
+    );
+}
+
+#[test]
+fn a_stopped_seed_takes_no_new_shoots() {
+    let stop = json!({"shoot.gardener.cloud/emergency-stop-reconciliations": "true"});
+    for (annotations, cordoned) in [(stop, true), (json!({}), false)] {
+        let object = with(seed("a", "aws", "x"), "/metadata/annotations", annotations);
+        let view = fleet(&[object]).target(0, Timestamp::UNIX_EPOCH);
+        assert_eq!(view.cordoned, cordoned);
+    }
+}
+
+#[test]
+fn a_drain_leaves_the_other_seed_of_a_shoot_that_moves() {
+    let on = |name: &str, spec: &str, status: &str| {
+        let object = with(shoot(name, "eu-west-1"), "/spec/seedName", json!(spec));
+        with(object, "/status/seedName", json!(status))
+    };
+    let fleet = fleet(&[
+        seed("a", "aws", "eu-west-1"),
+        on("arriving", "a", "b"),
+        on("elsewhere", "b", "b"),
+        on("leaving", "b", "a"),
+        on("staying", "a", "a"),
+    ]);
+    let edits = fleet.advisor().drain("a", Timestamp::UNIX_EPOCH).unwrap();
+    let patches: Vec<(&str, &Value)> = edits
+        .iter()
+        .filter_map(|edit| match edit {
+            Edit::Merge { key, patch } if key.resource == SHOOTS => Some((&*key.name, patch)),
+            _ => None,
+        })
+        .collect();
+    let (spec, status) = (
+        json!({"spec": {"seedName": null}}),
+        json!({"status": {"seedName": null}}),
+    );
+    let both = json!({"spec": {"seedName": null}, "status": {"seedName": null}});
+    assert_eq!(
+        patches,
+        [("arriving", &spec), ("leaving", &status), ("staying", &both)]
     );
 }
 
