@@ -96,5 +96,8 @@ pub(crate) const MAX_DECISIONS: usize = 1_000;
 /// The highest number of unselected clusters in the status of a policy snapshot, except for PickFixed.
 pub(crate) const MAX_UNSELECTED: usize = 20;
 
+/// The highest number of topology spread constraints in a policy. Every pick is judged by all of them.
+pub(crate) const MAX_CONSTRAINTS: usize = 100;
+
 /// The greatest length of the name of a placement or cluster, in bytes: labels have the name as their value.
 pub(crate) const MAX_NAME_LENGTH: usize = 63;

@@ -12,6 +12,7 @@ use crate::kind::{
     ClusterAffinity, ClusterSelectorTerm, PlacementPolicy, PlacementType, PropertyRequirement, Taint,
     Toleration,
 };
+use crate::names::MAX_CONSTRAINTS;
 
 /// The mode of a policy, by which clusters are chosen.
 #[derive(Clone, Debug, PartialEq)]
@@ -169,14 +170,16 @@ impl Policy {
         let mode = mode(policy, &mut errors);
         let required = required_terms(affinity, &mut errors);
         let preferred = preferred_terms(affinity, &mut errors);
-        let spread = policy
-            .topology_spread_constraints
-            .iter()
-            .map(|constraint| Constraint {
-                key: constraint.topology_key.clone(),
-                max_skew: constraint.max_skew.unwrap_or(1).into(),
-                hard: constraint.when_unsatisfiable != "ScheduleAnyway",
-            });
+        let constraints = &policy.topology_spread_constraints;
+        if constraints.len() > MAX_CONSTRAINTS {
+            let path = "spec.policy.topologySpreadConstraints";
+            errors.push(FieldError::too_many(path, constraints.len(), MAX_CONSTRAINTS));
+        }
+        let spread = constraints.iter().map(|constraint| Constraint {
+            key: constraint.topology_key.clone(),
+            max_skew: constraint.max_skew.unwrap_or(1).into(),
+            hard: constraint.when_unsatisfiable != "ScheduleAnyway",
+        });
         if !errors.is_empty() {
             return Err(berth_apimachinery::field::aggregate(&errors));
         }
@@ -384,6 +387,18 @@ mod tests {
         }
         assert_eq!(first_untolerated(std::slice::from_ref(&taint), &[]), Some(0));
         assert_eq!(first_untolerated(&[], &[]), None);
+    }
+
+    #[test]
+    fn a_policy_has_at_most_a_hundred_topology_spread_constraints() {
+        for (count, is_valid) in [(100, true), (101, false)] {
+            let constraints = vec![json!({"topologyKey": "zone"}); count];
+            let policy = json!({
+                "placementType": "PickN", "numberOfClusters": 1, "topologySpreadConstraints": constraints,
+            });
+            let policy = PlacementPolicy::deserialize(policy).unwrap();
+            assert_eq!(Policy::compile(Some(&policy)).is_ok(), is_valid, "{count}");
+        }
     }
 
     #[test]

@@ -144,6 +144,24 @@ fn fields_of_another_type_are_refused_even_where_they_are_empty() {
 }
 
 #[test]
+fn topology_spread_constraints_are_at_most_a_hundred_unless_more_are_stored() {
+    let constrained = |count: usize, number: u32| {
+        let constraints = vec![json!({"topologyKey": "zone", "maxSkew": 1}); count];
+        placement(&json!({
+            "placementType": "PickN", "numberOfClusters": number, "topologySpreadConstraints": constraints,
+        }))
+    };
+    let kind = &placements::CLUSTER_SCOPED;
+    let refused = ["spec.policy.topologySpreadConstraints: Too many: 101: must have at most 100 items"];
+    assert_eq!(errors(kind, None, constrained(100, 1)), [""; 0]);
+    assert_eq!(errors(kind, None, constrained(101, 1)), refused);
+    let fewer = constrained(100, 1);
+    assert_eq!(errors(kind, Some(&fewer), constrained(101, 1)), refused);
+    let stored = constrained(101, 1);
+    assert_eq!(errors(kind, Some(&stored), constrained(101, 2)), [""; 0]);
+}
+
+#[test]
 fn property_ranges_are_refused_where_no_value_is_left_and_not_for_a_hole() {
     let bounds = |bounds: &[(&str, &str)]| {
         let expressions = bounds.iter().map(|(operator, value)| {

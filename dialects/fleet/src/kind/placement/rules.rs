@@ -9,8 +9,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{NAMESPACE_ACCESSIBLE, PlacementSpec, ResourceSelector};
-use crate::kind::policy::{PlacementType, Toleration};
+use crate::kind::policy::{PlacementType, Toleration, TopologySpreadConstraint};
 use crate::kind::policy_rules;
+use crate::names::MAX_CONSTRAINTS;
 
 /// All errors in `new`, a placement of `scope` that is created or replaces `old`.
 pub(super) fn errors(old: Option<&Value>, new: &Value, scope: Scope) -> Vec<FieldError> {
@@ -35,13 +36,15 @@ pub(super) fn errors(old: Option<&Value>, new: &Value, scope: Scope) -> Vec<Fiel
         ));
     }
     check_strategy(&new["spec"]["strategy"], &mut errors);
-    if let Some(old) = old {
-        if let Some(known) = read(old) {
-            check_policy_change(&known, &spec, &mut errors);
-            if scope == Scope::Cluster {
-                check_reporting_scope_change(&known, &spec, &mut errors);
-            }
+    let known = old.and_then(read);
+    check_constraint_count(known.as_ref(), &spec, &mut errors);
+    if let Some(known) = &known {
+        check_policy_change(known, &spec, &mut errors);
+        if scope == Scope::Cluster {
+            check_reporting_scope_change(known, &spec, &mut errors);
         }
+    }
+    if let Some(old) = old {
         let external = |object: &Value| object["spec"]["strategy"]["type"] == "External";
         if external(old) && !external(new) {
             let detail = "may not change from External: staged update runs depend on it";
@@ -133,6 +136,22 @@ fn check_reporting_scope_change(old: &PlacementSpec, new: &PlacementSpec, errors
             new.status_reporting_scope.clone(),
             format!("field is immutable: it is {scope}"),
         ));
+    }
+}
+
+/// The topology spread constraints of a placement with this `spec`.
+fn constraints(spec: &PlacementSpec) -> &[TopologySpreadConstraint] {
+    let policy = spec.policy.as_ref();
+    policy.map_or(&[], |policy| &policy.topology_spread_constraints)
+}
+
+/// Adds the error of too many topology spread constraints. A placement that is stored with them may keep
+/// them, so that it can still be changed in other fields, and deleted.
+fn check_constraint_count(old: Option<&PlacementSpec>, new: &PlacementSpec, errors: &mut Vec<FieldError>) {
+    let count = constraints(new).len();
+    if count > MAX_CONSTRAINTS && old.map(constraints) != Some(constraints(new)) {
+        let path = "spec.policy.topologySpreadConstraints";
+        errors.push(FieldError::too_many(path, count, MAX_CONSTRAINTS));
     }
 }
 
