@@ -81,6 +81,20 @@ pub fn removal(
     Remedy::new(ChangeOwner::Target, text, edit)
 }
 
+/// Returns the edit that adds the raw `taint` to `spec.taints` of the target `object`, which is at `key`. A
+/// target that has a taint with this key and effect stays as it is, since no taint may be there twice.
+#[must_use]
+pub fn addition(key: Key, object: &Object, taint: Value) -> Edit {
+    let known = object.value().pointer("/spec/taints").and_then(Value::as_array);
+    let mut taints = known.cloned().unwrap_or_default();
+    let is_equal = |known: &Value| ["key", "effect"].iter().all(|part| known[part] == taint[part]);
+    if !taints.iter().any(is_equal) {
+        taints.push(taint);
+    }
+    let patch = json!({"spec": {"taints": taints}});
+    Edit::Merge { key, patch }
+}
+
 #[cfg(test)]
 mod tests {
     use berth_apimachinery::{GroupResource, Revision};
@@ -122,6 +136,27 @@ mod tests {
         assert_eq!(toleration(&taint("gpu", "yes", "NoSelect")), of_value);
         let of_key = json!({"key": "gpu", "operator": "Exists", "effect": "NoSelect"});
         assert_eq!(toleration(&taint("gpu", "", "NoSelect")), of_key);
+    }
+
+    #[test]
+    fn a_taint_is_added_once() {
+        let taint = |time: &str| json!({"key": "drain", "effect": "NoSchedule", "timeAdded": time});
+        let other = json!({"key": "drain", "effect": "NoExecute"});
+        for (before, after) in [
+            (json!({}), json!([taint("now")])),
+            (json!("not an object"), json!([taint("now")])),
+            (json!({"taints": [other]}), json!([other, taint("now")])),
+            (json!({"taints": [taint("before")]}), json!([taint("before")])),
+        ] {
+            let target = json!({
+                "apiVersion": "x.example/v1", "kind": "Cluster", "metadata": {"name": "a"}, "spec": before,
+            });
+            let object = Object::new(&target, Revision(1)).unwrap();
+            let key = Key::new(GroupResource::new("x.example", "clusters"), "", "a");
+            let edit = addition(key.clone(), &object, taint("now"));
+            let patch = json!({"spec": {"taints": after}});
+            assert_eq!(edit, Edit::Merge { key, patch }, "{before}");
+        }
     }
 
     #[test]

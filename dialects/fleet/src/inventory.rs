@@ -11,7 +11,7 @@ use berth_apimachinery::{Change, GroupResource, Key, Object, Timestamp};
 use berth_dialect_contract::words::FINAL;
 use berth_dialect_contract::{
     Advisor, Ask, ChoiceRefusal, Consequences, Decision, DemandView, Edit, Guards, Inventory, Remedy,
-    TargetView, Targets, UnusableObject, Words, Write,
+    TargetView, Targets, UnusableObject, Words, Write, taints,
 };
 use berth_scheduling::{Ix, Reason, Rejection};
 use serde_json::{Value, json};
@@ -186,15 +186,11 @@ impl Advisor for Fleet {
     /// Proposes a taint, which keeps PickAll and PickN placements without a toleration of it off the cluster,
     /// and the deletion of every live binding to the cluster, which evicts the placement.
     fn drain(&self, cluster_name: &str, now: Timestamp) -> Option<Vec<Edit>> {
-        let cluster = self.clusters.get(cluster_name)?.object.parse();
-        let mut taints = cluster["spec"]["taints"].as_array().cloned().unwrap_or_default();
-        taints.push(json!({
+        let taint = json!({
             "key": "berth.dev/drain", "effect": "NoSchedule", "timeAdded": berth_apimachinery::time::rfc3339(now),
-        }));
-        let cordon = Edit::Merge {
-            key: Key::new(CLUSTERS, "", cluster_name),
-            patch: json!({"spec": {"taints": taints}}),
-        };
+        });
+        let object = &self.clusters.get(cluster_name)?.object;
+        let cordon = taints::addition(Key::new(CLUSTERS, "", cluster_name), object, taint);
         let bindings = self.bound_to(cluster_name);
         let deletions = bindings.map(|(placement, name)| Edit::Delete(Form::binding_of(placement, name)));
         Some(std::iter::once(cordon).chain(deletions).collect())

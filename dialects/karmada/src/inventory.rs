@@ -10,7 +10,7 @@ use berth_apimachinery::{Change, Key, Object, Timestamp};
 use berth_dialect_contract::words::FINAL;
 use berth_dialect_contract::{
     Advisor, Amount, Ask, Backoff, ChoiceRefusal, Consequences, Control, Decision, DemandView, Edit,
-    Inventory, Note, Pace, Remedy, TargetView, Targets, UnusableObject, Words, Write,
+    Inventory, Note, Pace, Remedy, TargetView, Targets, UnusableObject, Words, Write, taints,
 };
 use berth_scheduling::{Ix, Reason, Rejection};
 use serde_json::{Value, json};
@@ -182,13 +182,9 @@ impl Advisor for Fleet {
     /// taint does not move placed templates in Karmada, further edits remove the cluster from the bindings
     /// that list it.
     fn drain(&self, cluster_name: &str, _now: Timestamp) -> Option<Vec<Edit>> {
-        let cluster = self.clusters.get(cluster_name)?.object.parse();
-        let mut taints = cluster["spec"]["taints"].as_array().cloned().unwrap_or_default();
-        taints.push(json!({"key": "cluster.karmada.io/unschedulable", "effect": "NoSchedule"}));
-        let taint = Edit::Merge {
-            key: Key::new(CLUSTERS, "", cluster_name),
-            patch: json!({"spec": {"taints": taints}}),
-        };
+        let object = &self.clusters.get(cluster_name)?.object;
+        let taint = json!({"key": "cluster.karmada.io/unschedulable", "effect": "NoSchedule"});
+        let taint = taints::addition(Key::new(CLUSTERS, "", cluster_name), object, taint);
         let removals = self.bindings_on(cluster_name).filter_map(|key| {
             let record = self.bindings.get(key)?;
             Some(Edit::of(key.clone(), &record.object, |binding| {

@@ -10,7 +10,7 @@ use berth_apimachinery::{Change, Key, Object, Timestamp};
 use berth_dialect_contract::words::FINAL;
 use berth_dialect_contract::{
     Advisor, Ask, ChoiceRefusal, Consequences, Control, Decision, DemandView, Edit, Guards, Inventory,
-    Remedy, ReservedDecision, TargetView, Targets, UnusableObject, Words, Write,
+    Remedy, ReservedDecision, TargetView, Targets, UnusableObject, Words, Write, taints,
 };
 use berth_scheduling::{Ix, Reason, Rejection};
 use serde_json::json;
@@ -203,15 +203,12 @@ impl Advisor for Fleet {
     /// Proposes a taint with the key `berth.dev/drain`, which removes the cluster from the decisions of all
     /// placements that do not tolerate it.
     fn drain(&self, cluster_name: &str, now: Timestamp) -> Option<Vec<Edit>> {
-        let cluster = self.clusters.get(cluster_name)?.object.parse();
-        let mut taints = cluster["spec"]["taints"].as_array().cloned().unwrap_or_default();
-        taints.push(json!({
+        let taint = json!({
             "key": "berth.dev/drain", "effect": "NoSelect", "timeAdded": berth_apimachinery::time::rfc3339(now),
-        }));
-        Some(vec![Edit::Merge {
-            key: Key::new(CLUSTERS, "", cluster_name),
-            patch: json!({"spec": {"taints": taints}}),
-        }])
+        });
+        let object = &self.clusters.get(cluster_name)?.object;
+        let key = Key::new(CLUSTERS, "", cluster_name);
+        Some(vec![taints::addition(key, object, taint)])
     }
 
     fn remedies(&self, decision: &Decision, candidate: Ix, refusal: Option<&Rejection>) -> Vec<Remedy> {
