@@ -6,7 +6,7 @@ use std::sync::Arc;
 use berth_apimachinery::Key;
 
 use crate::fleet::Fleet;
-use crate::fleet::record::{BindingRecord, PlacementRecord, SnapshotRecord};
+use crate::fleet::record::{BindingRecord, PlacementRecord, SnapshotRecord, snapshot_index};
 use crate::form::Form;
 use crate::kind::{ClusterDecision, State};
 use crate::names::BINDING_FINALIZER;
@@ -137,7 +137,7 @@ impl SnapshotPlan {
 fn next_snapshot(fleet: &Fleet, placement: &Key) -> (Arc<str>, u64) {
     let number = |snapshot: &str| -> Option<u64> {
         let rest = snapshot.strip_prefix(&*placement.name)?;
-        rest.strip_prefix('-')?.parse().ok()
+        snapshot_index(rest.strip_prefix('-')?)
     };
     let named = fleet
         .bindings_of(placement)

@@ -99,6 +99,13 @@ impl PlacementRecord {
     }
 }
 
+/// Parses `text`, the number of a policy snapshot. As for KubeFleet, it is at most the highest signed number
+/// of 64 bits, so that there is always a higher number for the next snapshot.
+pub(crate) fn snapshot_index(text: &str) -> Option<u64> {
+    let index: i64 = text.parse().ok()?;
+    u64::try_from(index).ok()
+}
+
 /// The data of a policy snapshot that decisions use.
 #[derive(Debug)]
 pub(crate) struct SnapshotRecord {
@@ -130,7 +137,7 @@ impl SnapshotRecord {
             .strip_prefix(&*parent.name)
             .and_then(|rest| rest.strip_prefix('-'));
         let index = labels.get(INDEX_LABEL).or(suffix).unwrap_or_default();
-        let index = index.parse().map_err(|_| {
+        let index = snapshot_index(index).ok_or_else(|| {
             format!("{key} is left out: its label {INDEX_LABEL} (\"{index}\") must be a number")
         })?;
         let record = Self {

@@ -236,6 +236,29 @@ fn a_snapshot_that_others_change_or_remove_is_due() {
 }
 
 #[test]
+fn a_snapshot_with_the_highest_number_leaves_numbers_for_others() {
+    const HIGHEST: &str = "18446744073709551615";
+    let mut world = settled(&pick(1));
+    let mut snapshot = world
+        .fleet
+        .newest_snapshot(&placement_key())
+        .unwrap()
+        .object
+        .parse();
+    snapshot["metadata"]["name"] = format!("p-{HIGHEST}").into();
+    snapshot["metadata"]["labels"]["kubernetes-fleet.io/policy-index"] = HIGHEST.into();
+    world.put(&snapshot);
+    let mut binding = world.bindings().remove(0);
+    binding["spec"]["schedulingPolicySnapshotName"] = format!("p-{HIGHEST}").into();
+    world.put(&binding);
+    let changed = json!({"placementType": "PickN", "numberOfClusters": 1, "tolerations": [{"key": "a"}]});
+    world.put(&placement(&changed));
+    world.apply_decision();
+    let newest = world.fleet.newest_snapshot(&placement_key()).unwrap();
+    assert_eq!(&*newest.name, "p-1");
+}
+
+#[test]
 fn a_bad_configuration_leaves_the_last_good_one_in_force() {
     let config = |spec: Value| {
         json!({
