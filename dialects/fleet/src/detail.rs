@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use berth_scheduling::Ix;
 
-use crate::filters::spread::EmptiestDomain;
+use crate::filters::spread::{DomainCounts, EmptiestDomain};
 use crate::fleet::record::BindingRecord;
 use crate::fulfilment::PolicyFulfilment;
 use crate::plan::Plan;
@@ -27,7 +27,7 @@ pub(crate) struct Detail {
     pub(crate) unfit: Vec<Ix>,
     /// The emptiest domain of each topology spread constraint; `None` for a constraint without domains.
     pub(crate) emptiest: Vec<Option<EmptiestDomain>>,
-    /// The candidates that a topology spread constraint refuses, in ascending order. Each has the numbers of
-    /// the placement's clusters in the candidate's domain and in the emptiest domain.
-    pub(crate) skews: Vec<(Ix, u32, u32)>,
+    /// The candidates that a topology spread constraint refuses, in ascending order, each with the counts of
+    /// the constraint.
+    pub(crate) skews: Vec<(Ix, DomainCounts)>,
 }

@@ -11,6 +11,7 @@ use crate::code::{self, Code};
 use crate::columns::Columns;
 use crate::detail::Detail;
 use crate::eligibility::IneligibilityReason;
+use crate::filters::spread::DomainCounts;
 use crate::fleet::Fleet;
 use crate::fleet::cluster::Cluster;
 use crate::fleet::record::PlacementRecord;
@@ -217,12 +218,11 @@ impl PlacementClusterPair<'_> {
         );
         let skews = self.decision.detail::<Detail>().map(|detail| &detail.skews);
         let counts = skews.and_then(|skews| {
-            let found = skews.binary_search_by_key(&self.candidate, |(candidate, ..)| *candidate);
-            found.ok().map(|found| (skews[found].1, skews[found].2))
+            let found = skews.binary_search_by_key(&self.candidate, |(candidate, _)| *candidate);
+            found.ok().map(|found| skews[found].1)
         });
         let mut remedies = Vec::new();
-        if let Some((own, least)) = counts {
-            let skew = (i64::from(own) + 1 - i64::from(least)).max(constraint.max_skew + 1);
+        if let Some(DomainCounts { skew, .. }) = counts {
             remedies.push(
                 self.policy_edit(format!("raise maxSkew of {field} to {skew}"), |policy| {
                     policy["topologySpreadConstraints"][index]["maxSkew"] = skew.into();
@@ -245,13 +245,16 @@ impl PlacementClusterPair<'_> {
         })
     }
 
-    /// The remedy that raises the number of clusters of a PickN policy to the rank of the cluster. With
-    /// topology spread constraints, other clusters may still be picked first, since each pick changes ranks.
+    /// The remedy that raises the number of clusters of a PickN policy to the rank of the cluster, after the
+    /// kept clusters that have no rank, since they would not be picked today. With topology spread
+    /// constraints, other clusters may still be picked first, since each pick changes ranks.
     fn number_remedies(&self) -> Vec<Remedy> {
         let ranked = &self.decision.solved.ranked;
         let rank = ranked.iter().position(|&other| other == self.candidate);
+        let detail = self.decision.detail::<Detail>();
+        let unranked = detail.map_or(0, |detail| detail.unfit.len());
         let Some(number) = rank
-            .map(|rank| rank + 1)
+            .map(|rank| unranked + rank + 1)
             .filter(|_| matches!(self.policy.mode, Mode::Number(_)))
         else {
             return Vec::new();

@@ -9,7 +9,7 @@ use crate::code::{self, Code};
 use crate::columns::Columns;
 use crate::detail::Detail;
 use crate::eligibility::{IneligibilityReason, Limits};
-use crate::filters::spread::EmptiestDomain;
+use crate::filters::spread::{DomainCounts, EmptiestDomain};
 use crate::fleet::Fleet;
 use crate::policy::{Mode, Policy, Term};
 
@@ -20,7 +20,7 @@ pub(super) struct RefusalSentences<'a> {
     namespace: &'a str,
     policy: Option<&'a Policy>,
     limits: Limits,
-    skews: &'a [(Ix, u32, u32)],
+    skews: &'a [(Ix, DomainCounts)],
     emptiest: &'a [Option<EmptiestDomain>],
 }
 
@@ -31,7 +31,7 @@ impl<'a> RefusalSentences<'a> {
         fleet: &'a Fleet,
         placement: &'a Key,
         policy: Option<&'a Policy>,
-        skews: &'a [(Ix, u32, u32)],
+        skews: &'a [(Ix, DomainCounts)],
         emptiest: &'a [Option<EmptiestDomain>],
     ) -> Self {
         Self {
@@ -55,8 +55,8 @@ impl<'a> RefusalSentences<'a> {
             Code::SkewExceeded => {
                 let found = self
                     .skews
-                    .binary_search_by_key(&candidate, |(candidate, ..)| *candidate);
-                let counts = found.ok().map(|found| (self.skews[found].1, self.skews[found].2));
+                    .binary_search_by_key(&candidate, |(candidate, _)| *candidate);
+                let counts = found.ok().map(|found| self.skews[found].1);
                 self.skew(candidate, reason.detail, counts)
             }
             Code::NotFound => not_found(&self.columns.row(candidate).name),
@@ -65,9 +65,8 @@ impl<'a> RefusalSentences<'a> {
     }
 
     /// The sentence about the refusal of `candidate` by the topology spread constraint with the index
-    /// `number`. `counts` are the numbers of the placement's clusters in the candidate's domain and in the
-    /// emptiest domain.
-    pub(super) fn skew(&self, candidate: Ix, number: u32, counts: Option<(u32, u32)>) -> String {
+    /// `number`, which has these `counts`.
+    pub(super) fn skew(&self, candidate: Ix, number: u32, counts: Option<DomainCounts>) -> String {
         let constraint = self.policy.and_then(|policy| policy.spread.get(number as usize));
         let Some(constraint) = constraint else {
             return "a topology spread constraint is violated".to_owned();
@@ -76,7 +75,7 @@ impl<'a> RefusalSentences<'a> {
             "one more cluster would exceed maxSkew {} over {}",
             constraint.max_skew, constraint.key
         );
-        let Some((own, least)) = counts else {
+        let Some(DomainCounts { own, least, .. }) = counts else {
             return rule;
         };
         let domain = self.columns.row(candidate).labels().get(&constraint.key);
@@ -134,7 +133,15 @@ impl<'a> RefusalSentences<'a> {
             (!test.passes(value.map(|amount| amount.exact))).then_some((test, value))
         });
         match failed {
-            Some((test, None)) => format!("the property {}, which it does not have", test.name),
+            Some((test, None)) => match row.non_quantities.get(test.name.as_str()) {
+                Some(text) => format!(
+                    "the property {} {} {}, which is \"{text}\" and not a quantity",
+                    test.name,
+                    test.operator.as_str(),
+                    test.text
+                ),
+                None => format!("the property {}, which it does not have", test.name),
+            },
             Some((test, Some(value))) => {
                 format!(
                     "the property {} {} {}, which is {}",

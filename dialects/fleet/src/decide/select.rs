@@ -14,7 +14,7 @@ use super::selection::Selection;
 use super::status;
 use crate::code::{Code, Plugin};
 use crate::columns::Columns;
-use crate::filters::spread::Spread;
+use crate::filters::spread::{DomainCounts, Spread};
 use crate::filters::{
     ClusterAffinity, ClusterEligibility, NamespaceAffinity, PickFixed, SamePlacementAntiAffinity,
     TaintToleration, TopologySpread,
@@ -94,15 +94,14 @@ fn order(ranks: &[CandidateRank]) -> Vec<Ix> {
     ranks.iter().map(|rank| rank.candidate).collect()
 }
 
-/// The counts for each refusal by a topology spread constraint: the candidate, and the counts of its domain
-/// and of the emptiest domain.
-fn skews(rejections: &Rejections, spread: &Spread<'_>) -> Vec<(Ix, u32, u32)> {
+/// The candidate of each refusal by a topology spread constraint, with the counts of the constraint.
+fn skews(rejections: &Rejections, spread: &Spread<'_>) -> Vec<(Ix, DomainCounts)> {
     let violations = rejections
         .iter()
         .filter(|rejection| Code::of_reason(rejection.reason) == Code::SkewExceeded);
     let skews = violations.filter_map(|rejection| {
-        let (own, least) = spread.counts(rejection.reason.detail, rejection.candidate)?;
-        Some((rejection.candidate, own, least))
+        let counts = spread.counts(rejection.reason.detail, rejection.candidate)?;
+        Some((rejection.candidate, counts))
     });
     skews.collect()
 }

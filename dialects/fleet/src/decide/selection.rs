@@ -7,7 +7,7 @@ use berth_dialect_columns::Bits;
 use berth_scheduling::{Ix, PipelineOutcome};
 
 use crate::columns::Columns;
-use crate::filters::spread::EmptiestDomain;
+use crate::filters::spread::{DomainCounts, EmptiestDomain};
 use crate::scores::{CandidateRank, RankCriterion};
 
 /// The result of selecting clusters for a placement. A present binding is a binding by the current policy
@@ -29,7 +29,7 @@ pub(super) struct Selection {
     /// The ranks of the feasible clusters that are neither kept nor picked; empty for PickFixed.
     pub(super) not_chosen: Vec<CandidateRank>,
     /// Numbers of clusters in domains, for refusals by constraints ([`crate::detail::Detail::skews`]).
-    pub(super) skews: Vec<(Ix, u32, u32)>,
+    pub(super) skews: Vec<(Ix, DomainCounts)>,
     /// The emptiest domain of each constraint ([`crate::detail::Detail::emptiest`]).
     pub(super) emptiest: Vec<Option<EmptiestDomain>>,
     /// The scorers in use, the most important first.

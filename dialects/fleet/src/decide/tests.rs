@@ -1,6 +1,6 @@
 //! Bindings to chosen clusters, and corner cases that scenarios do not cover.
 
-use berth_dialect_contract::{Action, Inventory, Outcome, Phase, Targets, Words};
+use berth_dialect_contract::{Action, Advisor, Inventory, Outcome, Phase, Targets, Words};
 use serde_json::{Value, json};
 
 use crate::testing::{NOW, TestHub, cluster, key, placement, placement_key, resource_placement};
@@ -267,6 +267,76 @@ fn properties_are_told_in_the_unit_they_were_written_in() {
     assert_eq!(
         world.fleet.sentence(&decision, 0, refusal.plugin, refusal.reason),
         "clusterSelectorTerms[0] asks for the property resources.kubernetes-fleet.io/available-memory Ge 20Gi, which is 16Gi"
+    );
+}
+
+#[test]
+fn a_value_that_is_no_quantity_is_not_told_as_missing() {
+    let expression = json!({"name": "size", "operator": "Gt", "values": ["1"]});
+    let terms = json!([{"propertySelector": {"matchExpressions": [expression]}}]);
+    let required = json!({"requiredDuringSchedulingIgnoredDuringExecution": {"clusterSelectorTerms": terms}});
+    let policy =
+        json!({"placementType": "PickN", "numberOfClusters": 1, "affinity": {"clusterAffinity": required}});
+    let sized = |name: &str, size: &str| {
+        let mut cluster = cluster(name, &json!({}));
+        cluster["status"]["properties"] = json!({"size": {"value": size}});
+        cluster
+    };
+    let mut world = TestHub::of([sized("a", "4"), sized("b", "4"), placement(&policy)]);
+    world.apply_decision();
+    // The number is reached, so that nothing is compared, and the placement is valid.
+    world.put(&sized("a", "many"));
+    let decision = world.choose(&[]).unwrap();
+    let refusal = decision.solved.rejections[0];
+    assert_eq!(
+        world.fleet.sentence(&decision, 0, refusal.plugin, refusal.reason),
+        "clusterSelectorTerms[0] asks for the property size Gt 1, which is \"many\" and not a quantity"
+    );
+}
+
+#[test]
+fn a_number_is_advised_that_also_counts_kept_clusters_that_no_longer_fit() {
+    let policy = |number: u32| json!({"placementType": "PickN", "numberOfClusters": number});
+    let mut world = world(&policy(1));
+    world.apply_decision();
+    let mut tainted = cluster("c", &json!({}));
+    tainted["spec"]["taints"] = json!([{"key": "k", "effect": "NoSchedule"}]);
+    world.put(&tainted);
+    let decision = world.choose(&[]).unwrap();
+    let candidate = world.fleet.candidate("a").unwrap();
+    let remedies = world.fleet.remedies(&decision, candidate, None);
+    let texts: Vec<&str> = remedies.iter().map(|remedy| remedy.text.as_str()).collect();
+    assert_eq!(texts, ["raise spec.policy.numberOfClusters to 3"]);
+    world.put(&placement(&policy(3)));
+    assert!(picked(&world, &[]).contains(&"a".to_owned()));
+}
+
+#[test]
+fn the_skew_that_is_advised_is_that_of_all_domains() {
+    let policy = |number: u32| {
+        let constraint = json!({"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"});
+        placement(&json!({
+            "placementType": "PickN", "numberOfClusters": number, "topologySpreadConstraints": [constraint],
+        }))
+    };
+    let mut world = TestHub::of(["a1", "a2", "a3", "b1"].map(|name| cluster(name, &json!({"zone": name}))));
+    world.put(&policy(4));
+    world.apply_decision();
+    // The bound clusters get other labels, so that zone a has three of them, zone b one and zone c none.
+    for (name, zone) in [("a1", "a"), ("a2", "a"), ("a3", "a"), ("b1", "b"), ("b2", "b")] {
+        world.put(&cluster(name, &json!({"zone": zone})));
+    }
+    let mut tainted = cluster("c", &json!({"zone": "c"}));
+    tainted["spec"]["taints"] = json!([{"key": "k", "effect": "NoSchedule"}]);
+    world.put(&tainted);
+    world.put(&policy(5));
+    let decision = world.choose(&[]).unwrap();
+    let candidate = world.fleet.candidate("b2").unwrap();
+    let refusal = decision.solved.rejections_of(candidate)[0];
+    let remedies = world.fleet.remedies(&decision, candidate, Some(&refusal));
+    assert_eq!(
+        remedies[0].text,
+        "raise maxSkew of spec.policy.topologySpreadConstraints[0] (over zone) to 3"
     );
 }
 

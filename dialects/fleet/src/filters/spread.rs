@@ -104,10 +104,27 @@ impl ConstraintCount<'_> {
         if domain == NO_DOMAIN {
             return None;
         }
-        let change = self.extremes.change(self.counts[domain as usize]);
-        let skew = i64::from(self.extremes.largest) - i64::from(self.extremes.smallest);
-        Some((change, skew + i64::from(change) > self.constraint.max_skew))
+        let count = self.counts[domain as usize];
+        let change = self.extremes.change(count);
+        Some((change, self.skew_after(count) > self.constraint.max_skew))
     }
+
+    /// The skew after a domain with `count` clusters gets one more cluster.
+    fn skew_after(&self, count: u32) -> i64 {
+        let skew = i64::from(self.extremes.largest) - i64::from(self.extremes.smallest);
+        skew + i64::from(self.extremes.change(count))
+    }
+}
+
+/// The numbers of a placement's clusters in the domains of one constraint, for one more cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DomainCounts {
+    /// The number in the domain of the cluster.
+    pub(crate) own: u32,
+    /// The number in the emptiest domain.
+    pub(crate) least: u32,
+    /// The skew with the cluster.
+    pub(crate) skew: i64,
 }
 
 /// The domain of a constraint with the fewest clusters of the placement.
@@ -200,14 +217,17 @@ impl<'a> Spread<'a> {
         (score, refused)
     }
 
-    /// The numbers of the placement's clusters in the domain of `candidate` and in the emptiest domain, for
-    /// the constraint with the index `constraint`; `None` for a candidate outside all domains.
-    pub(crate) fn counts(&self, constraint: u32, candidate: Ix) -> Option<(u32, u32)> {
+    /// The counts of the constraint with the index `constraint` for a pick of `candidate`; `None` for a
+    /// candidate outside all domains.
+    pub(crate) fn counts(&self, constraint: u32, candidate: Ix) -> Option<DomainCounts> {
         let counted = self.constraints.get(constraint as usize)?;
-        let count = counted
-            .counts
-            .get(counted.domains.by_candidate[candidate as usize] as usize)?;
-        Some((*count, counted.extremes.smallest))
+        let domain = counted.domains.by_candidate[candidate as usize];
+        let own = *counted.counts.get(domain as usize)?;
+        Some(DomainCounts {
+            own,
+            least: counted.extremes.smallest,
+            skew: counted.skew_after(own),
+        })
     }
 
     /// The emptiest domain of each constraint; `None` for a constraint without domains. Of several equally

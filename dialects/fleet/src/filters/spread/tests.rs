@@ -159,7 +159,12 @@ fn three_zones_fill_up_evenly() {
     // All zones are empty: -1. One is ahead: 0 for the others. One is behind: +1. All are even again: -1.
     assert_eq!(seen, [(8, -1), (5, 0), (2, 1), (7, -1)]);
     assert_eq!(spread.violated(6), Some(0));
-    assert_eq!(spread.counts(0, 6), Some((2, 1)));
+    let counts = DomainCounts {
+        own: 2,
+        least: 1,
+        skew: 2,
+    };
+    assert_eq!(spread.counts(0, 6), Some(counts));
     assert_eq!(spread.violated(3), None);
 }
 
