@@ -455,8 +455,8 @@ impl ShootAndSeed<'_> {
         ))]
     }
 
-    /// A range of the shoot's families that does not overlap with a range of the seed or of the shoot, nor
-    /// with `used`.
+    /// A range of the shoot's families that does not overlap with a range of the seed, a default range of the
+    /// seed, a range in the shoot's spec or a range in `used`.
     fn free_range(&self, used: &[Range]) -> Option<String> {
         let facts = &self.row.facts;
         let others = facts.networks.iter().chain(&facts.defaults);

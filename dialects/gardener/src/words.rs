@@ -136,7 +136,7 @@ fn profile_mismatch(fleet: &Fleet, row: &Row, requirements: &Requirements) -> St
 }
 
 /// The sentence for a seed that is not at the smallest distance. `computed` is the distance by the names of
-/// regions.
+/// regions, which does not count if the smallest distance is from a ConfigMap.
 fn not_nearest(
     fleet: &Fleet,
     row: &Row,

@@ -5,13 +5,14 @@ berth_scheduling::filters! {
     ClusterDeletion = "ClusterDeletion" {
         Deleting = "Deleting",
     }
-    /// The cluster serves the API of the template.
+    /// The cluster serves the API of the template, or the binding lists the cluster already.
     ApiEnablement = "APIEnablement" {
         NotServed = "ApiNotServed",
         /// The cluster has not reported any API.
         NoApis = "NoApisReported",
     }
-    /// Every taint with the effect NoSchedule or NoExecute is tolerated.
+    /// Every taint with the effect NoSchedule or NoExecute is tolerated, or the binding lists the cluster
+    /// already.
     TaintToleration = "TaintToleration" {
         Untolerated = "Untolerated",
     }
@@ -33,11 +34,13 @@ berth_scheduling::filters! {
     ClusterEviction = "ClusterEviction" {
         Evicting = "Evicting",
     }
-    /// Every other placed workload in the affinity group of the template is on the cluster.
+    /// Every other placed workload in the affinity group of the template is on the cluster, or the binding
+    /// lists the cluster already.
     WorkloadAffinity = "WorkloadAffinity" {
         GroupElsewhere = "GroupElsewhere",
     }
-    /// No other workload in the anti-affinity group of the template is on the cluster.
+    /// No other workload in the anti-affinity group of the template is on the cluster, or the binding lists
+    /// the cluster already.
     WorkloadAntiAffinity = "WorkloadAntiAffinity" {
         GroupHere = "GroupHere",
     }

@@ -149,7 +149,8 @@ fn waits_for_change(key: &Key, context: &Context<'_>) -> bool {
 }
 
 /// Keys that a change of a policy makes due: the templates that the policy claims, selects or selected
-/// before, and the claimed bindings whose templates cannot be read. A lazy policy makes no key due.
+/// before, and the claimed bindings whose templates cannot be read. No key is due if the changed policy is
+/// lazy.
 fn due_by_policy(change: &Change, context: &Context<'_>) -> Vec<Key> {
     let read =
         |object: &Option<std::sync::Arc<Object>>| PolicyRecord::read(&change.key, object.as_ref()?).ok();
@@ -192,8 +193,10 @@ fn writes(key: &Key, context: &Context<'_>) -> Vec<Write> {
     }
 }
 
-/// The writes that claim the template at `key` for its policy, and create or update its binding. A template
-/// that is gone loses its binding, and a template without a policy loses its claim.
+/// The writes that claim the template at `key` for its policy, and create or update its binding. If the
+/// template is gone, a claimed binding is deleted. If no policy selects the template, the template and its
+/// binding lose their claims. Nothing is written for a template that is being deleted or in a reserved
+/// namespace, or while an override policy on which its policy depends does not exist.
 fn template_writes(
     fleet: &Fleet,
     kind: &'static TemplateKind,

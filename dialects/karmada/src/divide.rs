@@ -124,9 +124,10 @@ fn divide_by_weights(amount: i64, weights: &[(Ix, i64)], is_descending: bool) ->
     all.filter(|(_, seats)| *seats > 0).collect()
 }
 
-/// Divides by room. Additional replicas go to the clusters with room, surplus replicas are removed in
-/// proportion to the present replicas, and an unchanged number of replicas stays. A decision from scratch
-/// divides all replicas by the room of the clusters, in which the present replicas count as room.
+/// Divides by room. Additional replicas go to the clusters with room, and an unchanged number of replicas
+/// stays. If there are surplus replicas, the requested replicas are divided by the present replicas, as if
+/// these were room. A decision from scratch divides all replicas by the room of the clusters, in which the
+/// present replicas count as room.
 fn by_room(division: &Division<'_>, selected: &[RankedCluster]) -> Result<Shares, Failure> {
     let held: BTreeMap<Ix, i64> = division.held.iter().copied().collect();
     let present: BTreeSet<Ix> = selected

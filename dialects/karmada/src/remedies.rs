@@ -156,10 +156,12 @@ impl BindingAndCluster<'_> {
             )];
         };
         let cluster_labels = self.cluster.labels();
-        let relax_selector =
-            self.affinity_remedy("require only labels that the cluster has", |affinity, _| {
+        let relax_selector = self.affinity_remedy(
+            "remove the requirements that the cluster does not meet from labelSelector",
+            |affinity, _| {
                 labels::relax(&mut affinity["labelSelector"], cluster_labels);
-            });
+            },
+        );
         let change_labels = labels::to_match(&selector, cluster_labels).map(|changes| {
             let edit = Edit::Merge {
                 key: self.cluster_key(),

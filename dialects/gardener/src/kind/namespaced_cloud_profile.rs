@@ -49,7 +49,8 @@ pub struct Parent {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct NamespacedCloudProfileStatus {
-    /// The parent merged with the changes of the profile. If absent, decisions use the parent instead.
+    /// The parent merged with the changes of the profile. If absent or without a type, decisions use the
+    /// parent instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cloud_profile_spec: Option<CloudProfileSpec>,
 }

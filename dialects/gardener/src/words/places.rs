@@ -30,12 +30,12 @@ pub(super) fn sentence(fleet: &Fleet, row: &Row, requirements: &Requirements, re
             )
         }
         Code::ZoneMismatch => format!(
-            "the seed only accepts shoots with workers in its zones (spec.settings.zoneSelection is Enforce): its zones are \
+            "the seed only accepts shoots with workers in its zones (spec.settings.zoneSelection.mode is Enforce): its zones are \
              {zones}, the zones of the shoot's workers are {}",
             join(&requirements.worker_zones)
         ),
         Code::ZoneNotPreferred => format!(
-            "the seed prefers shoots with workers in its zones (spec.settings.zoneSelection is Prefer): its zones are {zones}, \
+            "the seed prefers shoots with workers in its zones (spec.settings.zoneSelection.mode is Prefer): its zones are {zones}, \
              the zones of the shoot's workers are {}, and seed \"{}\" suits the shoot better",
             join(&requirements.worker_zones),
             fleet.row(reason.detail).name

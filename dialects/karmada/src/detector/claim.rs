@@ -61,7 +61,7 @@ pub(super) fn policy<'a>(
 }
 
 /// The best policy that selects `template`: a PropagationPolicy before a ClusterPropagationPolicy, then by
-/// priority, implicit priority and name.
+/// priority, implicit priority ([`PolicyRecord::selects`]) and name.
 fn best<'a>(fleet: &'a Fleet, kind: &TemplateKind, template: &Object) -> Option<&'a Arc<PolicyRecord>> {
     let meta = template.meta();
     let best_of = |resource, namespace: &str| {

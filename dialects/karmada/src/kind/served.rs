@@ -202,8 +202,8 @@ fn cluster_errors(value: &Value) -> Vec<FieldError> {
     Cluster::deserialize(value).map_or_else(|_| Vec::new(), |view| cluster_rules::errors(&view.spec))
 }
 
-/// The errors of a policy. An object that cannot be parsed has no errors by its types here: the schema
-/// refuses it.
+/// The errors of a policy. Of an object that cannot be parsed, only `spec.failover` and `spec.suspension` are
+/// checked here: the schema refuses the object.
 fn policy_errors(value: &Value) -> Vec<FieldError> {
     let namespace = value["metadata"]["namespace"].as_str().unwrap_or_default();
     let mut errors = Policy::deserialize(value)

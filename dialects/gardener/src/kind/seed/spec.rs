@@ -121,7 +121,8 @@ pub struct ShootDefaults {
     pub services: Option<String>,
 }
 
-/// A taint of a seed, which shoots must tolerate. Unlike a taint of a node, it has no effect.
+/// A taint of a seed, which shoots must tolerate. Unlike taints of nodes, it has no effect such as
+/// NoSchedule.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
@@ -134,7 +135,7 @@ pub struct SeedTaint {
 }
 
 impl From<&SeedTaint> for berth_dialect_contract::Taint {
-    /// Converts the taint. Gardener's taints have no effect.
+    /// Converts the taint. The effect is empty, since Gardener's taints have no effect such as NoSchedule.
     fn from(taint: &SeedTaint) -> Self {
         Self {
             key: taint.key.clone(),
@@ -179,7 +180,8 @@ pub struct ZoneSelection {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct SchedulingSetting {
-    /// Whether the scheduler considers the seed. A shoot can be bound manually to a seed that is not visible.
+    /// Whether the scheduler considers the seed; false if absent. A shoot can be bound manually to a seed
+    /// that is not visible.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub visible: Option<bool>,
 }

@@ -69,8 +69,8 @@ fn is_workerless(spec: &Map<String, Value>) -> bool {
 
 /// Sets the missing ranges of the shoot to the default ranges of the seed that are of an IP family of the
 /// shoot. A shoot without worker pools gets no range for pods. If such a shoot has IPv6 and the seed has no
-/// fitting default for services, the services get the range `own_services`, since no network could provide a
-/// range.
+/// fitting default for services, the services get the range `own_services`: other shoots get IPv6 ranges with
+/// their nodes.
 fn fill_ranges(spec: &mut Map<String, Value>, defaults: &SeedDefaults<'_>, own_services: &str) {
     let names = spec
         .get("networking")

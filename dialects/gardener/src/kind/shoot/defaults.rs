@@ -35,8 +35,9 @@ pub(super) fn set_defaults(root: &mut Map<String, Value>, old: Option<&Value>) {
 }
 
 /// Aligns the two fields for the profile, `cloudProfile` and `cloudProfileName`. The Kubernetes version of
-/// the shoot decides: before 1.33, both fields are set; in 1.33, `cloudProfileName` is optional; since 1.34,
-/// only `cloudProfile` is allowed. A NamespacedCloudProfile can only be in `cloudProfile`.
+/// the shoot decides: before 1.33 and without a version, both fields are set; in 1.33, `cloudProfileName` is
+/// optional; since 1.34, only `cloudProfile` is allowed. A NamespacedCloudProfile can only be in
+/// `cloudProfile`.
 fn align_profile_fields(spec: &mut Map<String, Value>, old: Option<&Value>) {
     let version = spec
         .get("kubernetes")

@@ -237,8 +237,7 @@ pub(crate) fn check_tolerations(errors: &mut Vec<FieldError>, list_path: &str, t
         if let Err(problem) = check_label_value(value) {
             errors.push(FieldError::invalid(format!("{path}.value"), value, problem));
         }
-        // A toleration without a value tolerates all values of its key, so no toleration of the key may
-        // follow.
+        // As in Gardener, a toleration without a value makes every later toleration of its key a duplicate.
         if seen.contains(&(key, "")) || !seen.insert((key, value)) {
             errors.push(FieldError::duplicate(path, format!("{key}={value}")));
         }
