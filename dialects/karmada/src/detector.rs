@@ -17,6 +17,7 @@ use std::collections::BTreeSet;
 use berth_apimachinery::write::{Verb, Write};
 use berth_apimachinery::{Change, GroupResource, Key, Object};
 use berth_dialect_contract::{Context, Reconciler, Step};
+use serde_json::Value;
 
 use self::stored_object::without_version;
 use crate::fleet::Fleet;
@@ -86,17 +87,20 @@ impl Reconciler for Detector {
         let key = &change.key;
         match key.resource {
             PROPAGATION_POLICIES | CLUSTER_PROPAGATION_POLICIES => due_by_policy(change, context),
+            OVERRIDE_POLICIES | CLUSTER_OVERRIDE_POLICIES => due_by_override(change, context),
             BINDINGS | CLUSTER_BINDINGS => {
                 let template = change.new.as_ref().or(change.old.as_ref()).and_then(template_of);
                 // A template that cannot be read is not due, even if it exists.
                 let readable = template.filter(|template| context.objects.get(template).is_some());
                 readable
-                    .filter(|template| has_work(template, context))
+                    .filter(|template| !waits_for_change(template, context) && has_work(template, context))
                     .into_iter()
                     .collect()
             }
             resource if TemplateKind::of(resource).is_some() => {
-                has_work(key, context).then(|| key.clone()).into_iter().collect()
+                let waits = waits_for_change(key, context) && !is_edited(change);
+                let is_due = !waits && has_work(key, context);
+                is_due.then(|| key.clone()).into_iter().collect()
             }
             _ => Vec::new(),
         }
@@ -148,6 +152,29 @@ fn waits_for_change(key: &Key, context: &Context<'_>) -> bool {
         && binding_of(key).is_some_and(|binding| context.objects.get(&binding).is_some())
 }
 
+/// Whether `change` changes a template beyond its status and its claim, which controllers write and not the
+/// user whose change a lazy policy waits for.
+fn is_edited(change: &Change) -> bool {
+    let content = |object: &Object| {
+        let mut value = claim::without(&without_version(object));
+        let ignored = [
+            ("", "status"),
+            ("/metadata", "generation"),
+            ("/metadata", "managedFields"),
+        ];
+        for (part, field) in ignored {
+            if let Some(fields) = value.pointer_mut(part).and_then(Value::as_object_mut) {
+                fields.remove(field);
+            }
+        }
+        value
+    };
+    match (&change.old, &change.new) {
+        (Some(old), Some(new)) => content(old) != content(new),
+        _ => true,
+    }
+}
+
 /// Keys that a change of a policy makes due: the templates that the policy claims, selects or selected
 /// before, and the claimed bindings whose templates cannot be read. No key is due if the changed policy is
 /// lazy.
@@ -160,13 +187,7 @@ fn due_by_policy(change: &Change, context: &Context<'_>) -> Vec<Key> {
     }
     let mut due = BTreeSet::new();
     for record in [&old, &new].into_iter().flatten() {
-        for selected in record.selected(context.objects) {
-            let (resource, object) = selected;
-            // Templates that other policies claim stay with those policies.
-            if claim::claimed_by(object).is_none_or(|claimed| claimed == change.key) {
-                due.insert(key_of(resource, object));
-            }
-        }
+        due.extend(selected_templates(record, context));
     }
     for resource in [BINDINGS, CLUSTER_BINDINGS] {
         let namespace = Some(&*change.key.namespace).filter(|namespace| !namespace.is_empty());
@@ -180,6 +201,32 @@ fn due_by_policy(change: &Change, context: &Context<'_>) -> Vec<Key> {
     }
     due.retain(|key| has_work(key, context));
     due.into_iter().collect()
+}
+
+/// Keys that a new override policy makes due: the templates of the policies that depend on it.
+fn due_by_override(change: &Change, context: &Context<'_>) -> Vec<Key> {
+    let is_new = change.old.is_none() && change.new.is_some();
+    let Some(fleet) = fleet(context).filter(|_| is_new) else {
+        return Vec::new();
+    };
+    let mut due = BTreeSet::new();
+    for policy in fleet.policies.depending_on(&change.key) {
+        due.extend(selected_templates(policy, context));
+    }
+    due.retain(|key| !waits_for_change(key, context) && has_work(key, context));
+    due.into_iter().collect()
+}
+
+/// The keys of the templates that `policy` selects. Templates that other policies claim stay with those
+/// policies, and are left out.
+fn selected_templates(policy: &PolicyRecord, context: &Context<'_>) -> Vec<Key> {
+    let mut keys = Vec::new();
+    for (resource, object) in policy.selected(context.objects) {
+        if claim::claimed_by(object).is_none_or(|claimed| claimed == policy.key) {
+            keys.push(key_of(resource, object));
+        }
+    }
+    keys
 }
 
 /// All writes for the template or binding at `key`, in order.
@@ -278,7 +325,7 @@ fn overrides_exist(policy: &PolicyRecord, context: &Context<'_>) -> bool {
 }
 
 /// The update of `object`, which is at `key`, to `new`; `None` if nothing changes.
-fn update(key: &Key, object: &Object, new: serde_json::Value) -> Option<Write> {
+fn update(key: &Key, object: &Object, new: Value) -> Option<Write> {
     (without_version(object) != new).then(|| Write {
         verb: Verb::Update,
         key: key.clone(),

@@ -114,7 +114,8 @@ pub(super) fn without_claim(object: &Object) -> Option<Value> {
     claimed.then(|| without(&without_version(object)))
 }
 
-fn without(object: &Value) -> Value {
+/// Returns `object` without its claim, if it has one.
+pub(super) fn without(object: &Value) -> Value {
     let mut object = object.clone();
     let keys = [
         ("labels", ID),

@@ -11,7 +11,10 @@ use serde_json::{Value, json};
 
 use super::Detector;
 use crate::fleet::Fleet;
-use crate::names::{BINDINGS, CLUSTER_BINDINGS, CLUSTER_PROPAGATION_POLICIES, PROPAGATION_POLICIES};
+use crate::names::{
+    BINDINGS, CLUSTER_BINDINGS, CLUSTER_OVERRIDE_POLICIES, CLUSTER_PROPAGATION_POLICIES, OVERRIDE_POLICIES,
+    PROPAGATION_POLICIES,
+};
 use crate::testing::object;
 
 const DEPLOYMENTS: GroupResource = GroupResource::new("apps", "deployments");
@@ -405,28 +408,32 @@ fn anything_else_is_no_workload_and_what_has_no_namespace_gets_a_cluster_resourc
     );
 }
 
+/// A lazy policy that places on `cluster`.
+fn lazy(cluster: &str) -> Value {
+    let placement = json!({"clusterAffinity": {"clusterNames": [cluster]}});
+    policy(
+        "p",
+        json!({}),
+        json!({"activationPreference": "Lazy", "placement": placement}),
+    )
+}
+
+/// The first cluster that the placement in the binding of the Deployment `web` names.
+fn named_cluster(world: &World) -> Value {
+    world.value(&binding("web"))["spec"]["placement"]["clusterAffinity"]["clusterNames"][0].clone()
+}
+
 #[test]
 fn a_lazy_policy_waits_for_the_template_and_one_with_overrides_for_them() {
     let mut world = World::default();
-    let lazy = |cluster: &str| {
-        let placement = json!({"clusterAffinity": {"clusterNames": [cluster]}});
-        policy(
-            "p",
-            json!({}),
-            json!({"activationPreference": "Lazy", "placement": placement}),
-        )
-    };
     world.settle(&own("p"), Some(&lazy("a")));
     world.settle(&template("web"), Some(&deployment("web", 1)));
     world.settle(&own("p"), Some(&lazy("b")));
-    let names = |world: &World| {
-        world.value(&binding("web"))["spec"]["placement"]["clusterAffinity"]["clusterNames"][0].clone()
-    };
-    assert_eq!(names(&world), "a");
+    assert_eq!(named_cluster(&world), "a");
     let mut changed = world.value(&template("web"));
     changed["spec"]["replicas"] = 2.into();
     world.settle(&template("web"), Some(&changed));
-    assert_eq!(names(&world), "b");
+    assert_eq!(named_cluster(&world), "b");
 
     let mut world = World::default();
     world.settle(&template("web"), Some(&deployment("web", 1)));
@@ -435,6 +442,50 @@ fn a_lazy_policy_waits_for_the_template_and_one_with_overrides_for_them() {
         Some(&policy("p", json!({}), json!({"dependentOverrides": ["o"]}))),
     );
     assert_eq!(world.claimed(), None);
+}
+
+#[test]
+fn a_lazy_policy_takes_no_effect_with_what_controllers_write() {
+    let mut world = World::default();
+    world.settle(&own("p"), Some(&lazy("a")));
+    world.settle(&template("web"), Some(&deployment("web", 1)));
+    world.settle(&own("p"), Some(&lazy("b")));
+    let mut decided = world.value(&binding("web"));
+    decided["spec"]["clusters"] = json!([{"name": "a", "replicas": 1}]);
+    world.settle(&binding("web"), Some(&decided));
+    assert_eq!(named_cluster(&world), "a", "the scheduler wrote the binding");
+    let mut reported = world.value(&template("web"));
+    reported["status"] = json!({"readyReplicas": 1});
+    world.settle(&template("web"), Some(&reported));
+    assert_eq!(named_cluster(&world), "a", "a status was written");
+}
+
+#[test]
+fn an_override_policy_that_appears_lets_the_policies_that_wait_for_it_claim() {
+    let overriding = |kind: &str, metadata: Value| json!({"apiVersion": "policy.karmada.io/v1alpha1", "kind": kind, "metadata": metadata, "spec": {}});
+    let mut world = World::default();
+    world.settle(&template("web"), Some(&deployment("web", 1)));
+    let waiting = json!({"dependentOverrides": ["first", "second"]});
+    world.settle(&own("p"), Some(&policy("p", json!({}), waiting)));
+    for (namespace, name, claimed) in [
+        ("team", "other", None),
+        ("elsewhere", "first", None),
+        ("team", "first", None),
+        ("team", "second", Some("p")),
+    ] {
+        let made = overriding("OverridePolicy", json!({"name": name, "namespace": namespace}));
+        world.settle(&Key::new(OVERRIDE_POLICIES, namespace, name), Some(&made));
+        assert_eq!(world.claimed().as_deref(), claimed, "{namespace}/{name}");
+    }
+
+    let mut world = World::default();
+    world.settle(&template("web"), Some(&deployment("web", 1)));
+    let waiting = json!({"dependentOverrides": ["o"]});
+    world.settle(&of_all("all"), Some(&for_all("all", json!({}), waiting)));
+    assert_eq!(world.claimed(), None);
+    let made = overriding("ClusterOverridePolicy", json!({"name": "o"}));
+    world.settle(&Key::new(CLUSTER_OVERRIDE_POLICIES, "", "o"), Some(&made));
+    assert_eq!(world.claimed().as_deref(), Some("all"));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use berth_dialect_contract::Objects;
 use serde_json::Value;
 
 use crate::kind::policy::{Policy, PolicySpec, ResourceSelector};
-use crate::names::CLAIMS;
+use crate::names::{CLAIMS, CLUSTER_PROPAGATION_POLICIES, PROPAGATION_POLICIES};
 use crate::template::TemplateKind;
 
 /// The implicit priority of Karmada: among policies of equal priority, the policy with the most precise
@@ -177,6 +177,22 @@ impl Policies {
         for entry in new.iter().flat_map(|new| entries(new)) {
             self.selectors.insert(entry);
         }
+    }
+
+    /// The policies that depend on the override policy at `key`.
+    pub(crate) fn depending_on<'a>(&'a self, key: &'a Key) -> impl Iterator<Item = &'a Arc<PolicyRecord>> {
+        let resource = match key.namespace.is_empty() {
+            true => CLUSTER_PROPAGATION_POLICIES,
+            false => PROPAGATION_POLICIES,
+        };
+        let policies = self.records.range(Key::new(resource, &key.namespace, "")..);
+        policies
+            .take_while(move |(policy, _)| policy.resource == resource && policy.namespace == key.namespace)
+            .map(|(_, policy)| policy)
+            .filter(move |policy| {
+                let mut names = policy.spec.dependent_overrides.iter();
+                names.any(|name| **name == *key.name)
+            })
     }
 
     /// The policies of `resource` in `namespace` with a selector for `kind` that has no name, or the name
