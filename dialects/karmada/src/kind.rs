@@ -7,6 +7,7 @@ pub(crate) mod cluster;
 mod cluster_rules;
 pub(crate) mod placement;
 pub(crate) mod policy;
+mod policy_defaults;
 mod policy_rules;
 mod served;
 #[cfg(test)]

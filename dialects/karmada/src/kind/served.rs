@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::binding::Binding;
 use super::cluster::Cluster;
 use super::policy::Policy;
-use super::{cluster_rules, policy_rules};
+use super::{cluster_rules, policy_defaults, policy_rules};
 use crate::names::{APPS_GROUP, CLUSTER_GROUP, POLICY_GROUP, WORK_GROUP};
 
 /// The stored version of bindings.
@@ -29,10 +29,12 @@ struct ServedKind {
     form: Form,
 }
 
-/// Schema, columns and rules of a kind.
+/// Schema, columns, defaults and rules of a kind.
 struct Form {
     schema: &'static LazyLock<Schema>,
     columns: &'static [Column],
+    /// Sets the defaults of an object beyond the schema.
+    set_defaults: fn(&mut Value),
     /// Returns the errors of an object.
     errors: fn(&Value) -> Vec<FieldError>,
     /// Returns the errors of an update from the old to the new object.
@@ -46,6 +48,13 @@ impl Kind for ServedKind {
 
     fn schema(&self, _version: &str) -> &Schema {
         self.form.schema
+    }
+
+    fn prepare(&self, write: &Write<'_>, new: &mut Value) {
+        match write.via {
+            Via::Subresource(_) => {}
+            Via::Create | Via::Update => (self.form.set_defaults)(new),
+        }
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
@@ -189,6 +198,8 @@ const WORK_COLUMNS: &[Column] = &[
 
 const DEFAULT_COLUMNS: &[Column] = &[Column::NAME, Column::AGE];
 
+fn no_defaults(_: &mut Value) {}
+
 fn no_errors(_: &Value) -> Vec<FieldError> {
     Vec::new()
 }
@@ -217,6 +228,7 @@ fn unchanged_form(schema: &'static LazyLock<Schema>) -> Form {
     Form {
         schema,
         columns: DEFAULT_COLUMNS,
+        set_defaults: no_defaults,
         errors: no_errors,
         change_errors: no_change_errors,
     }
@@ -328,6 +340,7 @@ fn policy_kinds() -> [Arc<dyn Kind>; 2] {
         let form = Form {
             schema: &POLICY,
             columns: POLICY_COLUMNS,
+            set_defaults: policy_defaults::set,
             errors: policy_errors,
             change_errors: policy_rules::change_errors,
         };

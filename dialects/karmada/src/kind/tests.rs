@@ -86,6 +86,50 @@ fn what_contradicts_itself_is_refused_at_its_field() {
 }
 
 #[test]
+fn what_karmadas_webhooks_fill_in_is_filled_in() {
+    let kinds = all();
+    let kind = kinds
+        .iter()
+        .find(|known| known.info().kind == "PropagationPolicy");
+    let kind = kind.expect("it is served");
+    let stored = |placement: Value| {
+        let mut value = policy(&spec(&json!({"placement": placement})));
+        let write = Write {
+            via: Via::Create,
+            old: None,
+            now: Timestamp::UNIX_EPOCH,
+        };
+        kind.schema(kind.info().storage_version).default(&mut value);
+        kind.prepare(&write, &mut value);
+        assert!(kind.validate(&write, &value).is_empty(), "{value}");
+        value["spec"]["placement"].take()
+    };
+    let divided = json!({"replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted"}});
+    for (sent, expected) in [
+        (json!({}), json!({})),
+        (json!({"replicaScheduling": {}}), divided.clone()),
+        (
+            json!({"replicaScheduling": {"replicaSchedulingType": "Divided"}}),
+            divided,
+        ),
+        (
+            json!({"replicaScheduling": {"replicaSchedulingType": "Duplicated"}}),
+            json!({"replicaScheduling": {"replicaSchedulingType": "Duplicated"}}),
+        ),
+        (
+            json!({"spreadConstraints": [{"maxGroups": 2}]}),
+            json!({"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 2}]}),
+        ),
+        (
+            json!({"spreadConstraints": [{"spreadByLabel": "rack", "minGroups": 0, "maxGroups": 2}]}),
+            json!({"spreadConstraints": [{"spreadByLabel": "rack", "minGroups": 1, "maxGroups": 2}]}),
+        ),
+    ] {
+        assert_eq!(stored(sent.clone()), expected, "{sent}");
+    }
+}
+
+#[test]
 fn overflow_is_for_what_counts_room_and_for_groups_that_leave_some_out() {
     let placement = |division: &str, own: Value| {
         let mut group = own;
