@@ -116,18 +116,24 @@ pub(crate) struct FreeResources {
     nodes: Vec<i64>,
     /// The stored answers of accurate estimators.
     estimates: Vec<Estimate>,
+    /// Reason why the stored answers cannot be parsed; `None` if they can. No answer counts then.
+    estimates_problem: Option<String>,
 }
 
 impl FreeResources {
     /// Parses the reports in `cluster`, and the answers of estimators in `object`, which is the same Cluster.
     ///
     /// # Errors
-    /// An amount is not a quantity, or the answers of estimators cannot be parsed.
+    /// An amount is not a quantity.
     pub(crate) fn read(cluster: &Cluster, object: &Object) -> Result<Self, String> {
-        let estimates = estimate::read(object)?;
+        let (estimates, estimates_problem) = match estimate::read(object) {
+            Ok(estimates) => (estimates, None),
+            Err(problem) => (Vec::new(), Some(problem)),
+        };
         let Some(summary) = &cluster.status.resource_summary else {
             return Ok(Self {
                 estimates,
+                estimates_problem,
                 ..Self::default()
             });
         };
@@ -161,7 +167,13 @@ impl FreeResources {
             free: free.into_values().collect(),
             nodes: nodes.unwrap_or_default(),
             estimates,
+            estimates_problem,
         })
+    }
+
+    /// Reason why the stored answers of estimators cannot be parsed; `None` if they can.
+    pub(crate) fn estimates_problem(&self) -> Option<&str> {
+        self.estimates_problem.as_deref()
     }
 
     /// The resources and the sizes of nodes by which the room is counted.

@@ -47,9 +47,18 @@ pub(super) fn target(fleet: &Fleet, cluster: &Cluster) -> TargetView {
         zone: cluster.zones.join(","),
         provider: cluster.provider.to_lowercase(),
         labels: cluster.labels().clone(),
-        warnings: Vec::new(),
+        warnings: warnings(cluster),
         due_at: None,
     }
+}
+
+/// Warnings about fields of `cluster` that have no effect.
+fn warnings(cluster: &Cluster) -> Vec<String> {
+    let problem = cluster.free_resources.estimates_problem();
+    problem
+        .map(|problem| format!("{problem}: no answer of an estimator counts"))
+        .into_iter()
+        .collect()
 }
 
 /// Whether `taint` refuses templates that do not tolerate it.

@@ -122,6 +122,27 @@ fn an_estimators_answer_counts_where_it_is_smaller_and_about_the_same_request() 
 }
 
 #[test]
+fn answers_that_cannot_be_read_do_not_count_and_leave_the_cluster_in() {
+    let request = request(&json!({"cpu": "500m"}));
+    for text in [
+        "5",
+        "[{\"replicas\": \"five\"}]",
+        "[{\"resourceRequest\": {\"cpu\": \"much\"}, \"replicas\": 5}]",
+    ] {
+        let answered = free_resources(|value| {
+            value["metadata"]["annotations"] = json!({"karmada.berth.dev/estimates": text});
+        });
+        assert_eq!(room(&answered, Some(&request)).replicas, 32, "{text}");
+        let problem = answered.estimates_problem().expect("the problem is known");
+        assert!(
+            problem.starts_with("metadata.annotations[karmada.berth.dev/estimates]: "),
+            "{problem}"
+        );
+    }
+    assert_eq!(free_resources(|_| {}).estimates_problem(), None);
+}
+
+#[test]
 fn a_figure_that_is_no_quantity_leaves_the_cluster_out() {
     let mut value = cluster_value("a", 1);
     value["status"]["resourceSummary"]["allocated"] = json!({"pods": "many"});
