@@ -355,9 +355,8 @@ fn sorted(candidates: &[Ix]) -> Vec<Ix> {
 
 /// The reason of the first refusal of `candidate`; `None` if the candidate fits.
 fn first_refusal(run: &GroupOutcome, candidate: Ix) -> Option<Code> {
-    let mut all = run.rejections.iter();
-    let found = all.find(|rejection| rejection.candidate == candidate)?;
-    Some(Code::of_reason(found.reason))
+    let refusals = run.rejections.of_candidate(candidate);
+    Some(Code::of_reason(refusals.first()?.reason))
 }
 
 /// The changes from the `listed` clusters to the clusters that are listed `next`.

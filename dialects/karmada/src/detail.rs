@@ -39,3 +39,11 @@ pub(crate) struct Detail {
     /// Whether the caller chose the clusters.
     pub(crate) is_chosen: bool,
 }
+
+impl Detail {
+    /// Whether the listed clusters stay because nothing makes Karmada decide. If the caller chose the
+    /// clusters, the binding is decided without a trigger.
+    pub(crate) fn is_left_alone(&self) -> bool {
+        self.trigger == Some(Trigger::Nothing) && !self.is_chosen
+    }
+}

@@ -16,7 +16,6 @@ use crate::ignored::IgnoreReason;
 use crate::kind::cluster::Taint as Stored;
 use crate::record::Record;
 use crate::room::RoomLimit;
-use crate::trigger::Trigger;
 
 /// The beginnings of the messages of the condition Scheduled.
 pub(crate) const SENTENCES: Sentences = Sentences(&[
@@ -262,14 +261,11 @@ pub(crate) fn not_picked(decision: &Decision, candidate: Ix, rank: Option<usize>
             failure: Some(problem),
             ..
         }) => (problem.token(), format!("fits, but {}", failure(*problem))),
-        Some(Detail {
-            trigger: Some(Trigger::Nothing),
-            ..
-        }) => (
+        Some(detail) if detail.is_left_alone() => (
             "NotLookedAt",
             "fits, but nothing makes Karmada decide again, so the clusters stay as they are".to_owned(),
         ),
-        Some(Detail { is_chosen: true, .. }) => {
+        Some(Detail { is_chosen: true, .. }) if !is_selected => {
             ("NotChosen", "other clusters were chosen by the caller".to_owned())
         }
         _ if is_selected => ("NoReplicas", format!("{rank}the division gives it no replica")),
@@ -280,7 +276,7 @@ pub(crate) fn not_picked(decision: &Decision, candidate: Ix, rank: Option<usize>
     }
 }
 
-/// The sentence for [`Trigger::Nothing`].
+/// The sentence for a binding that is left alone, since nothing makes Karmada decide it.
 const NO_TRIGGER: &str = "nothing makes Karmada decide again: its placement is unchanged, and its clusters \
                           have the requested replicas";
 
@@ -308,13 +304,13 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
     let record = fleet.bindings.get(&decision.demand);
     let mut parts = vec![counts];
     parts.extend(groups(record, detail));
-    match (detail.failure, detail.trigger) {
-        (Some(Failure::NoClusterFit), _) => {
+    match detail.failure {
+        Some(Failure::NoClusterFit) => {
             return report::cause(fleet, decision)
                 .map_or_else(|| parts.join("; "), |cause| cause.to_string());
         }
-        (Some(problem), _) => parts.push(failure_or_excess(detail, problem)),
-        (None, trigger) => {
+        Some(problem) => parts.push(failure_or_excess(detail, problem)),
+        None => {
             let next = decision.changes.iter();
             let cells: Vec<String> = next
                 .filter(|change| change.action != berth_dialect_contract::Action::Unbind)
@@ -324,7 +320,7 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
                 "picked {}",
                 listing::clusters(cells.iter().map(String::as_str))
             ));
-            if trigger == Some(Trigger::Nothing) {
+            if detail.is_left_alone() {
                 parts.push(NO_TRIGGER.to_owned());
             }
         }
@@ -341,7 +337,7 @@ fn groups(record: Option<&std::sync::Arc<Record>>, detail: &Detail) -> Vec<Strin
     detail
         .tried
         .iter()
-        .filter(|_| detail.trigger != Some(Trigger::Nothing))
+        .filter(|_| !detail.is_left_alone())
         .map(|tried| match tried.failure {
             None => format!("group \"{}\" takes all", name(tried.group)),
             Some(problem) => format!("group \"{}\": {}", name(tried.group), failure(problem)),

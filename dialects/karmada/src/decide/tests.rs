@@ -87,6 +87,29 @@ fn an_annotation_that_is_no_placement_is_warned_about_and_a_changed_one_makes_no
 }
 
 #[test]
+fn chosen_clusters_are_told_although_nothing_makes_karmada_decide() {
+    let mut fleet = fleet(&[|_| {}, |_| {}]);
+    let mut binding = binding_value(&aggregated(), 3, "a3");
+    binding["metadata"]["annotations"] = json!({APPLIED_PLACEMENT: aggregated().to_string()});
+    let left_alone = decided(&mut fleet, &binding);
+    let nothing = "nothing makes Karmada decide again";
+    assert!(fleet.message(&left_alone).contains(nothing));
+    assert_eq!(fleet.not_picked(&left_alone, 1, None).0, "NotLookedAt");
+    let (demand, chosen) = (key(), ["b".to_owned()]);
+    let ask = Ask {
+        demand: &demand,
+        now: Timestamp::UNIX_EPOCH,
+        seed: 1,
+        chosen: Some(&chosen),
+    };
+    let decision = fleet.decide(&ask).expect("it is there").expect("b has room");
+    assert_eq!(decision.solved.picked, [1]);
+    let message = fleet.message(&decision);
+    assert!(!message.contains(nothing), "{message}");
+    assert_eq!(fleet.not_picked(&decision, 0, None).0, "NotChosen");
+}
+
+#[test]
 fn a_cluster_that_reports_no_resources_gets_nothing_that_is_divided_by_room() {
     let mut fleet = fleet(&[|_| {}, |value| value["status"]["resourceSummary"] = Value::Null]);
     let decision = decided(&mut fleet, &binding_value(&aggregated(), 12, ""));
