@@ -20,6 +20,9 @@ use crate::fleet::{Fleet, fold};
 use crate::names::CLUSTERS;
 use crate::{decide, notes, remedies, words, writes};
 
+/// The key of the taint of cordoned clusters.
+const UNSCHEDULABLE: &str = "cluster.karmada.io/unschedulable";
+
 impl Inventory for Fleet {
     fn fork(&self) -> Arc<dyn Inventory> {
         Arc::new(self.clone())

@@ -1,7 +1,7 @@
-//! Bindings that a change makes due, and objects that cannot be parsed.
+//! Bindings that a change makes due, objects that cannot be parsed, and drains.
 
-use berth_apimachinery::{Change, Key, Revision};
-use berth_dialect_contract::{AffectedDemands, Consequences, Inventory};
+use berth_apimachinery::{Change, Key, Revision, Timestamp};
+use berth_dialect_contract::{Advisor as _, AffectedDemands, Consequences, Edit, Inventory};
 use serde_json::{Value, json};
 
 use super::*;
@@ -106,4 +106,25 @@ fn what_cannot_be_read_is_left_out_with_the_reason() {
     binding["spec"]["replicas"] = json!(3_000_000_000_i64);
     fold(&mut fleet, &key(), &binding);
     assert!(Inventory::problem(&fleet, &key()).is_some(), "beyond 32 bits");
+}
+
+#[test]
+fn a_drained_cluster_has_the_taint_of_a_cordoned_one_once() {
+    let cordon = json!({"key": "cluster.karmada.io/unschedulable", "effect": "NoSchedule"});
+    let other = json!({"key": "cluster.karmada.io/unschedulable", "effect": "NoExecute"});
+    for (taints, expected) in [
+        (json!([]), json!([cordon])),
+        (json!([cordon]), json!([cordon])),
+        (json!([other]), json!([other, cordon])),
+    ] {
+        let mut fleet = Fleet::default();
+        let mut value = cluster_value("a", 10);
+        value["spec"]["taints"] = taints.clone();
+        fold(&mut fleet, &Key::new(CLUSTERS, "", "a"), &value);
+        let edits = fleet.drain("a", Timestamp::UNIX_EPOCH).expect("it is there");
+        let Some(Edit::Merge { patch, .. }) = edits.first() else {
+            panic!("{edits:?}");
+        };
+        assert_eq!(patch["spec"]["taints"], expected, "{taints}");
+    }
 }
