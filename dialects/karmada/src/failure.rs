@@ -29,8 +29,11 @@ pub(crate) enum Failure {
         /// Room of the best choice, in replicas.
         available: i64,
     },
-    /// The spread constraint by cluster has no `maxGroups`, which counts as zero.
-    NoMaxGroups,
+    /// A spread constraint has no `maxGroups`, which counts as zero.
+    NoMaxGroups {
+        /// The field by which the constraint spreads: cluster or region.
+        field: &'static str,
+    },
     /// The clusters that fit are in fewer regions than `minGroups` of the spread constraint by region
     /// requires.
     TooFewRegions {
@@ -73,7 +76,7 @@ impl Failure {
             Self::NotEnoughRoom { .. } => "NotEnoughRoom",
             Self::TooFewClusters { .. } => "TooFewClusters",
             Self::NoRoomWithin { .. } => "NoRoomWithinMaxGroups",
-            Self::NoMaxGroups => "NoMaxGroups",
+            Self::NoMaxGroups { .. } => "NoMaxGroups",
             Self::TooFewRegions { .. } => "TooFewRegions",
             Self::NoRegions { .. } => "NoRegions",
             Self::TooManyRegions => "TooManyRegions",

@@ -203,7 +203,7 @@ impl BindingAndCluster<'_> {
             Failure::NoRoomWithin { available, .. } if available > 0 => {
                 vec![self.fewer_replicas(available), self.more_groups()]
             }
-            Failure::NoRoomWithin { .. } | Failure::NoMaxGroups | Failure::NoRegions { .. } => {
+            Failure::NoRoomWithin { .. } | Failure::NoMaxGroups { .. } | Failure::NoRegions { .. } => {
                 vec![self.more_groups()]
             }
             Failure::TooFewClusters { feasible, .. } => vec![self.fewer_groups("cluster", feasible)],

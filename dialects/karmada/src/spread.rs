@@ -78,7 +78,7 @@ fn by_cluster(
     }
     let most = limits.selected_count(feasible);
     if most == 0 {
-        return Err(Failure::NoMaxGroups);
+        return Err(Failure::NoMaxGroups { field: "cluster" });
     }
     let mut rest = ranked.split_off(most);
     if terms.is_duplicated {

@@ -53,8 +53,8 @@ pub(crate) fn failure(failure: Failure) -> String {
             "no {clusters} clusters have room for {wanted} replicas: the roomiest choice has {available} (maxGroups of the spread \
              constraint by cluster)"
         ),
-        Failure::NoMaxGroups => {
-            "maxGroups is not set in the spread constraint by cluster, so Karmada selects no cluster".to_owned()
+        Failure::NoMaxGroups { field } => {
+            format!("maxGroups is not set in the spread constraint by {field}, so Karmada selects no cluster")
         }
         Failure::TooFewRegions { feasible, wanted } => format!(
             "{feasible} regions have clusters that fit, and the spread constraint by region needs at least {wanted} (minGroups)"

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::testing::{binding_value, choice_text, cluster, cluster_value, clusters, record};
+use crate::failure::Failure;
+use crate::testing::{binding_value, choice_text, chosen, cluster, cluster_value, clusters, record};
 
 const THREE: &str = "a:10 b:6 c:6";
 const FIVE: &str = "m1:40 m2:30 m3:60 m4:10 m5:20";
@@ -182,6 +183,25 @@ fn spread_by_region_chooses_regions_first() {
             "{placement} {replicas}"
         );
     }
+}
+
+#[test]
+fn the_constraint_without_max_groups_is_named() {
+    for (region, field) in [(None, "cluster"), (Some(("region", 1, 0)), "region")] {
+        let constraints: Vec<_> = region.into_iter().chain([("cluster", 1, 0)]).collect();
+        let placement = spread(duplicated(), &constraints);
+        let choice = chosen(&clusters(REGIONS), &record(&binding_value(&placement, 5, "")));
+        assert_eq!(
+            choice.run.outcome,
+            Err(Failure::NoMaxGroups { field }),
+            "{placement}"
+        );
+    }
+    let constraints = [("region", 2, 2), ("cluster", 1, 0)];
+    assert_eq!(
+        decided(REGIONS, &spread(duplicated(), &constraints), 5, ""),
+        "a2:5 c1:5"
+    );
 }
 
 fn grouped(overflow: bool) -> Value {

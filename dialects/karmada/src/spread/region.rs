@@ -42,6 +42,9 @@ pub(super) fn select(
             wanted: limits.least,
         });
     }
+    if limits.most <= 0 {
+        return Err(Failure::NoMaxGroups { field: "region" });
+    }
     regions.sort_by(|one, other| {
         let key = |region: &Region| (region.clusters.len(), Reverse(region.score));
         key(one).cmp(&key(other)).then_with(|| one.name.cmp(&other.name))
