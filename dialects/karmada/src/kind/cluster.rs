@@ -64,7 +64,7 @@ pub(crate) struct Taint {
 #[schemars(extend("required" = ["grade", "ranges"]))]
 pub(crate) struct ResourceModel {
     /// The number that identifies the size.
-    pub(crate) grade: u32,
+    pub(crate) grade: u64,
     /// The range of each resource that nodes of this size have.
     pub(crate) ranges: Vec<ResourceRange>,
 }
@@ -155,7 +155,7 @@ pub(crate) struct ResourceSummary {
 #[schemars(extend("required" = ["count", "grade"]))]
 pub(crate) struct GradeCount {
     /// The number that identifies the size.
-    pub(crate) grade: u32,
+    pub(crate) grade: u64,
     /// Number of nodes of the size.
     pub(crate) count: i64,
 }

@@ -34,7 +34,7 @@ impl Grades {
         if models.is_empty() || counted.is_empty() || counted.iter().any(|entry| entry.count < 0) {
             return Ok(None);
         }
-        let mut grades: BTreeMap<u32, (BTreeMap<String, Amount>, i64)> = BTreeMap::new();
+        let mut grades: BTreeMap<u64, (BTreeMap<String, Amount>, i64)> = BTreeMap::new();
         for (index, model) in models.iter().enumerate() {
             let mut minimums = BTreeMap::new();
             for (place, range) in model.ranges.iter().enumerate() {

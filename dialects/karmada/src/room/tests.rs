@@ -107,6 +107,16 @@ fn with_models_nodes_are_counted_by_the_least_of_their_size() {
 }
 
 #[test]
+fn a_grade_is_as_wide_as_karmadas() {
+    let wide = free_resources(|value| {
+        models(value);
+        value["spec"]["resourceModels"][2]["grade"] = json!(1_u64 << 40);
+        value["status"]["resourceSummary"]["allocatableModelings"][2]["grade"] = json!(1_u64 << 40);
+    });
+    assert_eq!(room(&wide, Some(&request(&json!({"cpu": "500m"})))).replicas, 16);
+}
+
+#[test]
 fn an_estimators_answer_counts_where_it_is_smaller_and_about_the_same_request() {
     let answers = json!([
         {"resourceRequest": {"cpu": "0.5"}, "replicas": 5, "at": "2026-01-01T00:00:00Z"},
