@@ -54,7 +54,11 @@ fn cluster(draw: &mut Draw, name: &str) -> Value {
         spec["provider"] = json!(draw.one(&["aws", "gcp"]));
     }
     if draw.often() {
-        spec["zones"] = json!([draw.one(&["z1", "z2"])]);
+        spec["zones"] = match draw.below(3) {
+            0 => json!(["z1"]),
+            1 => json!(["z2"]),
+            _ => json!(["z1", "z2"]),
+        };
     }
     let mut taints = Vec::new();
     for key in ["gpu", "edge"] {
