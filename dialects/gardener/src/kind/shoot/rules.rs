@@ -142,15 +142,11 @@ pub(super) fn old_profile_field_error(shoot: &Shoot, old: Option<&Shoot>) -> Opt
 }
 
 fn check_profile(errors: &mut Vec<FieldError>, shoot: &Shoot) {
-    const HINT: &str = "must name the shoot's cloud profile, here or in spec.cloudProfile.name";
+    const PATH: &str = "spec.cloudProfile.name";
+    const HINT: &str = "must name the shoot's cloud profile";
     match &shoot.spec.cloud_profile {
         Some(reference) => {
-            check_required(
-                errors,
-                "spec.cloudProfile.name",
-                &reference.name,
-                "must name the shoot's cloud profile",
-            );
+            check_required(errors, PATH, &reference.name, HINT);
             if !["", CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE].contains(&reference.kind.as_str()) {
                 let supported = [CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE];
                 let kind = reference.kind.as_str();
@@ -163,7 +159,15 @@ fn check_profile(errors: &mut Vec<FieldError>, shoot: &Shoot) {
         }
         None => {
             let name = shoot.spec.cloud_profile_name.as_deref().unwrap_or_default();
-            check_required(errors, "spec.cloudProfileName", name, HINT);
+            match shoot.spec.has_only_profile_reference() {
+                true => check_required(errors, PATH, name, HINT),
+                false => check_required(
+                    errors,
+                    "spec.cloudProfileName",
+                    name,
+                    &format!("{HINT}, here or in {PATH}"),
+                ),
+            }
         }
     }
 }

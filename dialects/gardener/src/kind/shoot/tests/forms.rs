@@ -96,6 +96,18 @@ fn a_profile_has_the_forms_that_the_version_of_kubernetes_has() {
     let told = "spec.cloudProfileName: Forbidden: cannot be set for Kubernetes 1.34 and newer: name the profile in \
                 spec.cloudProfile.name";
     assert_eq!(created(&gone), [told]);
+    for (version, told) in [
+        (
+            Some("1.33.0"),
+            "spec.cloudProfileName: Required value: must name the shoot's cloud profile, here or in spec.cloudProfile.name",
+        ),
+        (
+            Some("1.34.0"),
+            "spec.cloudProfile.name: Required value: must name the shoot's cloud profile",
+        ),
+    ] {
+        assert_eq!(created(&shoot(version, None, None)), [told], "{version:?}");
+    }
     let labelled = with(gone.clone(), "/metadata/labels", json!({"a": "b"}));
     assert_eq!(
         errors(Via::Update, Some(&gone), &labelled),
