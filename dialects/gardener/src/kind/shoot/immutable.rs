@@ -110,9 +110,9 @@ fn frozen_spec_error(update: &ShootUpdate<'_>) -> Option<FieldError> {
 }
 
 fn check_networking(errors: &mut Vec<FieldError>, old: Option<&Networking>, new: Option<&Networking>) {
-    let Some(old) = old else { return };
+    // A shoot without networks has the default IP family, as in Gardener.
     let none = Networking::default();
-    let new = new.unwrap_or(&none);
+    let (old, new) = (old.unwrap_or(&none), new.unwrap_or(&none));
     check_immutable(
         errors,
         "spec.networking.pods",

@@ -117,6 +117,21 @@ fn a_profile_has_the_forms_that_the_version_of_kubernetes_has() {
 }
 
 #[test]
+fn a_shoot_without_networks_is_of_ipv4_and_stays_so() {
+    let mut bare = foo();
+    bare["spec"].as_object_mut().unwrap().remove("networking");
+    let of = |families: Value| with(bare.clone(), "/spec/networking", json!({"ipFamilies": families}));
+    let changed = |new: &Value| errors(Via::Update, Some(&bare), new);
+    assert_eq!(
+        changed(&of(json!(["IPv6"]))),
+        ["spec.networking.ipFamilies: Forbidden: cannot change from IPv4 to IPv6"]
+    );
+    assert_eq!(changed(&of(json!(["IPv4", "IPv6"]))), [""; 0]);
+    let ranged = with(bare.clone(), "/spec/networking", json!({"pods": "100.96.0.0/11"}));
+    assert_eq!(changed(&ranged), [""; 0]);
+}
+
+#[test]
 fn ranges_are_of_the_families_of_the_shoot() {
     let six = with(foo(), "/spec/networking", json!({"ipFamilies": ["IPv6"]}));
     assert_eq!(created(&six), [""; 0]);
