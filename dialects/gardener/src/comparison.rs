@@ -15,7 +15,7 @@ use crate::request::Request;
 /// sorted by candidate, then plugin. Returns whether there are new refusals.
 pub(crate) fn refuse(request: &Request<'_>, rejections: &mut Vec<Rejection>) -> bool {
     let filter_count = rejections.len();
-    for step in [Step::ZonePreference, Step::DefaultDomain] {
+    for step in STEPS {
         if !step.applies(request) {
             continue;
         }
@@ -37,6 +37,26 @@ pub(crate) fn is_by_comparison(rejection: &Rejection) -> bool {
         Code::ZoneNotPreferred | Code::DomainUnsupported
     )
 }
+
+/// The seeds that the steps would leave if they compared the seeds that pass all filters. `rejections` are
+/// the refusals of a run of the pipeline.
+pub(crate) fn remaining_after_filters(request: &Request<'_>, rejections: &[Rejection]) -> Vec<Ix> {
+    let by_filters = rejections.iter().filter(|rejection| !is_by_comparison(rejection));
+    let by_filters: Vec<Rejection> = by_filters.copied().collect();
+    let mut seeds = remaining(request, &by_filters, Plugin::Strategy);
+    for step in STEPS.into_iter().filter(|step| step.applies(request)) {
+        let refused = step.refusals(request, &seeds);
+        seeds.retain(|seed| {
+            refused
+                .binary_search_by_key(seed, |rejection| rejection.candidate)
+                .is_err()
+        });
+    }
+    seeds
+}
+
+/// The steps that compare seeds, in order.
+const STEPS: [Step; 2] = [Step::ZonePreference, Step::DefaultDomain];
 
 /// A step that compares seeds.
 #[derive(Clone, Copy)]

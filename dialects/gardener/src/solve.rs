@@ -59,6 +59,17 @@ pub(crate) fn solve(request: &Request<'_>) -> Solution {
     }
 }
 
+/// The seeds that would be feasible if the steps that compare seeds came after all other filters.
+/// `rejections` are the refusals of the pipeline, which leaves no feasible seed.
+pub(crate) fn feasible_by_late_comparison(request: &Request<'_>, rejections: &[Rejection]) -> Vec<Ix> {
+    let seeds = comparison::remaining_after_filters(request, rejections);
+    if request.strategy != EffectiveStrategy::MinimalDistance {
+        return seeds;
+    }
+    let (least, distances) = measure_distances(request, &seeds);
+    nearest(&seeds, &distances, least.value(), &mut Vec::new())
+}
+
 /// The smallest distance, and the distance of each feasible seed. If the ConfigMap for the shoot's profile
 /// has the region of any feasible seed, all distances come from the ConfigMap, and seeds in other regions
 /// have no distance. Otherwise, distances are computed from the names of regions.

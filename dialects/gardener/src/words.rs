@@ -8,7 +8,7 @@ use berth_apimachinery::selector::Selector;
 use berth_dialect_contract::rules::Rules;
 use berth_dialect_contract::words::FINAL;
 use berth_dialect_contract::{Decision, Outcome, Taint, report};
-use berth_scheduling::{Ix, Reason, Rejection};
+use berth_scheduling::{Ix, Reason};
 
 use crate::code::Code;
 use crate::comparison;
@@ -19,8 +19,8 @@ use crate::fleet::seed::{Row, unready};
 use crate::fleet::shoot::Requirements;
 use crate::kind::shoot::spec::CLOUD_PROFILE;
 use crate::names::{EMERGENCY_STOP, SEEDS};
-use crate::request::EffectiveStrategy;
-use crate::solve::MAX_DISTANCE;
+use crate::request::{EffectiveStrategy, Request};
+use crate::solve::{self, MAX_DISTANCE};
 
 /// Whether the sentence of a refusal with `reason` is equal for all seeds.
 pub(crate) fn is_alike(reason: Reason) -> bool {
@@ -391,11 +391,9 @@ pub(crate) fn warnings(fleet: &Fleet, decision: &Decision) -> Vec<String> {
     if decision.outcome != Outcome::Unschedulable {
         return Vec::new();
     }
-    let of_one_seed = |one: &Rejection, next: &Rejection| one.candidate == next.candidate;
-    let refused = decision.solved.rejections.chunk_by(of_one_seed);
-    let would_fit = refused.filter(|refusals| refusals.iter().all(comparison::is_by_comparison));
-    let names: Vec<String> = would_fit
-        .filter_map(|refusals| Some(format!("\"{}\"", fleet.row(refusals.first()?.candidate).name)))
+    let names: Vec<String> = feasible_by_late_comparison(fleet, decision)
+        .into_iter()
+        .map(|candidate| format!("\"{}\"", fleet.row(candidate).name))
         .collect();
     if names.is_empty() {
         return Vec::new();
@@ -408,6 +406,21 @@ pub(crate) fn warnings(fleet: &Fleet, decision: &Decision) -> Vec<String> {
         "{}{more} would fit, {REASON_BY_ORDER}",
         names[..names.len().min(MAX_NAMED)].join(", ")
     )]
+}
+
+/// The seeds that would be feasible for an unscheduled shoot if Gardener compared seeds after all filters.
+fn feasible_by_late_comparison(fleet: &Fleet, decision: &Decision) -> Vec<Ix> {
+    let rejections = decision.solved.rejections.as_slice();
+    let shoot = fleet
+        .shoot(&decision.demand)
+        .filter(|_| rejections.iter().any(comparison::is_by_comparison));
+    let Some((shoot, profile)) =
+        shoot.and_then(|shoot| Some((shoot, fleet.profile_of(&shoot.requirements)?)))
+    else {
+        return Vec::new();
+    };
+    let request = Request::new(fleet, &shoot.requirements, profile, &shoot.occupied.0);
+    solve::feasible_by_late_comparison(&request, rejections)
 }
 
 /// Maximum number of seeds that a warning names.

@@ -186,7 +186,7 @@ impl Advisor for Fleet {
     /// that list it.
     fn drain(&self, cluster_name: &str, _now: Timestamp) -> Option<Vec<Edit>> {
         let object = &self.clusters.get(cluster_name)?.object;
-        let taint = json!({"key": "cluster.karmada.io/unschedulable", "effect": "NoSchedule"});
+        let taint = json!({"key": UNSCHEDULABLE, "effect": "NoSchedule"});
         let taint = taints::addition(Key::new(CLUSTERS, "", cluster_name), object, taint);
         let removals = self.bindings_on(cluster_name).filter_map(|key| {
             let record = self.bindings.get(key)?;

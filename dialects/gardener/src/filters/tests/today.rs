@@ -227,6 +227,34 @@ fn a_shoot_below_a_default_domain_goes_where_that_is() {
 }
 
 #[test]
+fn only_seeds_that_another_order_would_pick_are_warned_about() {
+    let warned = |seeds: &[Value], shoot: &Value| {
+        let own = project(&json!([]), &json!([]));
+        let objects: Vec<Value> = seeds.iter().chain([shoot, &own]).cloned().collect();
+        let fleet = fleet(&objects);
+        let warnings = berth_dialect_contract::Words::warnings(&fleet, &decide(&fleet, shoot));
+        let before = |warning: &String| warning.split(" would fit").next().unwrap_or_default().to_owned();
+        warnings.iter().map(before).collect::<Vec<_>>()
+    };
+    let default = with_default(of_today("b"), "ex.org");
+    let full = with(default.clone(), "/status/allocatable", json!({"shoots": "0"}));
+    // h10: no seed manages the domain, in whatever order seeds are judged.
+    let seeds = [of_today("a"), default.clone()];
+    assert_eq!(warned(&seeds, &called("foo.dev.ex.org")), [""; 0]);
+    // h40: the seed that manages the domain is full, and would not be compared.
+    let seeds = [of_today("a"), full.clone()];
+    assert_eq!(warned(&seeds, &called("s.dev.ex.org")), ["\"a\""]);
+    // Of two seeds that the zones refuse, one does not manage the domain.
+    let zoned_full = zoned(&full, "Prefer", &["z1"]);
+    let seeds = [
+        preferring("a", &["z9"]),
+        zoned(&default, "Prefer", &["z9"]),
+        with(zoned_full, "/metadata/name", json!("c")),
+    ];
+    assert_eq!(warned(&seeds, &called("s.dev.ex.org")), ["\"b\""]);
+}
+
+#[test]
 fn h22_only_true_stops_reconciliations() {
     let stopped = |value: &str| {
         with(
