@@ -19,7 +19,7 @@ use crate::fleet::seed::Row;
 use crate::fleet::shoot::ShootRecord;
 use crate::kind::shoot::spec::Toleration;
 use crate::names::{
-    CLOUD_PROFILES, DIALECT, EMERGENCY_STOP, PROJECTS, PROVIDER_LABEL, REGION_LABEL, SEEDS,
+    CLOUD_PROFILES, DIALECT, EMERGENCY_STOP, PROJECTS, PROVIDER_LABEL, REGION_LABEL, SEED_NAME_LABEL, SEEDS,
     needs_no_toleration,
 };
 use crate::request::provider_types;
@@ -55,6 +55,10 @@ fn remove(parent: &mut Value, field: &str) {
 
 /// The names of a shoot's ranges, by their index.
 const RANGES: [&str; 3] = ["nodes", "pods", "services"];
+
+/// The clause for a shoot to which no range can be proposed.
+const NO_FREE_RANGE: &str =
+    "every range that could be proposed overlaps with a range of the seed or of the shoot";
 
 /// A shoot and a seed for which remedies are found.
 struct ShootAndSeed<'a> {
@@ -111,9 +115,15 @@ impl ShootAndSeed<'_> {
     }
 
     fn tolerate_node_loss(&self) -> Vec<Remedy> {
-        let text = "let the control plane survive the loss of a node, not of a zone";
-        vec![self.shoot_edit(text.to_owned(), |shoot| {
-            shoot["spec"]["controlPlane"]["highAvailability"]["failureTolerance"]["type"] = "node".into();
+        let mut text = "let the control plane survive the loss of a node, not of a zone".to_owned();
+        if !self.shoot.requirements.control_plane_zones.is_empty() {
+            text += ", and remove spec.controlPlane.zones";
+        }
+        vec![self.shoot_edit(text, |shoot| {
+            let control_plane = &mut shoot["spec"]["controlPlane"];
+            control_plane["highAvailability"]["failureTolerance"]["type"] = "node".into();
+            // Three zones are only allowed with the failure tolerance zone.
+            remove(control_plane, "zones");
         })]
     }
 
@@ -262,23 +272,29 @@ impl ShootAndSeed<'_> {
 
     /// The remedy that makes the seed selector of the shoot also admit seeds of the provider type `type`.
     fn add_provider_type(&self, r#type: &str) -> Remedy {
+        let requirements = &self.shoot.requirements;
+        // Once the list is not empty, the shoot's own type is no longer included by default.
+        let own = Some(requirements.provider.as_str()).filter(|_| requirements.provider_types.is_empty());
         self.shoot_edit(
             format!("add {} to spec.seedSelector.providerTypes", r#type),
             |shoot| {
-                push(&mut shoot["spec"]["seedSelector"]["providerTypes"], json!(r#type));
+                let types = &mut shoot["spec"]["seedSelector"]["providerTypes"];
+                for name in own.into_iter().chain([r#type]) {
+                    push(types, json!(name));
+                }
             },
         )
     }
 
     /// The remedy that changes the labels of the seed so that `selector` matches. `None` if no change of
-    /// labels makes the selector match, or if the label for the provider type or the region would have to
-    /// change, which follow from the spec.
+    /// labels makes the selector match, or if a label for the provider type, the region or the name would
+    /// have to change, which are computed.
     fn set_labels(&self, selector: &Selector) -> Option<Remedy> {
         let changes = labels::to_match(selector, &self.row.record.labels)?;
-        if [PROVIDER_LABEL, REGION_LABEL]
-            .iter()
-            .any(|key| changes.contains_key(*key))
-        {
+        let is_computed = |key: &String| {
+            [PROVIDER_LABEL, REGION_LABEL].contains(&key.as_str()) || key.starts_with(SEED_NAME_LABEL)
+        };
+        if changes.keys().any(is_computed) {
             return None;
         }
         let text = labels::words(&format!("Seed {}", self.row.name), &changes);
@@ -412,9 +428,12 @@ impl ShootAndSeed<'_> {
         if fixed.is_empty() {
             return self.set_free_ranges(bits);
         }
-        let free = self.free_range(&[]).unwrap_or_default();
+        let new_shoot = match self.free_range(&[]) {
+            Some(free) => format!(": a new shoot with another range, such as {free}, would fit"),
+            None => format!(", and {NO_FREE_RANGE}"),
+        };
         vec![Remedy::none(format!(
-            "the shoot's range for {} cannot be changed any more: a new shoot with another range, such as {free}, would fit",
+            "the shoot's range for {} cannot be changed any more{new_shoot}",
             fixed.join(" and ")
         ))]
     }
@@ -428,9 +447,7 @@ impl ShootAndSeed<'_> {
         let mut free_ranges = Vec::new();
         for range in (0..3).filter(|range| bits >> range & 1 == 1) {
             let Some(free) = self.free_range(&used) else {
-                return vec![Remedy::none(
-                    "every range that could be proposed overlaps with a range of the seed or of the shoot",
-                )];
+                return vec![Remedy::none(NO_FREE_RANGE)];
             };
             used.push(Range::of(Some(&free)));
             free_ranges.push((RANGES[range], free));
@@ -512,3 +529,6 @@ impl ShootAndSeed<'_> {
         )]
     }
 }
+
+#[cfg(test)]
+mod tests;
