@@ -15,8 +15,8 @@ pub(super) struct Configurations {
     dialects: Vec<Arc<dyn Dialect>>,
     /// The kind that validates objects; `None` if the plugin only warns.
     kind: Option<SchedulerConfiguration>,
-    /// The resources that this server serves, which are the only resources that it can guard. Empty in the
-    /// webhook: the hub may serve any resource.
+    /// The resources that this server serves, which are the only resources that it can guard. Empty behind a
+    /// hub, which may serve any resource.
     served: Vec<GroupResource>,
 }
 

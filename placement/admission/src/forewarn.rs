@@ -59,7 +59,8 @@ impl PlacementWarnings {
         forecast(snapshot, &**source, &key, &read, now)
     }
 
-    /// Returns the warning for the creator about the place of the object, or about the lack of a place.
+    /// Returns the warning for the creator: the reason why the object gets no place or, only for a dry run,
+    /// the place that it would get.
     fn warning(
         &self,
         request: &Request<'_>,

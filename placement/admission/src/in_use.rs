@@ -1,12 +1,12 @@
 //! Protection of objects in use from deletion (docs/admission.md, "Guards"). The refusal names the objects
 //! that use the object, if the audience may know them.
 //!
-//! In Berth's own store, a deletion and a concurrent write that begins to use the object cannot both succeed.
-//! The write passes the object's fence ([`fence`]). The deletion passes the fence, too, but fails if another
-//! write has passed it since the snapshot in which nothing used the object. Decisions that count capacity
-//! also pass the fence: a binding that was decided before the deletion fails at the fence, and is decided
-//! again without the deleted target. A hub has no fences, so there the protection is only as current as the
-//! watch.
+//! In Berth's own store, a write that begins to use the object passes the object's fence ([`fence`]). The
+//! deletion passes the fence, too, but fails if another write has passed it since the snapshot in which
+//! nothing used the object. Decisions that count capacity also pass the fence: a binding that was decided
+//! before the deletion fails at the fence, and is decided again without the deleted target. Any other write
+//! that was admitted before the deletion does not fail if it is stored afterwards. A hub has no fences, so
+//! there the protection is only as current as the watch.
 
 use std::sync::Arc;
 

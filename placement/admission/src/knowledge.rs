@@ -36,7 +36,7 @@ impl Knowledge {
         self.audience
     }
 
-    /// Waits until the engine has seen every write that was acknowledged before.
+    /// Waits until the engine has seen every write that this server acknowledged before.
     pub(super) fn ready(&self) -> Ready<'_> {
         Box::pin(async {
             let now = self.engine.source().revision();

@@ -73,7 +73,8 @@ pub struct Parts {
     pub break_glass: Vec<String>,
     /// Observer of the results, for metrics.
     pub observer: Arc<dyn Observer>,
-    /// The kinds that are served here, as kinds of owners; empty if a hub checks owner references.
+    /// The kinds that are served here, as kinds of owners and as resources that a SchedulerConfiguration may
+    /// name. Empty behind a hub, which checks owner references and may serve any resource.
     pub owners: Vec<Arc<dyn Kind>>,
     /// The admission policies that are stored here; `None` where a hub stores them.
     pub policies: Option<Arc<StoredPolicies>>,

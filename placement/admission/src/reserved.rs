@@ -1,5 +1,6 @@
 //! Guard of objects that hold a scheduler's decision. Only that scheduler may write them; an administrator
-//! needs the break-glass group (docs/admission.md, "Guards").
+//! needs the break-glass group (docs/admission.md, "Guards"). Garbage collection, updates that change
+//! nothing, and the removal of an object whose demand is already deleted pass.
 
 use berth_admission::{Denial, Operation, Plugin, Ready, Request};
 use serde_json::Value;

@@ -42,7 +42,7 @@ pub struct AdviceStatus {
     pub inventory_revision: String,
     /// The targets with advice, the nearest to fitting first.
     pub targets: Vec<AdvisedTarget>,
-    /// Number of further targets that are not in the resulting set.
+    /// Number of further targets that are not in the resulting set; 0 if `?cluster=` or `?target=` names one.
     #[schemars(with = "i64")]
     pub remaining_targets: usize,
     /// The reason why the search ended early; empty if it was completed.
@@ -94,7 +94,8 @@ pub struct Obstacle {
     pub reason: Token,
     /// The reason, as a sentence.
     pub message: String,
-    /// The reason why no change of an object removes the obstacle; absent if a change removes it.
+    /// The reason why no change of an object removes the obstacle; absent if a change may remove it, or if no
+    /// reason is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }

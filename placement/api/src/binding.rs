@@ -38,10 +38,11 @@ pub struct BindingSpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BindingStatus {
-    /// The phase of the Decision after the binding.
+    /// The phase of the Decision; absent in the response to a create.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<Token>,
-    /// The outcome of the binding: Scheduled, Partial, Provision, Unchanged or Released.
+    /// The outcome of the binding: Scheduled, Partial, Provision, Unchanged or Released; Unschedulable,
+    /// Invalid or Ignored only if the binding released clusters. Absent if an existing binding is read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Token>,
     /// The reason for the outcome, as one word.

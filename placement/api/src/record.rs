@@ -135,10 +135,10 @@ pub struct RecordedState {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub message: String,
-    /// Number of clusters to which the object is bound.
+    /// Number of clusters to which the object is bound, without clusters that it is leaving.
     #[schemars(with = "i64")]
     pub cluster_count: usize,
-    /// The clusters to which the object is bound: the first 50 by name.
+    /// The clusters: the first 50 by name to which the object is bound, and the first 50 that it is leaving.
     pub clusters: Vec<RecordedCluster>,
 }
 
@@ -281,7 +281,7 @@ pub struct RecordCause {
     #[schemars(with = "Option<String>")]
     pub namespace: String,
     /// The name of the object that is the cause. Name, namespace and field manager are omitted for an object
-    /// that is not in the decision's namespace, unless the object describes a cluster.
+    /// in another namespace than the decision's, unless the object describes a cluster.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(with = "Option<String>")]
     pub name: String,
@@ -364,8 +364,8 @@ pub struct RecordActor {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RecordAgreement {
-    /// True, False or Unknown, at the time of the record. The status does not include the grace period that
-    /// condition Agrees of a Decision gives the other scheduler.
+    /// True, False or Unknown, at the time of the record. The grace period that condition Agrees of a
+    /// Decision gives the other scheduler only counts while the object has no clusters.
     #[schemars(extend("enum" = ["True", "False", "Unknown"]))]
     pub status: String,
     /// The changes that Berth would have made, or the reason why the status is Unknown.

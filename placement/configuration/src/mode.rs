@@ -50,8 +50,8 @@ pub enum DecidingState {
     /// The system is observed, since the stored configuration is invalid, and there was no valid
     /// configuration since the server started.
     Misconfigured,
-    /// The system is observed while its own scheduler runs, and decided afterwards. The value is the
-    /// evidence that the scheduler runs.
+    /// The system is observed while its own scheduler runs or may run, and decided afterwards. The value is
+    /// the evidence that the scheduler runs or may run.
     Waits(Arc<str>),
     /// The system is decided.
     Decides,

@@ -44,8 +44,8 @@ impl OtherScheduler {
     }
 }
 
-/// The systems' own schedulers that run, or are not known to be stopped. The evidence for each is a clause,
-/// such as "it renews a Lease".
+/// The systems' own schedulers that run, or are not known to be stopped. The evidence for each is a sentence
+/// without a full stop, such as "gardener-scheduler runs: pod-1 renews its Lease garden/lock".
 #[derive(Debug)]
 pub struct OwnSchedulers {
     running: Mutex<BTreeMap<&'static str, Arc<str>>>,

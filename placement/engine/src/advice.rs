@@ -2,7 +2,7 @@
 //!
 //! Dialects propose edits that may lift one refusal
 //! ([`Advisor::remedies`](berth_dialect_contract::Advisor::remedies)). A search that is common to all
-//! dialects applies the edits to forked worlds, and decides again after each edit. The advice is the
+//! dialects applies the edits to forked worlds, and decides again after each proposal. The advice is the
 //! difference between the edited and the stored objects as patches, which are tried once more on the
 //! unchanged world. Nothing is stored.
 //!
@@ -77,7 +77,7 @@ pub struct Advice {
     pub decision: Decision,
     /// The advice for each target, the targets nearest to fitting first.
     pub targets: Vec<TargetAdvice>,
-    /// Number of further targets that are not in the resulting set.
+    /// Number of further targets that are not in the resulting set; 0 with [`Terms::only`].
     pub remaining: usize,
     /// The reason why the search ended early; `None` if it was completed.
     pub gave_up: Option<String>,
@@ -96,8 +96,9 @@ pub struct TargetAdvice {
     pub picked: bool,
     /// The present refusals of the target; for a feasible target, the reason why other targets are picked.
     pub rejections: Vec<Obstacle>,
-    /// The sets of changes, the smallest first. Among sets of equal size, sets that the caller may make come
-    /// first.
+    /// The sets of changes, the smallest first. Among sets of equal size, sets with fewer changes of other
+    /// objects than the request come first. A server that checks the rights of the caller sorts the sets
+    /// again.
     pub advice: Vec<Set>,
     /// Whether the search ended early, so that there may be further sets.
     pub gave_up: bool,

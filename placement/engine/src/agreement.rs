@@ -38,7 +38,7 @@ pub enum UnknownReason {
     Invalid,
     /// The system does not decide the demand, or another scheduler does.
     Ignored,
-    /// The demand is being deleted.
+    /// The demand is being deleted, or is no longer placed.
     Deleting,
     /// The clusters differ, but the other scheduler still has time to react.
     GracePeriod,
@@ -75,7 +75,7 @@ impl UnknownReason {
         match self {
             Self::Invalid => "the request cannot be understood",
             Self::Ignored => "the system does not schedule the request",
-            Self::Deleting => "the request is being deleted",
+            Self::Deleting => "the request is being deleted or no longer placed",
             Self::GracePeriod => "the other scheduler may not have processed the request yet",
         }
     }

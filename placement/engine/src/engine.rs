@@ -306,7 +306,7 @@ impl Engine {
         }
     }
 
-    /// A snapshot with every write that was acknowledged before this call; `None` for an unknown
+    /// A snapshot with every write that this server acknowledged before this call; `None` for an unknown
     /// dialect.
     ///
     /// # Errors
