@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::clock::Clock;
 
-/// A clock that stays at one instant until it is advanced.
+/// A clock that stays at one instant until it is moved.
 #[derive(Debug, Default)]
 pub struct SteppedClock(Mutex<Timestamp>);
 
@@ -17,7 +17,7 @@ impl SteppedClock {
         Self(Mutex::new(start))
     }
 
-    /// Moves the clock forward by `duration`.
+    /// Moves the clock by `duration`, back if it is negative.
     pub fn advance(&self, duration: SignedDuration) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) += duration;
     }

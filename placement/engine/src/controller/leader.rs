@@ -6,6 +6,7 @@ use std::time::Duration;
 use berth_apimachinery::{Clock, Timestamp};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use super::lease::LeaderElector;
 use super::observer::Observer;
@@ -72,6 +73,33 @@ fn time_left(now: Timestamp, then: Timestamp) -> Duration {
     Duration::try_from(then.duration_since(now)).unwrap_or_default()
 }
 
+/// A time that has passed as soon as the clock of the replica or a clock that nobody can set says so. If the
+/// clock of a leader is set back, the leadership must not last longer, and the next renewal must not be late.
+#[derive(Clone, Copy)]
+struct Deadline {
+    /// The time by the clock of the replica.
+    time: Timestamp,
+    /// The time by the clock that nobody can set; `None` beyond the range of that clock.
+    instant: Option<Instant>,
+}
+
+impl Deadline {
+    /// Creates the deadline `time`, which was computed when the clock of the replica was at `start`, at the
+    /// instant `begun`.
+    fn new(time: Timestamp, start: Timestamp, begun: Instant) -> Self {
+        let instant = begun.checked_add(time_left(start, time));
+        Self { time, instant }
+    }
+
+    /// Returns the time from `now`, by the clock of the replica, to the deadline, or zero if it has passed.
+    fn time_left(&self, now: Timestamp) -> Duration {
+        let left = time_left(now, self.time);
+        self.instant.map_or(left, |instant| {
+            left.min(instant.saturating_duration_since(Instant::now()))
+        })
+    }
+}
+
 /// The task that updates a [`Leadership`] by the answers of the elector.
 struct Leader {
     elector: Arc<dyn LeaderElector>,
@@ -83,16 +111,16 @@ struct Leader {
 impl Leader {
     /// Runs until the sender of `looks` is dropped, and then releases the leadership.
     async fn run(self, mut looks: watch::Receiver<u64>) {
-        let mut until: Option<Timestamp> = None;
+        let mut until: Option<Deadline> = None;
         loop {
-            let start = self.clock.now();
-            let limit = until.map_or(ANSWER_TIMEOUT, |until| {
-                time_left(start, until).min(ANSWER_TIMEOUT)
-            });
+            let (start, begun) = (self.clock.now(), Instant::now());
+            let deadline = |time: Timestamp| Deadline::new(time, start, begun);
+            let left = until.map_or(ANSWER_TIMEOUT, |until| until.time_left(start));
+            let limit = left.min(ANSWER_TIMEOUT);
             let again = match tokio::time::timeout(limit, self.elector.hold(start)).await {
                 Ok(Ok(hold)) => {
-                    until = hold.until;
-                    hold.again
+                    until = hold.until.map(deadline);
+                    deadline(hold.again)
                 }
                 failed => {
                     let error = match failed {
@@ -100,19 +128,21 @@ impl Leader {
                         _ => format!("no answer within {limit:?}"),
                     };
                     tracing::warn!(error, "cannot read or update the leader election lock; retrying");
-                    start.checked_add(RETRY_DELAY).unwrap_or(Timestamp::MAX)
+                    deadline(start.checked_add(RETRY_DELAY).unwrap_or(Timestamp::MAX))
                 }
             };
             loop {
                 let now = self.clock.now();
-                until = until.filter(|&until| now < until);
+                until = until.filter(|until| !until.time_left(now).is_zero());
                 self.publish(until.is_some());
-                if now >= again {
+                let mut pause = again.time_left(now).min(LONGEST_SLEEP);
+                if pause.is_zero() {
                     break;
                 }
                 // A leader that cannot renew ends its work in time, even before the next check.
-                let next = until.map_or(again, |until| until.min(again));
-                let pause = time_left(now, next).min(LONGEST_SLEEP);
+                if let Some(until) = until {
+                    pause = pause.min(until.time_left(now));
+                }
                 tokio::select! {
                     looked = looks.changed() => if looked.is_err() {
                         return self.end().await;

@@ -2,8 +2,8 @@
 //! expires.
 //!
 //! The record has the form of a Kubernetes Lease (coordination.k8s.io/v1), as in client-go. Each replica
-//! measures expiry by its own clock, from the time when it saw the last renewal, so the clocks of replicas
-//! may differ.
+//! measures expiry by its own clock, from the time when it saw the last renewal, and for the duration that
+//! the holder states in the record, so the clocks and the settings of replicas may differ.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
@@ -181,6 +181,12 @@ impl LockRecord {
     pub fn holder(&self) -> &str {
         self.value["spec"]["holderIdentity"].as_str().unwrap_or_default()
     }
+
+    /// Returns the duration of the lease without a renewal; `None` if the record does not state it.
+    fn duration(&self) -> Option<Duration> {
+        let seconds = self.value["spec"]["leaseDurationSeconds"].as_u64();
+        seconds.map(Duration::from_secs)
+    }
 }
 
 /// Storage of one lock record.
@@ -309,11 +315,12 @@ impl LeaseElector {
     }
 
     /// Returns the time at which this replica saw `version` of the record first, which is `now` for a new
-    /// version.
+    /// version. If that time lies after `now`, the clock was set back, and the lease is measured from `now`:
+    /// otherwise the lease of a dead holder would not expire for as long as the clock was set back.
     fn unchanged_since(&self, version: &str, now: Timestamp) -> Timestamp {
         let mut last_change = self.last_change.lock();
         match &*last_change {
-            Some((known, since)) if known == version => *since,
+            Some((known, since)) if known == version && *since <= now => *since,
             _ => {
                 *last_change = Some((version.to_owned(), now));
                 now
@@ -396,10 +403,8 @@ impl LeaderElector for LeaseElector {
         let version = record.as_ref().map_or("", |record| &record.version);
         if let Some(record) = &record {
             let holder = record.holder();
-            let end = after(
-                self.unchanged_since(&record.version, now),
-                self.durations.duration,
-            );
+            let duration = record.duration().unwrap_or(self.durations.duration);
+            let end = after(self.unchanged_since(&record.version, now), duration);
             let is_held = !holder.is_empty() && holder != self.identity;
             if is_held && now < end {
                 // This replica tries again when the lease of the other replica expires, at the latest.

@@ -252,6 +252,71 @@ async fn who_waits_for_a_dead_holder_looks_when_the_lease_ends() {
     assert!(second.hold(waiting.again).await.unwrap().until.is_some());
 }
 
+#[tokio::test]
+async fn a_lease_lasts_as_long_as_its_holder_states_whatever_the_settings_of_the_other_replica() {
+    let lock = Arc::new(CountedLock::default());
+    let lease = |identity: &str, durations| {
+        let lock = Arc::clone(&lock) as Arc<dyn ResourceLock>;
+        LeaseElector::with_lock(lock, identity.to_owned(), durations)
+    };
+    let at = |second: i64| Timestamp::from_second(second).unwrap();
+    let first = lease("one", terms());
+    let second = lease("two", LeaseDurations::default());
+    assert!(first.hold(at(0)).await.unwrap().until.is_some());
+    for time in [0, 5, 14] {
+        let held = second.hold(at(time)).await.unwrap();
+        assert_eq!(held.until, None, "after {time} of 15 seconds");
+    }
+    assert!(second.hold(at(15)).await.unwrap().until.is_some());
+    assert!(first.hold(at(19)).await.unwrap().until.is_none());
+    assert!(
+        first.hold(at(24)).await.unwrap().until.is_some(),
+        "a lease of 5 seconds"
+    );
+}
+
+#[tokio::test]
+async fn the_lease_of_a_dead_holder_expires_even_if_the_clock_of_the_other_replica_is_set_back() {
+    let world = World::default();
+    let (first, second) = (lease(&world, "one"), lease(&world, "two"));
+    let at = |second: i64| Timestamp::from_second(second).unwrap();
+    first.hold(at(7200)).await.unwrap();
+    for time in [7200, 3600, 3614] {
+        assert_eq!(second.hold(at(time)).await.unwrap().until, None, "at {time}");
+    }
+    assert!(second.hold(at(3615)).await.unwrap().until.is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_leader_whose_clock_is_set_back_renews_as_before_and_stops_in_time_if_it_cannot() {
+    let world = World::default();
+    world.clock.advance(SignedDuration::from_hours(2));
+    let elector = Arc::new(CutOff {
+        inner: lease(&world, "one"),
+        is_cut: AtomicBool::new(false),
+    });
+    let leadership = Leadership::spawn(
+        Arc::clone(&elector) as Arc<dyn LeaderElector>,
+        Arc::clone(&world.clock) as Arc<dyn Clock>,
+        Arc::new(NoopObserver),
+    );
+    let mut leading = leadership.leading();
+    leading.wait_for(|leads| *leads).await.unwrap();
+    world.clock.advance(SignedDuration::from_hours(-1));
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(record(&world)["renewTime"], "1970-01-01T01:00:00.000000Z");
+    elector.is_cut.store(true, Ordering::Relaxed);
+    let start = tokio::time::Instant::now();
+    tokio::time::timeout(DEADLINE, leading.wait_for(|leads| !leads))
+        .await
+        .expect("the clock does not move, but the time of the leadership is over")
+        .unwrap();
+    assert!(
+        start.elapsed() <= Duration::from_millis(10_001),
+        "the renew deadline is 10 s"
+    );
+}
+
 /// An elector that answers once and then never.
 struct Stuck(Arc<LeaseElector>, AtomicBool);
 
