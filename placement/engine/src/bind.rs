@@ -111,7 +111,7 @@ impl Engine {
         }
         let commit = commit(&bound, slot, bind.dry_run);
         if commit.writes.is_empty() {
-            if slot.contests.resolve(bind.demand) {
+            if !bind.dry_run && slot.contests.resolve(bind.demand) {
                 self.restate(bind);
             }
             return Ok(Ok(bound));
@@ -153,7 +153,7 @@ impl Engine {
         };
         let writes = commit.writes.clone();
         // Until the writes are folded, changes of the decision do not count as changes by another program.
-        let writing = WriteInProgress::of(&slot.contests, bind.demand);
+        let writing = (!bind.dry_run).then(|| WriteInProgress::of(&slot.contests, bind.demand));
         match committer.commit(commit).await {
             Ok(written) => {
                 bound.written = written;
@@ -173,9 +173,10 @@ impl Engine {
                 });
             }
         }
-        if !bind.dry_run {
-            self.caught_up(newest(&bound.written)).await?;
+        if bind.dry_run {
+            return Ok(Ok(bound));
         }
+        self.caught_up(newest(&bound.written)).await?;
         drop(writing);
         if slot.holds_decisions(&writes) && slot.contests.is_disturbed(bind.demand, &*self.source) {
             let mut dirty = Dirty::default();

@@ -2,7 +2,7 @@
 //! not for ever: two writers that undo each other's writes load the API server, and the decision never
 //! becomes stable. After [`CORRECTIONS`] corrections, Berth does not write the decision any more until a user
 //! changes the spec of the demand or the configuration, binds the demand, or restarts Berth, or until the
-//! demand has the wanted clusters.
+//! demand has the wanted clusters. A contest also ends when Berth loses the right to decide the demand.
 
 mod undone;
 
@@ -189,9 +189,14 @@ impl Contests {
         state.is_some_and(|state| state.contest.take().is_some())
     }
 
-    /// Removes the state of a deleted demand.
+    /// Removes the state of `demand`, which was deleted, or which another scheduler decides.
     pub(crate) fn forget(&self, demand: &Key) {
         self.states.lock().remove(demand);
+    }
+
+    /// Removes the states of all demands, which another scheduler decides.
+    pub(crate) fn forget_all(&self) {
+        self.states.lock().clear();
     }
 
     /// Returns the sentence about the contest of `demand`, if there is one.

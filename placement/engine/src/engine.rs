@@ -235,10 +235,26 @@ impl Engine {
     }
 
     /// A sentence about the contest for `demand` of `dialect`, if another writer keeps changing the decision,
-    /// so that Berth leaves the demand alone.
+    /// so that Berth leaves the demand alone. `None` if the demand is not decided here any more.
     #[must_use]
     pub fn contest(&self, dialect: &str, demand: &Key) -> Option<Arc<str>> {
-        self.slot(dialect)?.contests.of(demand)
+        let slot = self.slot(dialect)?;
+        let contest = slot.contests.of(demand)?;
+        self.is_entrusted(&slot.snapshot(), demand).then_some(contest)
+    }
+
+    /// Ends the contest for `demand` of `dialect`, which is not decided here any more.
+    pub(crate) fn end_contest(&self, dialect: &str, demand: &Key) {
+        if let Some(slot) = self.slot(dialect) {
+            slot.contests.forget(demand);
+        }
+    }
+
+    /// Ends the contests for all demands of `dialect`, which are not decided here any more.
+    pub(crate) fn end_contests(&self, dialect: &str) {
+        if let Some(slot) = self.slot(dialect) {
+            slot.contests.forget_all();
+        }
     }
 
     /// Starts the feeder, which runs until the handle is aborted.

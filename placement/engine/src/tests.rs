@@ -8,14 +8,16 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use berth_apimachinery::write::{CommitError, Verb, Write, WriteRefusal};
-use berth_apimachinery::{Draft, FixedClock, GroupResource, Key, Object, Revision, Status, Timestamp};
+use berth_apimachinery::{Change, Draft, FixedClock, GroupResource, Key, Object, Revision, Status, Timestamp};
 use berth_dialect_contract::Outcome;
 use berth_storage::{
     At, Collection, Event, Expect, MemoryStore, Scope, Source, Step, StoreError, Watch, Writer,
 };
 use serde_json::{Value, json};
 
-use crate::{Bind, BindError, Commit, Committer, Engine, MarkedSet, ReadinessError, UnplacedTreatment};
+use crate::{
+    Bind, BindError, Commit, Committer, Engine, Mandate, MarkedSet, ReadinessError, UnplacedTreatment,
+};
 use berth_dialect_toy::{BOXES, TOYS, Toys, object};
 
 const NOTES: GroupResource = GroupResource::new("", "notes");
@@ -53,6 +55,16 @@ impl World {
     async fn bind(&self, demand: &Key, chosen: Option<&[String]>) -> Result<crate::BindOutcome, BindError> {
         let committer = StoreCommitter(Arc::clone(&self.store));
         self.engine.bind(&committer, wish(demand, chosen)).await
+    }
+
+    /// Takes `toy` out of its box each time that it is bound, until the engine leaves it alone.
+    async fn contest(&self, toy: &Key) {
+        for _ in 0..3 {
+            self.bind(toy, None).await.unwrap();
+            self.put(toy, &object("Toy", "ns", &toy.name, json!({})));
+        }
+        let refused = self.bind(toy, None).await.unwrap_err();
+        assert!(matches!(refused, BindError::Contested(_)), "{refused}");
     }
 
     fn stored(&self, key: &Key) -> Arc<Object> {
@@ -269,6 +281,76 @@ async fn a_dry_run_decides_and_stores_nothing() {
         .unwrap();
     assert_eq!(bound.decision.outcome, Outcome::Scheduled);
     assert!(world.stored(&toy).value()["spec"].get("box").is_none());
+}
+
+#[tokio::test]
+async fn a_dry_run_does_not_end_a_contest() {
+    let world = World::new();
+    world.shelf("a", 1);
+    let toy = world.toy("t");
+    world.contest(&toy).await;
+    world.put(&toy, &object("Toy", "ns", "t", json!({"box": "a"})));
+    let committer = StoreCommitter(Arc::clone(&world.store));
+    for dry_run in [true, false] {
+        let bind = Bind {
+            dry_run,
+            ..wish(&toy, None)
+        };
+        let bound = world.engine.bind(&committer, bind).await.unwrap();
+        assert_eq!(bound.decision.outcome, Outcome::Unchanged);
+        assert_eq!(world.engine.contest("toy", &toy).is_some(), dry_run);
+    }
+}
+
+#[tokio::test]
+async fn a_change_by_another_program_during_a_dry_run_is_told_from_own_writes() {
+    struct Asking(Arc<Engine>);
+    #[async_trait]
+    impl Committer for Asking {
+        async fn commit(&self, commit: Commit) -> Result<Vec<Arc<Object>>, CommitError> {
+            let slot = self.0.slot("toy").unwrap();
+            let write = &commit.writes[0];
+            let object = Object::new(&write.object, Revision(1)).unwrap();
+            let change = Change::added(write.key.clone(), Arc::new(object));
+            let is_foreign = slot.contests.is_foreign_change(&write.key, &change);
+            assert_eq!(is_foreign, commit.dry_run);
+            Ok(Vec::new())
+        }
+    }
+    let world = World::new();
+    world.shelf("a", 1);
+    let toy = world.toy("t");
+    let asking = Asking(Arc::clone(&world.engine));
+    for dry_run in [true, false] {
+        let bind = Bind {
+            dry_run,
+            ..wish(&toy, None)
+        };
+        world.engine.bind(&asking, bind).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_contest_is_reported_only_as_long_as_the_system_is_decided_here() {
+    struct Switch(AtomicBool);
+    impl Mandate for Switch {
+        fn decides(&self, _: &str) -> bool {
+            self.0.load(Ordering::Relaxed)
+        }
+        fn guards(&self, dialect: &str) -> bool {
+            self.decides(dialect)
+        }
+    }
+    let world = World::new();
+    world.shelf("a", 1);
+    let toy = world.toy("t");
+    let mandate = Arc::new(Switch(AtomicBool::new(true)));
+    let shared = Arc::clone(&mandate) as Arc<dyn Mandate>;
+    world.engine.set_mandate(shared).unwrap();
+    world.contest(&toy).await;
+    assert!(world.engine.contest("toy", &toy).is_some());
+    mandate.0.store(false, Ordering::Relaxed);
+    assert_eq!(world.engine.contest("toy", &toy), None);
 }
 
 #[tokio::test]

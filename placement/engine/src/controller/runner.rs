@@ -149,14 +149,18 @@ impl Runner {
     }
 
     /// Updates the pace, and starts or stops the work. At the start of work all demands are due, since
-    /// changes may have been missed.
+    /// changes may have been missed. Where another scheduler decides the dialect, no contest with it is left.
     fn update_active(&mut self) {
         let Some(snapshot) = self.engine.snapshot(self.dialect) else {
             return;
         };
         self.pace = snapshot.inventory.pace();
+        let decides = self.engine.decides(self.dialect);
+        if !decides {
+            self.engine.end_contests(self.dialect);
+        }
         let active = *self.signals.leading.borrow_and_update()
-            && self.engine.decides(self.dialect)
+            && decides
             && (self.settings.gate)(self.dialect)
             && self.engine.complete(self.dialect).is_ok();
         if active == self.active {
@@ -250,6 +254,7 @@ async fn work(
     let start = Instant::now();
     let snapshot = engine.snapshot(dialect);
     if snapshot.is_some_and(|snapshot| !engine.is_entrusted(&snapshot, &key)) {
+        engine.end_contest(dialect, &key);
         settings.observer.skipped(dialect, &key);
         return WorkResult::Gone;
     }

@@ -1,6 +1,7 @@
 //! Controllers over a store in memory, a toy dialect and a clock moved by hand. No test waits for time: what
 //! must not happen is shown by something later that has happened.
 
+mod contested;
 mod election;
 mod overcommit;
 mod overruled;
@@ -37,6 +38,7 @@ pub(super) struct Counter {
     results: Mutex<Vec<StepResult>>,
     emptied: AtomicUsize,
     retries: AtomicUsize,
+    skipped: AtomicUsize,
     leading: AtomicUsize,
     wake: Notify,
 }
@@ -56,6 +58,10 @@ impl Observer for Counter {
     fn attempted(&self, attempt: &Attempt<'_>) {
         let outcome = attempt.result.ok();
         self.attempts.lock().push((attempt.demand.clone(), outcome));
+        self.wake.notify_waiters();
+    }
+    fn skipped(&self, _: &'static str, _: &Key) {
+        self.skipped.fetch_add(1, Ordering::Relaxed);
         self.wake.notify_waiters();
     }
     fn retried(&self, _: &'static str) {
