@@ -288,6 +288,7 @@ fn find_advice(outcome: &DemandOutcome<'_>, catalog: &Catalog, terms: &Terms) ->
         seed: terms.seed,
         limit: berth_engine::advice::TARGETS,
         only: None,
+        can_bind: true,
     };
     let advice = berth_engine::advice::advise(outcome.world, catalog, &outcome.decision.demand, &terms)?;
     Ok(serde_json::to_value(advice.short()).expect("texts and numbers are JSON"))

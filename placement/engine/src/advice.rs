@@ -51,6 +51,8 @@ pub struct Terms {
     /// The only target to advise on, by the name of the cluster or of the Target; `None` for all targets that
     /// are not picked.
     pub only: Option<String>,
+    /// Whether a Binding of the demand is possible: false if another scheduler decides the demand.
+    pub can_bind: bool,
 }
 
 /// Reason why there is no advice.
@@ -173,12 +175,16 @@ impl Set {
 /// objects.
 ///
 /// # Errors
-/// See [`NoAdvice`]. A search that takes too long is not an error: [`Advice::gave_up`] reports it.
+/// See [`NoAdvice`]. A search that takes too long is not an error: [`Advice::gave_up`] reports it. If the
+/// decision evaluated no targets, the advice has none: the decision has the reason.
 pub fn advise(world: &World, catalog: &Catalog, demand: &Key, terms: &Terms) -> Result<Advice, NoAdvice> {
     let snapshot = world.snapshot();
     let decision = decide(snapshot, demand, None, terms)?.ok_or_else(|| NoAdvice::Demand(demand.clone()))?;
-    let order = match &terms.only {
-        Some(only) => vec![find_target(snapshot, &decision, only)?],
+    let order: Vec<Ix> = match &terms.only {
+        Some(only) => {
+            let target = find_target(snapshot, only)?;
+            ran_filters(&decision).then_some(target).into_iter().collect()
+        }
         None => nearest(snapshot, &decision),
     };
     let mut advice = Advice {
@@ -244,11 +250,7 @@ fn ran_filters(decision: &Decision) -> bool {
 
 /// Returns the target with the name `only`: the system's own name of the cluster, or the name of the Target
 /// with or without the system.
-fn find_target(snapshot: &Snapshot, decision: &Decision, only: &str) -> Result<Ix, NoAdvice> {
-    let unknown = || NoAdvice::Target(only.to_owned());
-    if !ran_filters(decision) {
-        return Err(unknown());
-    }
+fn find_target(snapshot: &Snapshot, only: &str) -> Result<Ix, NoAdvice> {
     let inventory = &*snapshot.inventory;
     let bare = names::split(only)
         .filter(|(_, system)| *system == snapshot.dialect.name())
@@ -256,7 +258,7 @@ fn find_target(snapshot: &Snapshot, decision: &Decision, only: &str) -> Result<I
     inventory
         .candidate(only)
         .or_else(|| (0..inventory.count()).find(|&candidate| inventory.target_name(candidate) == bare))
-        .ok_or_else(unknown)
+        .ok_or_else(|| NoAdvice::Target(only.to_owned()))
 }
 
 /// Returns the targets that are not picked: the feasible targets by rank, then the refused targets, the

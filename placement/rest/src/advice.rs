@@ -35,12 +35,13 @@ impl SubresourceHandler for AdviceReader {
     }
 
     async fn get(&self, call: &Call) -> Result<Reply, Status> {
-        let terms = terms(&call.query, call.now)?;
+        let mut terms = terms(&call.query, call.now)?;
         let ResolvedDemand { snapshot, demand } = self
             .resolver
             .find(&self.engine, &call.namespace, &call.name)
             .await?;
         let world = live_world(&self.engine, &snapshot.dialect).await?;
+        terms.can_bind = self.engine.is_entrusted(world.snapshot(), &demand);
         let mut advice = advise(&world, &self.catalog, &demand, &terms)?;
         rights_to_change::judge(call, &self.engine, &self.catalog, &demand, &mut advice.targets).await?;
         Ok(Reply::Document(Arc::new(AdviceRow {
@@ -78,6 +79,7 @@ fn terms(query: &Query, now: Timestamp) -> Result<Terms, Status> {
         seed: None,
         limit,
         only,
+        can_bind: true,
     })
 }
 

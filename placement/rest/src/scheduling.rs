@@ -93,6 +93,7 @@ impl Scheduling {
             seed: None,
             limit: advice::TARGETS,
             only: None,
+            can_bind: self.engine.is_entrusted(world.snapshot(), demand),
         };
         let mut advice = advise(world, &self.catalog, demand, &terms)?;
         rights_to_change::judge(call, &self.engine, &self.catalog, demand, &mut advice.targets).await?;

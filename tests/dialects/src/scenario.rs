@@ -266,6 +266,7 @@ fn advice(
             seed: terms.seed,
             limit,
             only: None,
+            can_bind: true,
         };
         let Some(world) = simulation.world(dialect.name()) else {
             continue;

@@ -354,7 +354,7 @@ impl<'a> Search<'a> {
     }
 
     /// Searches for sets of changes after which a feasible target is picked: the proposals of the dialect,
-    /// and a Binding that names the target.
+    /// and a Binding that names the target, if a Binding is possible.
     fn until_picked(&mut self, decision: &Decision, candidate: Ix) -> Result<(), Stop> {
         if decision.solved.picked.contains(&candidate) {
             return Ok(());
@@ -369,7 +369,10 @@ impl<'a> Search<'a> {
                 self.record_if_fits(&node, Some("Picked"))?;
             }
         }
-        self.try_binding(decision, candidate)
+        match self.terms.can_bind {
+            true => self.try_binding(decision, candidate),
+            false => Ok(()),
+        }
     }
 
     /// Tries a Binding that names the target in addition to the picked targets, then in place of the last

@@ -16,6 +16,7 @@ fn advice(objects: &[Value], change: impl FnOnce(&mut Terms)) -> Result<Advice, 
         seed: None,
         limit: TARGETS,
         only: None,
+        can_bind: true,
     };
     change(&mut terms);
     advise(&world(objects), &catalog(), &demand(), &terms)
@@ -99,6 +100,30 @@ fn a_feasible_target_is_had_by_naming_it() {
 }
 
 #[test]
+fn no_binding_is_advised_for_a_request_that_another_scheduler_decides() {
+    let objects = [toy("t"), shelf("a", 1), shelf("c", 2)];
+    let advised = |can_bind: bool| {
+        let advice = advice(&objects, |terms| {
+            terms.only = Some("c".to_owned());
+            terms.can_bind = can_bind;
+        });
+        shown(&advice.unwrap().targets[0])
+    };
+    assert_eq!(advised(true), ["Picked: bind it to a.toy, c.toy by name"]);
+    assert_eq!(advised(false), [""; 0]);
+}
+
+#[test]
+fn a_decision_that_evaluates_no_target_gives_no_advice_and_still_knows_the_targets_by_name() {
+    let objects = [toy_in("t", "a"), shelf("a", 1), shelf("b", 1)];
+    let about = |name: &str| advice(&objects, |terms| terms.only = Some(name.to_owned()));
+    let advice = about("b").unwrap();
+    assert_eq!((advice.targets.len(), advice.remaining), (0, 0));
+    let unknown = about("z");
+    assert!(matches!(unknown, Err(NoAdvice::Target(name)) if name == "z"));
+}
+
+#[test]
 fn the_number_of_targets_is_kept_and_what_is_left_is_counted() {
     let objects = [toy("t"), shelf("a", 0), shelf("b", 0), shelf("c", 0)];
     let advice = advice(&objects, |terms| terms.limit = 2).unwrap();
@@ -131,6 +156,7 @@ fn the_world_that_is_asked_about_stays_as_it_is() {
         seed: None,
         limit: 1,
         only: None,
+        can_bind: true,
     };
     let first = advise(&asked, &catalog(), &demand(), &terms).unwrap();
     let second = advise(&asked, &catalog(), &demand(), &terms).unwrap();
@@ -147,6 +173,7 @@ fn a_search_that_takes_too_long_says_so() {
         seed: None,
         limit: 1,
         only: None,
+        can_bind: true,
     };
     let decision = decide(world.snapshot(), &demand(), None, &terms)
         .unwrap()

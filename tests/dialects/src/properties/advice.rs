@@ -24,6 +24,7 @@ pub(crate) fn holds(matter: &Matter<'_>, server: Server) -> Result<(), String> {
         seed: None,
         limit: TARGETS,
         only: None,
+        can_bind: true,
     };
     let world = server.world()?;
     let advice = advice::advise(&world, &catalog, matter.demand, &terms);
