@@ -1,9 +1,10 @@
 //! The demands that may move between Berth and another scheduler, after a change of the configuration or of
 //! labels that select demands.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use berth_apimachinery::{Change, Key, Object};
+use berth_apimachinery::{Change, Object};
 use berth_dialect_contract::Dialect;
 
 use crate::dirty::Dirty;
@@ -23,17 +24,22 @@ impl Engine {
             return dirty;
         };
         let demands = slot.dialect.demands();
+        let mut namespaces: BTreeSet<&str> = BTreeSet::new();
         for change in changes.iter().filter(|change| changes_labels(change)) {
             let key = &change.key;
             if demands.iter().any(|demand| demand.resource == key.resource) {
                 dirty.decide.mark(Some([key.clone()]));
             }
             if key.resource == NAMESPACES && requests.depend_on_namespaces() {
-                let all = slot.snapshot().inventory.demands().into_iter();
-                let within: Vec<Key> = all.filter(|demand| demand.namespace == key.name).collect();
-                dirty.decide.mark(Some(within));
+                namespaces.insert(&key.name);
             }
             dirty.since = dirty.since.max(change.revision);
+        }
+        // All namespaces at once, since a batch may have hundreds, and a system many demands.
+        if !namespaces.is_empty() {
+            let all = slot.snapshot().inventory.demands().into_iter();
+            let within = all.filter(|demand| namespaces.contains(&*demand.namespace));
+            dirty.decide.mark(Some(within));
         }
         dirty
     }
