@@ -192,7 +192,7 @@ impl Comparison {
         let (lost, gained): (Vec<String>, Vec<String>) = (first(&left), first(&joined));
         let differing: Vec<&str> = lost.iter().chain(&gained).map(String::as_str).collect();
         let candidates = candidates(snapshot, decision, &differing);
-        let side = |name: &String| contested_cluster(name, &candidates, placed);
+        let side = |name: &String| contested_cluster(name, decision, &candidates, placed);
         self.losses = lost.iter().map(side).collect();
         self.gains = gained.iter().map(side).collect();
         (self.loss_count, self.gain_count) = (left.len(), joined.len());
@@ -225,7 +225,12 @@ pub fn grace_end(since: Timestamp, grace: Duration) -> Option<Timestamp> {
 }
 
 /// Returns the reasons of both schedulers about the cluster `name`, which only one of them chooses.
-fn contested_cluster(name: &str, candidates: &[Candidate], placed: &[PlacedCluster]) -> ContestedCluster {
+fn contested_cluster(
+    name: &str,
+    decision: &Decision,
+    candidates: &[Candidate],
+    placed: &[PlacedCluster],
+) -> ContestedCluster {
     let mut all = candidates.iter();
     let candidate = all.find(|candidate| *candidate.cluster_name == *name);
     let recorded = placed
@@ -236,10 +241,11 @@ fn contested_cluster(name: &str, candidates: &[Candidate], placed: &[PlacedClust
             reason: none_if_empty(&placed.reason),
             score: placed.score,
         });
-    let mut reasons: Vec<String> = candidate.map_or_else(
-        || vec!["Berth does not consider a cluster with this name".to_owned()],
-        |candidate| candidate.rejections.iter().map(rejection_text).collect(),
-    );
+    let mut reasons: Vec<String> = match candidate {
+        _ if is_created(name, decision) => vec!["Berth would create this cluster".to_owned()],
+        Some(candidate) => candidate.rejections.iter().map(rejection_text).collect(),
+        None => vec!["Berth does not consider a cluster with this name".to_owned()],
+    };
     let rank = candidate.and_then(|candidate| candidate.rank);
     if let (true, Some(rank)) = (reasons.is_empty(), rank) {
         reasons.push(format!("rank {rank}"));
@@ -251,6 +257,15 @@ fn contested_cluster(name: &str, candidates: &[Candidate], placed: &[PlacedClust
         score: candidate.and_then(|candidate| candidate.score),
         recorded,
     }
+}
+
+/// Whether `decision` creates the cluster `name`.
+fn is_created(name: &str, decision: &Decision) -> bool {
+    let mut created = decision
+        .changes
+        .iter()
+        .filter(|change| change.action == Action::Create);
+    created.any(|change| *change.cluster_name == *name)
 }
 
 /// Returns `Plugin/Reason: sentence`; `Reason: sentence` if no plugin refuses the cluster, but other clusters

@@ -65,6 +65,22 @@ fn a_difference_is_none_yet_while_the_other_scheduler_has_time() {
 }
 
 #[test]
+fn a_cluster_that_berth_would_create_is_not_told_to_be_unknown() {
+    let world = world(&[shelf("a", 1), toy("car")]);
+    let snapshot = world.snapshot();
+    let demand = Key::new(berth_dialect_toy::TOYS, "ns", "car");
+    let mut decision = snapshot.decide(&demand, None, now()).unwrap().unwrap();
+    decision.changes[0].action = Action::Create;
+    decision.changes[0].cluster_name = "new".into();
+    let view = snapshot.inventory.demand(&demand, now()).unwrap();
+    let comparison = Comparison::of(snapshot, &decision, &view, 10);
+    assert_eq!(
+        comparison.sentence(),
+        "Berth would take new (Berth would create this cluster)"
+    );
+}
+
+#[test]
 fn the_sentence_names_the_first_clusters_and_is_bounded() {
     let side = |name: &str| ContestedCluster {
         cluster_name: name.to_owned(),
