@@ -11,7 +11,6 @@ use berth_dialect_contract::{Dialect, Note, NoteType, config};
 use berth_engine::Engine;
 use berth_storage::informer::{self, Handler};
 use berth_storage::{Scope, StoreError};
-use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -81,8 +80,8 @@ impl WaitReporter {
     fn report(&self, dialect: &dyn Dialect, state: &DecidingState, r#type: NoteType) {
         let configurations = self.engine.source().cached(config::RESOURCE);
         let stored = configurations.get("", dialect.name());
-        let configuration = stored.map_or(Value::Null, |stored| Value::clone(stored.value()));
-        let DecidingCondition { reason, message, .. } = deciding_condition(dialect, state, &configuration);
+        let in_force = self.engine.configuration(dialect.name());
+        let DecidingCondition { reason, message, .. } = deciding_condition(dialect, state, in_force.spec());
         let note = Note {
             r#type,
             reason,

@@ -24,13 +24,10 @@ pub struct DecidingCondition {
     pub message: String,
 }
 
-/// Returns the condition Deciding for the `configuration` of `dialect`, by the `state` of the dialect.
+/// Returns the condition Deciding of `dialect`, by the `state` of the dialect. `spec` is the spec of the
+/// configuration in force, from which the state comes, too: a stored configuration may be invalid.
 #[must_use]
-pub fn deciding_condition(
-    dialect: &dyn Dialect,
-    state: &DecidingState,
-    configuration: &Value,
-) -> DecidingCondition {
+pub fn deciding_condition(dialect: &dyn Dialect, state: &DecidingState, spec: &Value) -> DecidingCondition {
     let name = dialect.name();
     match state {
         DecidingState::Observes => DecidingCondition {
@@ -54,10 +51,7 @@ pub fn deciding_condition(
         DecidingState::Decides => DecidingCondition {
             status: "True",
             reason: "Deciding",
-            message: match configuration["spec"]
-                .get(requests::FIELD)
-                .is_some_and(Value::is_object)
-            {
+            message: match spec.get(requests::FIELD).is_some_and(Value::is_object) {
                 true => format!(
                     "Berth decides the requests of {name} that spec.requests selects, and observes the others"
                 ),

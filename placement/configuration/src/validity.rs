@@ -102,7 +102,7 @@ impl ConditionUpdater {
         let now = self.engine.clock().now();
         let mut done = true;
         for (key, object) in self.engine.source().cached(config::RESOURCE).iter(None, None) {
-            let deciding = self.deciding(&key.name, object.value());
+            let deciding = deciding(&self.engine, &self.modes, &key.name);
             let Some(updated) = with_verdicts(&self.kind, object, deciding.as_ref(), now) else {
                 continue;
             };
@@ -140,14 +140,15 @@ impl ConditionUpdater {
         }
         done
     }
+}
 
-    /// Returns the condition Deciding of the configuration `name`; `None` if the engine has no such dialect.
-    fn deciding(&self, name: &str, configuration: &Value) -> Option<DecidingCondition> {
-        let mut dialects = self.engine.dialects();
-        let dialect = dialects.find(|dialect| dialect.name() == name)?;
-        let state = self.modes.deciding_state(name);
-        Some(deciding_condition(&**dialect, &state, configuration))
-    }
+/// Returns the condition Deciding of the system `name`; `None` if `engine` has no such dialect.
+fn deciding(engine: &Engine, modes: &Modes, name: &str) -> Option<DecidingCondition> {
+    let mut dialects = engine.dialects();
+    let dialect = dialects.find(|dialect| dialect.name() == name)?;
+    let state = modes.deciding_state(name);
+    let in_force = engine.configuration(name);
+    Some(deciding_condition(&**dialect, &state, in_force.spec()))
 }
 
 /// Returns the reason why a configuration is not in force, from condition Valid; `None` if it is in force.

@@ -104,6 +104,23 @@ async fn the_condition_follows_what_is_stored() {
     task.abort();
 }
 
+#[tokio::test]
+async fn the_condition_deciding_is_about_the_configuration_in_force() {
+    let store = Arc::new(MemoryStore::default());
+    let source = Arc::clone(&store) as Arc<dyn Source>;
+    let engine = Engine::new(berth_dialect_registry::all(), source, Arc::new(SystemClock));
+    let modes = Modes::new(&engine, None, BTreeSet::new());
+    let message = || deciding(&engine, &modes, NAME).unwrap().message;
+    let mut valid = configuration("SameRegion");
+    valid["spec"]["requests"] = json!({"selector": {"matchLabels": {"scheduler": "berth"}}});
+    write(&store, Verb::Create, &valid).await;
+    let before = message();
+    assert!(before.contains("that spec.requests selects"), "{before}");
+    // Past the rules, as a hub might have it.
+    write(&store, Verb::Update, &configuration("Nearest")).await;
+    assert_eq!(message(), before);
+}
+
 async fn write(store: &MemoryStore, verb: Verb, value: &Value) {
     let step = Step {
         verb,
