@@ -200,8 +200,9 @@ fn row(name: &str, set: &AdviceSet) -> Vec<Cell> {
     whose.sort_unstable();
     whose.dedup();
     let messages: Vec<&str> = set.changes.iter().map(|change| change.message.as_str()).collect();
+    // A hidden patch has no command.
     let commands = set.patches.iter().map(|patch| patch.command.as_deref());
-    let commands: Vec<&str> = commands.map(Option::unwrap_or_default).collect();
+    let commands: Vec<&str> = commands.flatten().collect();
     vec![
         name.into(),
         (*set.then).into(),
@@ -223,4 +224,42 @@ pub fn empty_row(name: &str, reason: String) -> Vec<Cell> {
         reason.into(),
         "".into(),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_row_has_the_commands_of_the_patches_that_have_one() {
+        let patch = |name: &str, command: Option<&str>| AdvisedPatch {
+            api_version: "v1".to_owned(),
+            kind: "ConfigMap".to_owned(),
+            namespace: None,
+            name: name.to_owned(),
+            whose: "Fleet".into(),
+            allowed: None,
+            r#type: command.map_or("hidden", |_| "json").into(),
+            patch: AnyValue(json!([])),
+            command: command.map(str::to_owned),
+        };
+        for (commands, expected) in [
+            ([None, Some("kubectl patch b")], "kubectl patch b"),
+            ([None, None], ""),
+            (
+                [Some("kubectl patch a"), Some("kubectl patch b")],
+                "kubectl patch a; kubectl patch b",
+            ),
+        ] {
+            let set = AdviceSet {
+                then: "Picked".into(),
+                allowed: None,
+                changes: Vec::new(),
+                patches: vec![patch("a", commands[0]), patch("b", commands[1])],
+            };
+            assert_eq!(row("eu-1", &set).last(), Some(&Cell::from(expected)));
+        }
+    }
 }

@@ -188,11 +188,13 @@ fn rules(value: &Value) -> Vec<FieldError> {
     }
     let objects = spec["objects"].as_array().map_or(0, Vec::len);
     match spec["inventory"].as_str() {
+        // The rules of plans are about the same fields, with other remedies.
+        _ if has("changes") => {}
         Some("Live") | None if objects > 0 => {
             let detail = "objects are only read if spec.inventory is Overlay or Provided";
             errors.push(FieldError::forbidden("spec.objects", detail));
         }
-        Some("Provided") if has("reference") => {
+        Some("Provided") if has("reference") && !has("object") => {
             let detail =
                 "with spec.inventory Provided no stored object is read: set spec.object to the whole object";
             errors.push(FieldError::forbidden("spec.reference", detail));
@@ -300,4 +302,43 @@ fn local_rules(value: &Value) -> Vec<FieldError> {
         errors.extend(rules(value));
     }
     errors
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn no_field_gets_two_remedies_that_contradict_each_other() {
+        let object = json!({"kind": "Shoot"});
+        let reference = json!({"kind": "Shoot", "name": "web"});
+        for (spec, expected) in [
+            (
+                json!({"changes": [{}], "objects": [object]}),
+                vec!["spec.objects"],
+            ),
+            (
+                json!({"changes": [{}], "reference": reference, "inventory": "Provided"}),
+                vec!["spec.reference", "spec.inventory"],
+            ),
+            (
+                json!({"object": object, "reference": reference, "inventory": "Provided"}),
+                vec!["spec.reference"],
+            ),
+            (
+                json!({"reference": reference, "inventory": "Provided"}),
+                vec!["spec.reference"],
+            ),
+            (
+                json!({"reference": reference, "objects": [object]}),
+                vec!["spec.objects"],
+            ),
+        ] {
+            let errors = rules(&json!({"spec": spec}));
+            let paths: Vec<&str> = errors.iter().map(|error| error.path.as_str()).collect();
+            assert_eq!(paths, expected, "{spec}");
+        }
+    }
 }
