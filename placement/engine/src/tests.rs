@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use berth_apimachinery::write::{CommitError, Verb, Write, WriteRefusal};
-use berth_apimachinery::{Change, Draft, FixedClock, GroupResource, Key, Object, Revision, Status, Timestamp};
+use berth_apimachinery::{
+    Change, Draft, FixedClock, GroupResource, Key, Object, Revision, Status, Timestamp,
+};
 use berth_dialect_contract::Outcome;
 use berth_storage::{
     At, Collection, Event, Expect, MemoryStore, Scope, Source, Step, StoreError, Watch, Writer,
