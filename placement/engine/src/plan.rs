@@ -2,9 +2,9 @@
 //!
 //! A plan changes a copy of a world and then works like the controllers. Demands that the change makes due
 //! are decided in key order. The writes of each decision are applied before the next decision, and demands
-//! that the writes make due are decided later. Demands without a place are decided again where their dialect
-//! retries them, as long as anything changes. At the end, the clusters of every demand are compared with its
-//! former clusters.
+//! that the writes make due are decided later. Demands without a place, or with only some of their places,
+//! are decided again where their dialect retries them, as long as anything changes. At the end, the clusters
+//! of every demand are compared with its former clusters.
 //!
 //! Start reading at [`Plan::of`]; [`change`] has the kinds of changes, and [`mod@compare`] the reported
 //! differences of a demand.
@@ -49,7 +49,7 @@ pub struct Terms {
 pub struct Plan {
     /// Numbers of demands by verdict, including unchanged demands without an entry that were decided again.
     pub counts: Counts,
-    /// Number of decisions on due or requested demands.
+    /// Number of decisions on demands that were due, requested or retried.
     pub decided: usize,
     /// The demands that were still due after eight decisions on each.
     #[serde(serialize_with = "as_text", skip_serializing_if = "Vec::is_empty")]

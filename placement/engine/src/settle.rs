@@ -1,6 +1,6 @@
-//! Settlement of a demand: the binding by the scheduler itself. Several tasks may need it at once, and it is
-//! decided once for all: the controller, which sees that the demand changed, and `autoBind: OnCreate`, which
-//! answers a create with the binding.
+//! Settlement of a demand: the binding by the scheduler itself. Several tasks may need it at once: the
+//! controller, which sees that the demand changed, and `autoBind: OnCreate`, which answers a create with the
+//! binding. The demand is then decided once for all of them.
 
 use std::sync::Arc;
 
@@ -48,8 +48,9 @@ impl Engine {
 }
 
 impl Engine {
-    /// The decision on `demand` of another task that has ended, if it includes the change at `since` that
-    /// made the demand due.
+    /// Takes the recent decision on `demand`, which another task has made, if it includes the change at
+    /// `since` that made the demand due, and the demand is not due again by time. Without a new decision, a
+    /// second call returns `None`.
     pub(crate) fn recent_answer(&self, dialect: &str, demand: &Key, since: Revision) -> Option<Answer> {
         self.slot(dialect)?.answers.take(demand, since, self.clock.now())
     }

@@ -83,8 +83,8 @@ impl Snapshot {
     }
 }
 
-/// The seed of random strategies. It is equal for equal uid and generation on every machine and in every
-/// release, so that it is computed here (FNV-1a, then one round of mixing) and not by a hasher that may
+/// The seed of random strategies. It must be equal for equal uid and generation on every machine and in every
+/// release. Therefore it is computed here (FNV-1a, then one round of mixing) and not by a hasher that may
 /// change.
 #[must_use]
 pub fn seed(meta: &Meta) -> u64 {

@@ -33,9 +33,10 @@ pub(crate) struct Change<'a> {
     pub(crate) from: Option<&'a DecisionState>,
     /// State after the change; `None` where the decision does not exist any more.
     pub(crate) to: Option<&'a DecisionState>,
-    /// The decision that made the change, where Berth decided.
+    /// The decision that made the change, where this server decided.
     pub(crate) written: Option<&'a WrittenDecision>,
-    /// Cause of the change where Berth did not decide: a change of an object at that time.
+    /// Cause of the change where this server did not decide: a change of an object that made the decision
+    /// due, or that came shortly before.
     pub(crate) observed_cause: Option<RecordCause>,
     /// Whether the change is only known from the difference of two states, so that its cause is unknown.
     pub(crate) unseen: bool,
@@ -162,7 +163,7 @@ pub(crate) fn counts_after(spec: &RecordSpec) -> Option<Reasons> {
 }
 
 /// The name of a record of `decision`. Names of records of one decision sort by `number`, which is the time
-/// in microseconds since 1970, or higher where two records have the same time.
+/// in microseconds since 1970, or higher where an earlier record already has this number or a higher one.
 pub(crate) fn name(decision: &str, number: i64) -> String {
     format!("{decision}.{number:014x}")
 }

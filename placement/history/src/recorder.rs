@@ -127,7 +127,8 @@ impl Recorder {
         }
     }
 
-    /// Reads all Decisions and records, and opens the watches that continue the lists.
+    /// Reads all Decisions and records, opens the watches that continue the lists, observes the differences
+    /// from the known states, and sweeps once.
     async fn begin(&mut self) -> Result<RecorderSources, StoreError> {
         let store = &self.history.store;
         let records = store.watch(Scope::Many(vec![RECORDS, CLUSTER_RECORDS]), store.revision())?;
@@ -354,7 +355,7 @@ impl Recorder {
     }
 
     /// Adds the changes since the last records when this server becomes the leader: the former leader may not
-    /// have recorded them.
+    /// have recorded them. Decisions without any record are left out.
     fn add_unrecorded(&mut self) {
         if !self.history.store.is_shared() || !*self.leading.borrow_and_update() {
             return;
@@ -374,7 +375,7 @@ impl Recorder {
         }
     }
 
-    /// Records the changes that have waited for `delay`.
+    /// Records the changes that have waited for `delay`, and deletes records beyond the limits.
     async fn flush(&mut self, delay: Duration) {
         let now = self.history.clock().now();
         let mut writes = Vec::new();
@@ -509,8 +510,9 @@ impl Recorder {
         }
     }
 
-    /// Deletes records beyond the limits and in deleted namespaces, and records the end of decisions that
-    /// ended while no server recorded.
+    /// Forgets causes and written decisions that are too old, and reads a stale index again. On the leader,
+    /// this also deletes records beyond the limits and in deleted namespaces, and adds the end of decisions
+    /// that ended while no server recorded.
     async fn sweep(&mut self, sources: &mut RecorderSources) -> Result<(), StoreError> {
         self.history.causes.sweep();
         self.history.listener.sweep();

@@ -42,8 +42,8 @@ pub struct DecisionState {
 /// Comparison of Berth's decision with the decision of the other scheduler.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Agreement {
-    /// `True`, `False` or `Unknown`: whether the decisions agree. A difference is `False` at once, without a
-    /// grace period.
+    /// `True`, `False` or `Unknown`: whether the decisions agree. A difference from a decision with clusters
+    /// is `False` at once, without a grace period.
     pub status: String,
     /// Changes that Berth would make, or the reason why they are unknown.
     pub message: String,
@@ -187,8 +187,8 @@ impl DecisionSubject {
 }
 
 impl Agreement {
-    /// Reads the agreement from the condition Agrees of `status`. A difference counts at once, although the
-    /// condition gives the other scheduler a grace period.
+    /// Reads the agreement from the condition Agrees of `status`. A difference from a decision with clusters
+    /// counts at once, although the condition gives the other scheduler a grace period.
     fn of(status: &DecisionStatus) -> Option<Self> {
         let mut conditions = status.conditions.iter().flatten();
         let condition = conditions.find(|condition| condition.r#type == AGREES)?;

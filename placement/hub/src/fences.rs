@@ -12,7 +12,9 @@
 //! An object that does not exist yet cannot be touched: if a noted create does not happen, the second
 //! replica marks it as *abandoned* in the Lease. A replica that creates an object under a fence checks
 //! afterwards whether the create was abandoned meanwhile, and if so deletes the object. So no capacity
-//! stays counted twice, at whatever point a replica stops, and correctness does not depend on clocks.
+//! stays counted twice, and correctness does not depend on clocks. There is one exception: a create that the
+//! hub carries out after it was abandoned, while its replica has stopped or no longer waits for the answer.
+//! Nobody deletes that object.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -222,8 +224,9 @@ impl Fences {
                 .then_some(Resolution::Settled)
                 .ok_or_else(|| moved(&key.to_string()));
         }
-        // A create of this process that ended without a copy did not happen, since the copy of a
-        // created object arrives before the create ends.
+        // A create of this process that ended without a copy counts as one that did not happen: a create
+        // waits for the copy of its object before it ends. This wait is limited, and so is the wait for the
+        // hub's answer.
         let is_over = noted.holder == self.holder && !self.making.lock().contains(key);
         if is_over || own.contains(&key) {
             return Ok(Resolution::Settled);

@@ -3,9 +3,10 @@
 //! [`mirror`] copies them into Berth's store, so that there is no difference for folding, guards and
 //! decisions; [`SyncStatus`] reports to the engine which systems are not copied yet. [`HubCommitter`]
 //! writes decisions to the hub, guarded by the resourceVersion of a copy, and by fences, which prevent
-//! that capacity is counted twice. [`LeaseLock`] is a lock record, by which the replicas elect the one that
-//! runs controllers, and [`StoreLease`] ensures that an unshared store has one owner. This crate is
-//! independent of systems: dialects name the objects to copy and to write.
+//! decisions from counting the same capacity twice. [`LeaseLock`] is a lock record, by which the replicas
+//! elect the one that runs controllers. [`StoreLease`] ensures that only one server behind a hub keeps
+//! objects in a store that is not shared. This crate is independent of systems: dialects name the objects to
+//! copy and to write.
 //!
 //! Start reading at [`mirror`]. The rights that the copies need on the hub follow from one list of
 //! resources:

@@ -94,7 +94,8 @@ impl StoreLease {
                     }
                 }
                 Ok(_) => {}
-                // While the hub is out of reach, no other server gets the Lease either.
+                // A server that lost the Lease while it could not reach the hub learns of it at the hub's
+                // next answer.
                 Err(problem) => tracing::debug!(%problem, "the Lease of Berth's own store is not renewed"),
             }
         }

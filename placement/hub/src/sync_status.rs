@@ -30,7 +30,8 @@ pub struct Requirements {
 pub enum SyncObstacle {
     /// Some objects of the system are not copied yet.
     Waiting(String),
-    /// The hub does not serve the kinds of the system.
+    /// The hub does not serve a kind that is essential for the system. Decisions are not held then: without
+    /// such objects, there is nothing to decide, or nothing to choose from.
     NotServed(String),
 }
 
@@ -42,8 +43,8 @@ impl SyncObstacle {
     }
 }
 
-/// The reason why nothing is decided for the system of `requirements`; `None` if its resources are copied.
-/// `progress` is the state of all copies.
+/// The reason why nothing is decided for the system of `requirements`; `None` if its resources are copied,
+/// and the essential ones are served. `progress` is the state of all copies.
 fn find_obstacle(requirements: &Requirements, progress: &Progress) -> Option<SyncObstacle> {
     let mut problems = BTreeSet::new();
     let mut waiting = Vec::new();

@@ -23,7 +23,7 @@ pub(super) struct AdviceReader {
     pub(super) engine: Arc<Engine>,
     /// The kinds of objects that may change.
     pub(super) catalog: Arc<Catalog>,
-    /// The object that has the subresource.
+    /// Finds the demand of the object that has the subresource.
     pub(super) resolver: DemandResolver,
 }
 

@@ -31,7 +31,7 @@ pub(super) struct Binder {
 pub(super) struct BindingSubresource {
     /// Binds on create.
     pub(super) binder: Binder,
-    /// The object that has the subresource.
+    /// Finds the demand of the object that has the subresource.
     pub(super) resolver: DemandResolver,
 }
 

@@ -215,7 +215,7 @@ impl CandidateSource {
         }
     }
 
-    /// The name of the target without the dialect, or the name of the cluster where it has no target.
+    /// The name of the target without the dialect. For a cluster that has no target, the name of the cluster.
     fn bare(&self, entry: Entry) -> Arc<str> {
         match entry {
             Entry::Target(candidate) if !self.snapshot.inventory.has_plain_names() => {

@@ -1,8 +1,8 @@
 //! Fault points: the places at which tests of crash safety end the process.
 //!
 //! Fault points exist only in builds with debug assertions; no other build reads `BERTH_TEST_FAULT`.
-//! `BERTH_TEST_FAULT=before=3` ends the process, as `kill -9` would, when the third list of writes of a
-//! decision is about to be committed; a write at a [`point`] counts as a list.
+//! `BERTH_TEST_FAULT=before=3` ends the process, as `kill -9` would, before the third commit is made. The
+//! list of a decision's writes is one commit, unless it is a dry run, and so is each write at a [`point`].
 //! `BERTH_TEST_FAULT=before=3,stepwise` commits each write of a list on its own, as etcd and a hub do, and
 //! counts writes.
 

@@ -23,7 +23,8 @@ pub(super) async fn live_world(engine: &Engine, dialect: &Arc<dyn Dialect>) -> R
         let exact = engine.source().list(resource, At::Exact(snapshot.revision)).await;
         let list = match exact {
             Ok(list) => list,
-            // The revision was dropped after many later writes; the present state serves as well.
+            // The revision was dropped after many later writes, for example; the present state serves as
+            // well.
             Err(_) => engine.source().cached(resource),
         };
         base.insert(resource, list);

@@ -153,8 +153,8 @@ pub struct Side {
     pub reason: String,
     /// One-line summary of the decision.
     pub message: String,
-    /// The clusters of the demand, by the system's own names, with their amounts. They are not
-    /// serialized: an entry lists the changes.
+    /// The clusters of the demand, by the system's own names, with their amounts, without the clusters that
+    /// the demand is leaving. They are not serialized: an entry lists the changes.
     #[serde(skip)]
     pub clusters: AmountsByCluster,
     /// Number of the demand's clusters.
@@ -217,8 +217,8 @@ impl<'a> DemandState<'a> {
     }
 }
 
-/// The clusters of `demand` with their amounts, read from the objects; `None` where the demand does not
-/// exist.
+/// The clusters of `demand` with their amounts, read from the objects, without the clusters that the demand
+/// is leaving; `None` where the demand does not exist.
 #[must_use]
 pub fn clusters(snapshot: &Snapshot, demand: &Key, now: Timestamp) -> Option<AmountsByCluster> {
     let view = snapshot.inventory.demand(demand, now)?;

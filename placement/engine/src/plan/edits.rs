@@ -16,8 +16,9 @@ use crate::snapshot::Snapshot;
 use crate::spelling;
 use crate::what_if::{Catalog, UnreadableObject, World};
 
-/// Applies `steps` to `worlds`, and then the writes of the systems' own controllers that come before any
-/// decision. Only one step may change an object, so that the order of the steps does not matter.
+/// Applies `steps` to `worlds` in their order, and then the writes of the systems' own controllers that come
+/// before any decision. Only one step may change an object, so that no step undoes another. A deletion or a
+/// drain sees the results of the steps before it.
 ///
 /// # Errors
 /// All problems of all steps. The worlds are incomplete then, and must not be used.
@@ -61,7 +62,7 @@ pub fn apply(
 }
 
 /// The keys of the objects that `step` changes in `worlds`; none for a drain of an unknown or ambiguous
-/// cluster.
+/// cluster, or of a cluster of a system that has no way to empty one.
 ///
 /// # Errors
 /// When the change has no name of an object, or an unknown kind.

@@ -71,8 +71,8 @@ impl World {
         }
     }
 
-    /// Applies the steps of the due keys, and of the keys that these steps make due, and then stops to record
-    /// due keys. Returns the keys of the written objects.
+    /// Applies the steps of the due keys, and of the keys that these steps make due. After that, due keys are
+    /// no longer recorded. Returns the keys of the written objects.
     ///
     /// # Errors
     /// When a written object is invalid, which is an error of the dialect.

@@ -58,7 +58,7 @@ pub(super) fn deletions(records: Vec<(Name, Arc<str>)>) -> impl Iterator<Item = 
     })
 }
 
-/// Whether another server has written or deleted the record before.
+/// Whether the record exists already, or is deleted already: another server or a user was faster.
 fn is_late(error: &StoreError) -> bool {
     matches!(
         error,

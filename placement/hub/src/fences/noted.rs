@@ -67,8 +67,7 @@ impl NotedWrite {
     }
 
     /// The key of the noted object; `None` unless one of the keys `own` has the same resource. The static
-    /// names of the group and the resource are taken from that key. A fence counts the same resources in
-    /// every replica, so that notes about other resources do not matter.
+    /// names of the group and the resource are taken from that key.
     pub(super) fn key(&self, own: &[&Key]) -> Option<Key> {
         let same =
             |resource: &GroupResource| resource.group == self.group && resource.resource == self.resource;

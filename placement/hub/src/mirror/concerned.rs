@@ -73,8 +73,9 @@ impl NamespaceScope {
         Ok(added)
     }
 
-    /// The namespaces and names of copies of `resource` in `store` that no longer concern a system. A former
-    /// namespace in which no object concerns a system is forgotten.
+    /// The namespaces and names of copies of `resource` in `store` that no longer concern a system, since
+    /// their namespace does not any more. A former namespace in which no object concerns a system is
+    /// forgotten.
     pub(super) fn obsolete(
         &mut self,
         store: &Arc<dyn Store>,

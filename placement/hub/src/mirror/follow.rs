@@ -32,7 +32,7 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from
 const ABSENT_PAUSES: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(30));
 /// Interval at which a replica checks whether the leader has written the copies.
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);
-/// Interval at which copies that no longer concern a system are removed.
+/// Interval at which copies that no longer concern a system since their namespace changed are removed.
 const TIDY_INTERVAL: Duration = Duration::from_secs(30);
 /// Highest number of namespaces that are listed one by one when they begin to concern a system. With more,
 /// all objects are listed again.
@@ -243,7 +243,8 @@ impl Reflector {
         Ok(())
     }
 
-    /// Removes the copies that no longer concern a system.
+    /// Removes the copies that no longer concern a system since their namespace changed. An object that lost
+    /// a label or annotation of its own stays copied until the next list.
     async fn tidy(&mut self, scope: Option<&mut NamespaceScope>) {
         let obsolete = scope.map(|scope| scope.obsolete(&self.context.store, self.resource));
         for (namespace, name) in obsolete.into_iter().flatten() {
@@ -369,7 +370,7 @@ impl Reflector {
         let draft = match draft {
             Ok(draft) => draft,
             Err(problem) => {
-                tracing::error!(%key, problem, "cannot copy an object of the hub: decisions are made without it until it is changed");
+                tracing::error!(%key, problem, "cannot copy an object of the hub: decisions are made without it, or on an older copy, until it is changed");
                 return None;
             }
         };
