@@ -58,7 +58,12 @@ impl HubCommitter {
         own: Arc<dyn Committer>,
     ) -> Self {
         Self {
-            fences: Fences::new(client.clone(), namespace.to_owned(), copies.clone()),
+            fences: Fences::new(
+                client.clone(),
+                namespace.to_owned(),
+                copies.clone(),
+                resources.clone(),
+            ),
             wire: HubClient(client),
             copies,
             resources,

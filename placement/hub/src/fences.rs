@@ -9,18 +9,18 @@
 //! in order. If an object stays at the noted version, its writer has died or is stuck. The second
 //! replica then *touches* the object, so that a late write of the first one fails as a conflict.
 //!
-//! An object that does not exist yet cannot be touched: if a noted create does not happen, the second
-//! replica marks it as *abandoned* in the Lease. A replica that creates an object under a fence checks
-//! afterwards whether the create was abandoned meanwhile, and if so deletes the object. So no capacity
-//! stays counted twice, and correctness does not depend on clocks. There is one exception: a create that the
-//! hub carries out after it was abandoned, while its replica has stopped or no longer waits for the answer.
-//! Nobody deletes that object.
+//! An object that does not exist yet cannot be touched: if a noted create does not happen, and the hub does
+//! not have the object, the second replica marks the create as *abandoned* in the Lease. A replica that
+//! creates an object under a fence checks afterwards whether the create was abandoned meanwhile, and if so
+//! deletes the object. So no capacity stays counted twice, and correctness does not depend on clocks. There
+//! is one exception: a create that the hub carries out after it was abandoned, while its replica has stopped
+//! or no longer waits for the answer. Nobody deletes that object.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 use berth_apimachinery::write::{CommitError, Verb, Write, WriteRefusal};
-use berth_apimachinery::{Key, Revision, Status};
+use berth_apimachinery::{GroupResource, Key, Revision, Status};
 use http::Method;
 use kube::Client;
 use parking_lot::Mutex;
@@ -59,10 +59,12 @@ pub(crate) struct Fences {
     client: Client,
     namespace: String,
     copies: Copies,
+    /// Resources that are stored on the hub. Writes of several resources may count the same capacity.
+    resources: BTreeSet<GroupResource>,
     /// Identity of this process.
     holder: String,
-    /// Keys of objects that this process is creating.
-    making: Mutex<HashSet<Key>>,
+    /// Keys of objects that this process is creating, each with the number of attempts.
+    making: Mutex<HashMap<Key, usize>>,
 }
 
 /// Writes that are being made. Their new objects may appear until this is dropped.
@@ -75,7 +77,13 @@ impl Drop for WriteInProgress<'_> {
     fn drop(&mut self) {
         let mut making = self.fences.making.lock();
         for key in &self.keys {
-            making.remove(key);
+            let Some(attempts) = making.get_mut(key) else {
+                continue;
+            };
+            *attempts = attempts.saturating_sub(1);
+            if *attempts == 0 {
+                making.remove(key);
+            }
         }
     }
 }
@@ -90,11 +98,17 @@ enum Resolution {
 }
 
 impl Fences {
-    pub(crate) fn new(client: Client, namespace: String, copies: Copies) -> Self {
+    pub(crate) fn new(
+        client: Client,
+        namespace: String,
+        copies: Copies,
+        resources: BTreeSet<GroupResource>,
+    ) -> Self {
         Self {
             client,
             namespace,
             copies,
+            resources,
             holder: Uuid::new_v4().to_string(),
             making: Mutex::default(),
         }
@@ -104,7 +118,11 @@ impl Fences {
     pub(crate) fn announce(&self, writes: &[Write]) -> WriteInProgress<'_> {
         let creates = writes.iter().filter(|write| write.verb == Verb::Create);
         let keys: Vec<Key> = creates.map(|write| write.key.clone()).collect();
-        self.making.lock().extend(keys.iter().cloned());
+        let mut making = self.making.lock();
+        for key in &keys {
+            *making.entry(key.clone()).or_default() += 1;
+        }
+        drop(making);
         WriteInProgress { fences: self, keys }
     }
 
@@ -187,7 +205,7 @@ impl Fences {
         not_after: Revision,
         actor: &str,
     ) -> Result<Resolution, CommitError> {
-        let Some(key) = noted.key(own) else {
+        let Some(key) = noted.key(&self.resources) else {
             return Ok(Resolution::Settled);
         };
         if noted.version.is_empty() {
@@ -224,22 +242,34 @@ impl Fences {
                 .then_some(Resolution::Settled)
                 .ok_or_else(|| moved(&key.to_string()));
         }
-        // A create of this process that ended without a copy counts as one that did not happen: a create
-        // waits for the copy of its object before it ends. This wait is limited, and so is the wait for the
-        // hub's answer.
-        let is_over = noted.holder == self.holder && !self.making.lock().contains(key);
-        if is_over || own.contains(&key) {
+        if own.contains(&key) {
             return Ok(Resolution::Settled);
         }
-        if self
+        // A create of this process waits for the copy of its object before it ends. The wait is limited, and
+        // so is the wait for the hub's answer: only the hub knows whether the object exists.
+        let is_over = noted.holder == self.holder && !self.making.lock().contains_key(key);
+        if is_over && !self.exists(noted, key).await? {
+            return Ok(Resolution::Settled);
+        }
+        let is_copied = self
             .copies
             .until(key, COPY_TIMEOUT, |hub_version| hub_version.is_some())
-            .await
-        {
+            .await;
+        if is_copied || self.exists(noted, key).await? {
             return Err(moved(&key.to_string()));
         }
         tracing::info!(%key, "announced create did not happen; its capacity is free again");
         Ok(Resolution::Abandoned)
+    }
+
+    /// Whether the hub has the `noted` object at `key`.
+    async fn exists(&self, noted: &NotedWrite, key: &Key) -> Result<bool, Status> {
+        let path = wire::object(&noted.api_version, key);
+        match HubClient(self.client.clone()).send(HubRequest::get(&path)).await {
+            Ok(_) => Ok(true),
+            Err(status) if status.code == 404 => Ok(false),
+            Err(status) => Err(status),
+        }
     }
 
     /// Changes the object at `key` if it has the noted version, so that no write on that version can succeed

@@ -65,7 +65,8 @@ impl HubCommitter {
     /// Makes the writes of `commit`, of which at least one is to the hub.
     async fn carry_out(&self, commit: &Commit) -> Result<Vec<Arc<Object>>, CommitError> {
         self.check(&commit.guards)?;
-        let _in_progress = self.fences.announce(&commit.writes);
+        // A dry run makes no object.
+        let _in_progress = (!commit.dry_run).then(|| self.fences.announce(&commit.writes));
         if !commit.dry_run {
             self.pass(commit).await?;
         }

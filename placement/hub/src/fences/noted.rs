@@ -1,5 +1,7 @@
 //! Notes in a fence about the writes that a replica is about to make.
 
+use std::collections::BTreeSet;
+
 use berth_apimachinery::write::{Verb, Write};
 use berth_apimachinery::{GroupResource, Key};
 use serde_json::{Value, json};
@@ -66,13 +68,13 @@ impl NotedWrite {
             && *self.name == *key.name
     }
 
-    /// The key of the noted object; `None` unless one of the keys `own` has the same resource. The static
-    /// names of the group and the resource are taken from that key.
-    pub(super) fn key(&self, own: &[&Key]) -> Option<Key> {
-        let same =
-            |resource: &GroupResource| resource.group == self.group && resource.resource == self.resource;
-        let resource = own.iter().map(|key| key.resource).find(same)?;
-        Some(Key::new(resource, &self.namespace, &self.name))
+    /// The key of the noted object; `None` unless its resource is one of `resources`, of which the static
+    /// names of the group and the resource are taken.
+    pub(super) fn key(&self, resources: &BTreeSet<GroupResource>) -> Option<Key> {
+        let is_noted =
+            |resource: &&GroupResource| resource.group == self.group && resource.resource == self.resource;
+        let resource = resources.iter().find(is_noted)?;
+        Some(Key::new(*resource, &self.namespace, &self.name))
     }
 }
 
@@ -113,8 +115,9 @@ mod tests {
             Key::new(shoots, "garden-dev", "one"),
             Key::new(shoots, "garden-dev", "two"),
         );
-        assert_eq!(noted.key(&[&two]), Some(one.clone()));
-        assert_eq!(noted.key(&[]), None);
+        let seeds = GroupResource::new("core.gardener.cloud", "seeds");
+        assert_eq!(noted.key(&[seeds, shoots].into()), Some(one.clone()));
+        assert_eq!(noted.key(&[seeds].into()), None);
         assert!(noted.is_about(&one) && !noted.is_about(&two));
     }
 }

@@ -1,10 +1,9 @@
-//! Two replicas at one fence of a hub that is played here: it keeps Leases, by its own comparison of
-//! versions.
+//! Two replicas at one fence of a hub that is played here: it keeps Leases and other objects, by its own
+//! comparison of versions.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use berth_apimachinery::{Draft, GroupResource};
+use berth_apimachinery::Draft;
 use berth_storage::{Expect, Limits, MemoryStore, Source as _, Step, Store, Writer as _};
 use http::{Request, Response};
 use kube::client::Body;
@@ -15,16 +14,17 @@ use super::*;
 use crate::mirror::HubVersions;
 
 const THINGS: GroupResource = GroupResource::new("example.com", "things");
+const PARTS: GroupResource = GroupResource::new("example.com", "parts");
 const FENCE: &str = "test/new-things";
 
-/// The Leases, by path, and the number of writes so far.
+/// The Leases and other objects, by path, and the number of writes so far.
 #[derive(Default)]
-struct Leases {
+struct Objects {
     kept: HashMap<String, Value>,
     version: u64,
 }
 
-impl Leases {
+impl Objects {
     fn answer(&mut self, method: &Method, path: &str, body: &Value) -> (u16, Value) {
         let refused = |code: u16, reason: &str| {
             let status = Status::failure(code, reason, "as the test says");
@@ -52,15 +52,15 @@ impl Leases {
     }
 }
 
-fn client() -> Client {
-    let leases = Arc::new(Mutex::new(Leases::default()));
+fn client(objects: &Arc<Mutex<Objects>>) -> Client {
+    let objects = Arc::clone(objects);
     let answer = move |request: Request<Body>| {
-        let leases = Arc::clone(&leases);
+        let objects = Arc::clone(&objects);
         async move {
             let (parts, sent) = request.into_parts();
             let sent = sent.collect_bytes().await.unwrap();
             let body = serde_json::from_slice(&sent).unwrap_or_default();
-            let (code, body) = leases.lock().answer(&parts.method, parts.uri.path(), &body);
+            let (code, body) = objects.lock().answer(&parts.method, parts.uri.path(), &body);
             Response::builder()
                 .status(code)
                 .body(Body::from(body.to_string().into_bytes()))
@@ -73,6 +73,7 @@ fn client() -> Client {
 struct World {
     store: Arc<MemoryStore>,
     versions: Arc<HubVersions>,
+    objects: Arc<Mutex<Objects>>,
     one: Fences,
     two: Fences,
 }
@@ -103,12 +104,21 @@ impl World {
         let store = Arc::new(MemoryStore::new(Revision(1), Limits::default()));
         let versions = Arc::new(HubVersions::default());
         let copies = Copies::new(Arc::clone(&store) as Arc<dyn Store>, Arc::clone(&versions));
-        let client = client();
-        let fences = || Fences::new(client.clone(), "berth-system".to_owned(), copies.clone());
+        let objects = Arc::default();
+        let client = client(&objects);
+        let fences = || {
+            Fences::new(
+                client.clone(),
+                "berth-system".to_owned(),
+                copies.clone(),
+                [THINGS, PARTS].into(),
+            )
+        };
         let (one, two) = (fences(), fences());
         Self {
             store,
             versions,
+            objects,
             one,
             two,
         }
@@ -118,6 +128,13 @@ impl World {
     async fn pass(&self, fences: &Fences, write: &Write) -> Result<(), CommitError> {
         let now = self.store.revision();
         fences.pass(FENCE, &[(write, String::new())], now, "tester").await
+    }
+
+    /// The hub has made the thing `name`, which is not seen yet.
+    fn made_unseen(&self, name: &str) {
+        let path = wire::object("example.com/v1", &key(name));
+        let made = json!({"metadata": {"name": name, "resourceVersion": "7"}});
+        self.objects.lock().kept.insert(path, made);
     }
 
     /// The thing `name` is made, and seen.
@@ -193,4 +210,49 @@ async fn nobody_waits_for_what_he_gave_up_himself() {
     world.pass(&world.one, &third).await.unwrap();
     assert!(start.elapsed() >= COPY_TIMEOUT);
     assert!(world.one.abandoned(FENCE, &key("y")).await.unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_hub_has_made_counts_although_its_copy_is_late() {
+    let world = World::new();
+    let (first, second) = (create("x"), create("y"));
+    let making = world.one.announce(std::slice::from_ref(&first));
+    world.pass(&world.one, &first).await.unwrap();
+    world.made_unseen("x");
+    // The maker no longer waits for the copy.
+    drop(making);
+    for fences in [&world.one, &world.two] {
+        let passed = world.pass(fences, &second).await;
+        assert_eq!(passed.unwrap_err().reason, WriteRefusal::Fenced);
+    }
+    assert!(!world.one.abandoned(FENCE, &key("x")).await.unwrap());
+    world.made("x").await;
+    world.pass(&world.one, &second).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_made_of_another_resource_is_waited_for_too() {
+    let world = World::new();
+    let first = create("x");
+    let mut second = create("y");
+    second.key.resource = PARTS;
+    let _making = world.one.announce(std::slice::from_ref(&first));
+    world.pass(&world.one, &first).await.unwrap();
+    let start = Instant::now();
+    world.pass(&world.two, &second).await.unwrap();
+    assert!(start.elapsed() >= COPY_TIMEOUT);
+    assert!(world.one.abandoned(FENCE, &key("x")).await.unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_two_try_to_make_is_being_made_until_both_have_ended() {
+    let world = World::new();
+    let (first, second) = (create("x"), create("y"));
+    let _making = world.one.announce(std::slice::from_ref(&first));
+    drop(world.one.announce(std::slice::from_ref(&first)));
+    world.pass(&world.one, &first).await.unwrap();
+    let start = Instant::now();
+    world.pass(&world.one, &second).await.unwrap();
+    assert!(start.elapsed() >= COPY_TIMEOUT, "x may still appear");
+    assert!(world.one.abandoned(FENCE, &key("x")).await.unwrap());
 }
