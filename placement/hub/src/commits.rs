@@ -222,7 +222,7 @@ impl HubCommitter {
                 let conflict = Status::conflict(write.key.resource, &write.key.name, text);
                 Err(CommitError::new(WriteRefusal::Changed, conflict))
             }
-            sent => sent.map_err(refusal),
+            sent => sent.map_err(|status| refusal(write.verb, status)),
         }
     }
 
@@ -246,7 +246,7 @@ impl HubCommitter {
         }
         let wanted = format!("{}/{}", write.key.resource.resource, write.subresource);
         let root = wire::root(api_version);
-        let list = self.wire.send(HubRequest::get(&root)).await.map_err(refusal)?;
+        let list = self.wire.send(HubRequest::get(&root)).await?;
         let mut resources = list["resources"].as_array().into_iter().flatten();
         Ok(if resources.any(|resource| resource["name"] == wanted.as_str()) {
             format!("/{}", write.subresource)
@@ -315,10 +315,11 @@ impl HubCommitter {
     }
 }
 
-/// The error for the hub's refusal of a write.
-fn refusal(status: Status) -> CommitError {
+/// The error for the hub's refusal of a write of the verb `verb`.
+fn refusal(verb: Verb, status: Status) -> CommitError {
     let why = match status.code {
-        404 => WriteRefusal::Gone,
+        // A create that is not found lacks its namespace or its kind, which a new decision does not change.
+        404 if verb != Verb::Create => WriteRefusal::Gone,
         409 if status.is(StatusReason::AlreadyExists) => WriteRefusal::Exists,
         409 => WriteRefusal::Changed,
         _ => WriteRefusal::Refused,
@@ -428,7 +429,7 @@ impl From<LateCreate> for CommitError {
     fn from(late: LateCreate) -> Self {
         match late {
             LateCreate::Reverted(error) => error,
-            LateCreate::Unresolved(status) => refusal(status),
+            LateCreate::Unresolved(status) => refusal(Verb::Delete, status),
         }
     }
 }

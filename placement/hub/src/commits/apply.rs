@@ -75,7 +75,8 @@ impl HubCommitter {
             actor,
             body: Some(&object),
         };
-        match self.wire.apply(request).await.map_err(refusal) {
+        let answer = self.wire.apply(request).await;
+        match answer.map_err(|status| refusal(write.verb, status)) {
             Ok(answer) => self.result(&write, &answer, false).await,
             Err(error) => {
                 if error.reason.is_outdated() {

@@ -298,6 +298,14 @@ async fn a_refusal_is_told_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_create_that_finds_no_namespace_is_refused_and_not_decided_again() {
+    let world = World::new(None, 404, says(404, "NotFound")).await;
+    let refused = world.committer.commit(world.commit(Verb::Create)).await;
+    let error = refused.unwrap_err();
+    assert_eq!((error.reason, error.status.code), (WriteRefusal::Refused, 404));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_stale_write_that_a_guard_refuses_is_a_conflict() {
     for (current, is_conflict) in [("7", true), ("5", false)] {
         let world = World::with(Some("5"), move |line| match line.split(' ').next() {
