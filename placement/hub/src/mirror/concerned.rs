@@ -18,7 +18,7 @@ const MAX_BATCH: usize = 256;
 pub(super) struct NamespaceScope {
     concerns: Concerns,
     namespaces: HashSet<Arc<str>>,
-    /// Namespaces that no longer concern a system, and may still have copies.
+    /// Namespaces that do not concern a system, and may have copies that no longer concern one.
     former: HashSet<Arc<str>>,
     changes: Box<dyn Watch>,
 }
@@ -73,8 +73,15 @@ impl NamespaceScope {
         Ok(added)
     }
 
+    /// Records that an object in `namespace` has changed, which may no longer concern a system.
+    pub(super) fn recheck(&mut self, namespace: &Arc<str>) {
+        if !self.namespaces.contains(namespace) {
+            self.former.insert(Arc::clone(namespace));
+        }
+    }
+
     /// The namespaces and names of copies of `resource` in `store` that no longer concern a system, since
-    /// their namespace does not any more. A former namespace in which no object concerns a system is
+    /// neither they nor their namespace do any more. A namespace in which no object concerns a system is
     /// forgotten.
     pub(super) fn obsolete(
         &mut self,
@@ -173,5 +180,24 @@ mod tests {
             concerned.obsolete(&store, THINGS).is_empty(),
             "the namespace is forgotten"
         );
+    }
+
+    #[tokio::test]
+    async fn an_object_that_concerned_by_itself_alone_is_let_go_when_it_does_no_longer() {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+        write(&store, NAMESPACES, "", "mine", "yes").await;
+        write(&store, NAMESPACES, "", "other", "no").await;
+        let mut concerned = NamespaceScope::begin(Arc::from([concern as Concern]), &store)
+            .await
+            .unwrap();
+        write(&store, THINGS, "mine", "a", "no").await;
+        write(&store, THINGS, "other", "a", "yes").await;
+        concerned.recheck(&"mine".into());
+        concerned.recheck(&"other".into());
+        assert!(concerned.obsolete(&store, THINGS).is_empty());
+        write(&store, THINGS, "other", "a", "no").await;
+        concerned.recheck(&"other".into());
+        let let_go: (Arc<str>, Arc<str>) = ("other".into(), "a".into());
+        assert_eq!(concerned.obsolete(&store, THINGS), [let_go]);
     }
 }

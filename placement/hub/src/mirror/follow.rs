@@ -32,7 +32,7 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from
 const ABSENT_PAUSES: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(30));
 /// Interval at which a replica checks whether the leader has written the copies.
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);
-/// Interval at which copies that no longer concern a system since their namespace changed are removed.
+/// Interval at which copies that no longer concern a system are removed.
 const TIDY_INTERVAL: Duration = Duration::from_secs(30);
 /// Highest number of namespaces that are listed one by one when they begin to concern a system. With more,
 /// all objects are listed again.
@@ -82,8 +82,6 @@ pub(super) struct Reflector {
     listed: HashSet<Key>,
     /// Drafts to store (`Some`) and keys to remove.
     pending: Vec<(Key, Option<Draft>)>,
-    /// Whether the copies of earlier processes were already compared with a list.
-    is_swept: bool,
     /// Whether this replica has received a list that the leader may not have written yet.
     is_awaiting: bool,
 }
@@ -112,7 +110,6 @@ impl Reflector {
             known: HashSet::new(),
             listed: HashSet::new(),
             pending: Vec::new(),
-            is_swept: false,
             is_awaiting: false,
         }
     }
@@ -243,8 +240,7 @@ impl Reflector {
         Ok(())
     }
 
-    /// Removes the copies that no longer concern a system since their namespace changed. An object that lost
-    /// a label or annotation of its own stays copied until the next list.
+    /// Removes the copies that no longer concern a system.
     async fn tidy(&mut self, scope: Option<&mut NamespaceScope>) {
         let obsolete = scope.map(|scope| scope.obsolete(&self.context.store, self.resource));
         for (namespace, name) in obsolete.into_iter().flatten() {
@@ -282,8 +278,14 @@ impl Reflector {
                 }
             }
             Event::Apply(object) => {
-                let is_followed = self.known.contains(&self.key(&object));
+                let key = self.key(&object);
+                let is_followed = self.known.contains(&key);
                 self.put(object, scope.as_deref().filter(|_| !is_followed));
+                if let Some(scope) = scope.filter(|_| is_followed) {
+                    // The object may have lost the label by which it concerned a system. Its copy is removed
+                    // later, so that the writer of the change sees it first.
+                    scope.recheck(&key.namespace);
+                }
                 self.flush().await;
             }
             Event::Delete(object) => {
@@ -399,11 +401,16 @@ impl Reflector {
         }
     }
 
-    /// Removes the copies of known objects that the last list does not contain. After the first list on the
-    /// leader, this also removes copies of earlier processes, except defaults.
+    fn is_stored(&self, key: &Key) -> bool {
+        let copies = self.context.store.cached(self.resource);
+        copies.get(&key.namespace, &key.name).is_some()
+    }
+
+    /// Removes the copies of known objects that the last list does not contain. On the leader, this also
+    /// removes the copies of earlier processes and other leaders, except defaults.
     async fn finish_list(&mut self) {
         let mut deleted: HashSet<Key> = self.known.difference(&self.listed).cloned().collect();
-        if self.is_leader() && !self.is_swept {
+        if self.is_leader() {
             let copies = self.context.store.cached(self.resource);
             let earlier = copies
                 .iter(None, None)
@@ -414,7 +421,6 @@ impl Reflector {
                     name: Arc::clone(&name.name),
                 });
             deleted.extend(earlier.filter(|key| !self.listed.contains(key)));
-            self.is_swept = true;
         }
         for key in deleted {
             self.remove(key);
@@ -423,7 +429,7 @@ impl Reflector {
     }
 
     /// Stores the planned changes while this replica is the leader, and tries again where the store refuses
-    /// them.
+    /// them. An object that is too large for the store is left out, so that the others are copied.
     async fn flush(&mut self) {
         while !self.pending.is_empty() && self.is_leader() {
             let steps = self
@@ -443,6 +449,10 @@ impl Reflector {
                     if let Err(problem) = self.context.store.list(self.resource, At::Latest).await {
                         self.pause(&problem).await;
                     }
+                }
+                Err(StoreError::TooLarge { key, bytes }) => {
+                    tracing::error!(%key, bytes, "an object of the hub is larger than the store accepts: decisions are made without it, or on an older copy, until it is changed");
+                    self.pending.retain(|(pending, _)| *pending != key);
                 }
                 Err(problem) => self.pause(&problem).await,
             }
@@ -513,10 +523,54 @@ fn manager(metadata: &ObjectMeta) -> Option<Arc<str>> {
 
 #[cfg(test)]
 mod tests {
-    use berth_apimachinery::Revision;
+    use berth_apimachinery::{CustomKind, Revision};
+    use berth_storage::MemoryStore;
+    use http::{Request, Response};
+    use kube::client::Body;
     use serde_json::json;
 
     use super::*;
+
+    /// A reflector of things on the leader. Its hub serves nothing.
+    fn reflector(store: &Arc<dyn Store>) -> Reflector {
+        let schema = json!({"openAPIV3Schema": {"type": "object"}});
+        let definition = json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": "things.example.com"},
+            "spec": {
+                "group": "example.com", "scope": "Namespaced",
+                "names": {"kind": "Thing", "plural": "things"},
+                "versions": [{"name": "v1", "served": true, "storage": true, "schema": schema}],
+            },
+        });
+        let kind: Arc<dyn Kind> = Arc::new(CustomKind::read(&definition).unwrap());
+        let hub = |_: Request<Body>| async { Response::builder().status(404).body(Body::empty()) };
+        let context = ReflectorContext {
+            client: Client::new(tower::service_fn(hub), "default"),
+            store: Arc::clone(store),
+            versions: Arc::default(),
+            leading: watch::channel(true).1,
+            progress: Arc::new(watch::Sender::new(Progress::new())),
+        };
+        Reflector::new(context, &kind, None)
+    }
+
+    #[tokio::test]
+    async fn each_list_on_the_leader_removes_copies_that_another_leader_left() {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+        let mut reflector = reflector(&store);
+        for name in ["a", "b"] {
+            let key = Key::new(reflector.resource, "ns", name);
+            let value = json!({"apiVersion": "example.com/v1", "kind": "Thing",
+                "metadata": {"name": name, "namespace": "ns"}});
+            let draft = Draft::new(&value).unwrap();
+            let step = step(&key, &Some(draft), None).unwrap();
+            store.apply(vec![step]).await.unwrap();
+            assert!(reflector.is_stored(&key));
+            reflector.finish_list().await;
+            assert!(!reflector.is_stored(&key), "{name} is not on the hub");
+        }
+    }
 
     #[test]
     fn a_copy_is_deleted_and_a_default_in_its_place_stays_until_there_is_a_copy() {
