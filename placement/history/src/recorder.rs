@@ -191,7 +191,7 @@ impl Recorder {
                 () = stop.cancelled() => return self.end(&mut sources).await,
                 events = sources.decisions.next(BATCH) => self.observe_events(&events?, &sources.list_revisions),
                 events = sources.records.next(BATCH) => self.index(&events?),
-                Ok(()) = self.leading.changed() => self.add_unrecorded(),
+                Ok(()) = self.leading.changed(), if self.history.store.is_shared() => self.add_unrecorded(),
                 _ = flushes.tick(), if self.states.oldest().is_some() => {
                     self.index_new_records(&mut sources).await?;
                     self.flush(DELAY).await;
@@ -223,6 +223,7 @@ impl Recorder {
             tracing::info!(%error, "the last changes of decisions may be missing from the history");
         }
         self.observe_pending(sources).await?;
+        self.index_new_records(sources).await?;
         self.flush(Duration::ZERO).await;
         Ok(())
     }
@@ -313,11 +314,24 @@ impl Recorder {
         let state = state::shared(state, last.to.as_ref());
         self.states
             .set_state(place.clone(), subject.clone(), Arc::clone(&state));
+        self.add_since(&place, last, subject, state, now);
+    }
+
+    /// Adds the changes between the last record of a decision and its present `state`. The decision may be
+    /// about another object of the same name by now.
+    fn add_since(
+        &mut self,
+        place: &Name,
+        last: LastRecord,
+        subject: DecisionSubject,
+        state: Arc<DecisionState>,
+        now: Timestamp,
+    ) {
         let mut from = last.to;
         if last.subject.is_other_object(&subject) {
-            self.add_unobserved(&place, last.subject, from.take(), None, now);
+            self.add_unobserved(place, last.subject, from.take(), None, now);
         }
-        self.add_unobserved(&place, subject, from, Some(state), now);
+        self.add_unobserved(place, subject, from, Some(state), now);
     }
 
     /// Adds the change from `from` to `to`, which was not observed, if the two differ.
@@ -354,10 +368,11 @@ impl Recorder {
         }
     }
 
-    /// Adds the changes since the last records when this server becomes the leader: the former leader may not
-    /// have recorded them. Decisions without any record are left out.
+    /// Adds the changes since the last records, where this server records the changes that no server made.
+    /// They are missing after a failed write, and where a former leader has not recorded them. Decisions
+    /// without any record are left out.
     fn add_unrecorded(&mut self) {
-        if !self.history.store.is_shared() || !*self.leading.borrow_and_update() {
+        if !self.leads() {
             return;
         }
         let now = self.history.clock().now();
@@ -371,7 +386,7 @@ impl Recorder {
             })
             .collect();
         for (place, last, subject, known) in missed {
-            self.add_unobserved(&place, subject, last.to, Some(known), now);
+            self.add_since(&place, last, subject, known, now);
         }
     }
 
@@ -414,7 +429,9 @@ impl Recorder {
             return None;
         }
         let from = self.recorded_state(place, change);
-        if !differ(from.as_deref(), change.to.as_deref()) {
+        if !differ(from.as_deref(), change.to.as_deref())
+            || (written.is_none() && self.may_be_recorded(place, change))
+        {
             return None;
         }
         let observed_cause = match &written {
@@ -457,6 +474,16 @@ impl Recorder {
                 None
             }
         }
+    }
+
+    /// Whether the last record may be the record of `change` by another server: it does not name all clusters,
+    /// and has no difference from the state after `change`.
+    fn may_be_recorded(&self, place: &Name, change: &StateChange) -> bool {
+        let last = self.record_index.last(place);
+        let last = last.and_then(|last| last.to.as_deref());
+        self.history.store.is_shared()
+            && last.is_some_and(DecisionState::is_shortened)
+            && !differ(last, change.to.as_deref())
     }
 
     /// The state from which the record of `change` starts: the end state of the last record, so that no two
@@ -516,11 +543,13 @@ impl Recorder {
     async fn sweep(&mut self, sources: &mut RecorderSources) -> Result<(), StoreError> {
         self.history.causes.sweep();
         self.history.listener.sweep();
-        if self.is_stale
-            && let Err(error) = self.load().await
-        {
-            tracing::warn!(%error, "cannot read the decision history; retrying");
-            return Ok(());
+        if self.is_stale {
+            if let Err(error) = self.load().await {
+                tracing::warn!(%error, "cannot read the decision history; retrying");
+                return Ok(());
+            }
+            // Records that could not be written are not in the store.
+            self.add_unrecorded();
         }
         if !self.leads() {
             return Ok(());

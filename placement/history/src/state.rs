@@ -95,17 +95,26 @@ impl DecisionState {
         record::held(&self.clusters)
     }
 
+    /// Whether clusters are missing, since a record does not name them.
+    #[must_use]
+    pub fn is_shortened(&self) -> bool {
+        self.places().count() < self.cluster_count
+    }
+
     /// Whether `other` differs in a way that is worth a record: in the phase, the reason, the clusters or
-    /// their amounts. Either state may be shortened to the clusters that a record names.
+    /// their amounts. Either state may be shortened to the clusters that a record names; then only these are
+    /// compared.
     #[must_use]
     pub fn differs(&self, other: &Self) -> bool {
+        let compared = if self.is_shortened() || other.is_shortened() {
+            MAX_CLUSTERS
+        } else {
+            usize::MAX
+        };
         self.phase != other.phase
             || self.reason != other.reason
             || self.cluster_count != other.cluster_count
-            || self
-                .places()
-                .take(MAX_CLUSTERS)
-                .ne(other.places().take(MAX_CLUSTERS))
+            || self.places().take(compared).ne(other.places().take(compared))
     }
 
     /// Whether the state will probably change soon, since the decision or the comparison is still to come.
@@ -330,6 +339,18 @@ mod tests {
         let again = DecisionState::from(&cut);
         assert!(!again.differs(&whole));
         assert!(again.differs(&state("Bound", &names[1..])));
+    }
+
+    #[test]
+    fn a_change_beyond_the_clusters_that_a_record_names_is_a_change() {
+        let mut names: Vec<String> = (0..80).map(|number| format!("c{number:02}")).collect();
+        let of = |names: &[String]| state("Bound", &names.iter().map(String::as_str).collect::<Vec<_>>());
+        let before = of(&names);
+        names[79] = "c99".to_owned();
+        let after = of(&names);
+        assert!(before.differs(&after));
+        // A record does not tell the two apart.
+        assert!(!DecisionState::from(&before.to_side()).differs(&after));
     }
 
     #[test]
