@@ -22,8 +22,8 @@ use super::names;
 use super::resolve::{DemandResolver, ResolvedDemand, behind};
 use super::scheduling::decide;
 
-/// Highest number of pairs in a list that selects neither a decision nor a target, and of decisions in a list
-/// of one target's candidates (docs/reference.md, "Candidates").
+/// Highest number of pairs in a list of several decisions, and of decisions in a list of one target's
+/// candidates (docs/reference.md, "Candidates").
 pub(super) const MAX_PAIRS: usize = 10_000;
 /// Number of candidates between two checks whether the caller still waits for the answer.
 const CHECK_INTERVAL: usize = 64;
@@ -459,9 +459,7 @@ impl Computed for Candidates {
         if let Some(target) = required_value(&query.fields, "target") {
             return self.list_of_target(call, query, &demands_by_dialect, target);
         }
-        if required_value(&query.fields, "decision").is_none() {
-            check_span(&demands_by_dialect)?;
-        }
+        check_span(&demands_by_dialect)?;
         let mut sources = Vec::new();
         for (snapshot, demands) in &demands_by_dialect {
             for demand in demands {
@@ -473,12 +471,14 @@ impl Computed for Candidates {
     }
 }
 
-/// Checks that a list has no more than [`MAX_PAIRS`] candidates.
+/// Checks that a list of several decisions has no more than [`MAX_PAIRS`] candidates. Decisions of one name
+/// may be in many namespaces.
 fn check_span(demands_by_dialect: &[(Snapshot, Vec<Key>)]) -> Result<(), Status> {
+    let decisions: usize = demands_by_dialect.iter().map(|(_, demands)| demands.len()).sum();
     let pairs =
         |(snapshot, demands): &(Snapshot, Vec<Key>)| demands.len() * snapshot.inventory.count() as usize;
     let count: usize = demands_by_dialect.iter().map(pairs).sum();
-    if count <= MAX_PAIRS {
+    if decisions <= 1 || count <= MAX_PAIRS {
         return Ok(());
     }
     Err(Status::bad_request(format!(

@@ -367,6 +367,28 @@ async fn a_list_of_more_than_ten_thousand_candidates_is_refused_with_a_hint() {
 }
 
 #[tokio::test]
+async fn decisions_of_one_name_in_many_namespaces_have_too_many_candidates_too() {
+    let world = world();
+    for number in 0..2001 {
+        let mut shoot = shoot("foo", "eu-west-1");
+        shoot["metadata"]["namespace"] = format!("garden-{number:04}").into();
+        world.put(shoot);
+    }
+    world.put(shoot("bar", "eu-west-1"));
+    let query = |text: &str| ListQuery {
+        fields: FieldSelector::parse(text).unwrap(),
+        ..ListQuery::default()
+    };
+    let foo = query("decision=foo.gardener");
+    let status = world.candidates("", &foo).await.unwrap_err();
+    assert_eq!(status.code, 400);
+    assert!(status.message.contains("single namespace"), "{}", status.message);
+    assert_eq!(world.candidates("garden-0001", &foo).await.unwrap().len(), 5);
+    let bar = query("decision=bar.gardener");
+    assert_eq!(world.candidates("", &bar).await.unwrap().len(), 5);
+}
+
+#[tokio::test]
 async fn unknown_names_are_not_found_under_the_name_asked_for() {
     let world = world();
     for name in ["foo.gardener", "foo.nothing", "foo", "."] {
