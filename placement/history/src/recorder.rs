@@ -476,8 +476,8 @@ impl Recorder {
         }
     }
 
-    /// Whether the last record may be the record of `change` by another server: it does not name all clusters,
-    /// and has no difference from the state after `change`.
+    /// Whether the last record may be the record of `change` by another server: it does not name all
+    /// clusters, and has no difference from the state after `change`.
     fn may_be_recorded(&self, place: &Name, change: &StateChange) -> bool {
         let last = self.record_index.last(place);
         let last = last.and_then(|last| last.to.as_deref());

@@ -93,7 +93,7 @@ pub(super) fn store(
             .as_ref()
             .and_then(|old| old["metadata"]["generation"].as_i64())
     {
-        value["metadata"]["generation"] = (generation + 1).into();
+        value["metadata"]["generation"] = generation.saturating_add(1).into();
     }
     put(world, key, &value, &errors)
 }

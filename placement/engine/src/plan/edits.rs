@@ -2,9 +2,10 @@
 //! the kind, the present status where a change has none, raised generations, and respected finalizers.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fmt;
 use std::sync::Arc;
 
-use berth_apimachinery::{FieldError, Key, Object, Timestamp};
+use berth_apimachinery::{FieldError, Key, Object, Timestamp, budget};
 use berth_dialect_contract::rules::RulesChoice;
 use berth_dialect_contract::{Edit, config};
 use berth_scheduling::Ix;
@@ -21,7 +22,8 @@ use crate::what_if::{Catalog, UnreadableObject, World};
 /// drain sees the results of the steps before it.
 ///
 /// # Errors
-/// All problems of all steps. The worlds are incomplete then, and must not be used.
+/// All problems of all steps, or that the result is no longer needed ([`budget::check_needed`]). The worlds
+/// are incomplete then, and must not be used.
 pub fn apply(
     worlds: &mut [World],
     catalog: &Catalog,
@@ -34,17 +36,26 @@ pub fn apply(
         catalog,
         now,
         changed_by: BTreeMap::new(),
+        created: Vec::new(),
         current: 0,
         suggested: false,
     };
     let mut problems = Vec::new();
     for (index, step) in steps.iter().enumerate() {
+        if let Err(ended) = budget::check_needed() {
+            let error = FieldError::invalid(step.whole(), Value::Null, ended.to_string());
+            problems.extend(problems_of(step, vec![error]));
+            return Err(problems);
+        }
         editor.current = index;
         if let Err(errors) = editor.step(step, steps) {
-            problems.extend(errors.into_iter().map(|error| Problem {
-                at: step.at.clone(),
-                error,
-            }));
+            problems.extend(problems_of(step, errors));
+        }
+    }
+    for (key, index) in std::mem::take(&mut editor.created) {
+        let step = &steps[index];
+        if let Err(errors) = editor.complete_new(&key, step) {
+            problems.extend(problems_of(step, errors));
         }
     }
     for world in worlds {
@@ -59,6 +70,14 @@ pub fn apply(
     } else {
         Err(problems)
     }
+}
+
+/// The `errors` of `step`, each with the position of the step.
+fn problems_of(step: &Step, errors: Errors) -> impl Iterator<Item = Problem> {
+    errors.into_iter().map(move |error| Problem {
+        at: step.at.clone(),
+        error,
+    })
 }
 
 /// The keys of the objects that `step` changes in `worlds`; none for a drain of an unknown or ambiguous
@@ -90,6 +109,8 @@ struct Editor<'a> {
     now: Timestamp,
     /// Index of the step that changed each object.
     changed_by: BTreeMap<Key, usize>,
+    /// The objects that no server has stored yet, each with the index of its step.
+    created: Vec<(Key, usize)>,
     /// Index of the step that is applied.
     current: usize,
     /// Whether a similar name was already suggested. This is done once only, since it compares every target.
@@ -118,6 +139,7 @@ impl Editor<'_> {
             ChangeKind::Patch(patch) => self.merge(&key, step, patch),
             ChangeKind::Delete(_) => {
                 self.check_unused(&key, step)?;
+                self.present(&key, step)?;
                 self.delete(&key, step)
             }
             ChangeKind::Drain(_) => Ok(()),
@@ -199,16 +221,11 @@ impl Editor<'_> {
         Ok(())
     }
 
+    /// Deletes the object at `key`, if it exists.
     fn delete(&mut self, key: &Key, step: &Step) -> Result<(), Errors> {
-        self.present(key, step)?;
         for world in &mut *self.worlds {
-            world.delete(key, self.now).map_err(|malformed| {
-                vec![FieldError::invalid(
-                    step.whole(),
-                    key.to_string(),
-                    malformed.to_string(),
-                )]
-            })?;
+            let deleted = world.delete(key, self.now);
+            deleted.map_err(|malformed| unusable(key, step, &malformed))?;
         }
         Ok(())
     }
@@ -224,29 +241,96 @@ impl Editor<'_> {
                 keep(&mut value, stored, field);
             }
         }
-        let (_, mut object) = self.catalog.read(value, &step.path, self.now)?;
+        let verdict = self.catalog.judge(value, &step.path, self.now)?;
+        if !verdict.errors.is_empty() {
+            return Err(verdict.errors);
+        }
+        if stored.is_none() && verdict.is_new {
+            self.created.push((key.clone(), self.current));
+        }
+        let mut object = verdict.object;
         if let Some(stored) = &stored
             && let Some(generation) = stored["metadata"]["generation"].as_i64()
             && content_fields(stored) != content_fields(object.value())
         {
             let mut raised = object.parse();
-            raised["metadata"]["generation"] = (generation + 1).into();
-            object = Arc::new(Object::new(&raised, object.revision()).map_err(|malformed| {
-                vec![FieldError::invalid(
-                    step.whole(),
-                    key.to_string(),
-                    malformed.to_string(),
-                )]
-            })?);
+            raised["metadata"]["generation"] = generation.saturating_add(1).into();
+            let raised = Object::new(&raised, object.revision());
+            object = Arc::new(raised.map_err(|malformed| unusable(key, step, &malformed))?);
         }
+        let is_held = |object: &Object| {
+            let kind = self.catalog.stored_in(key.resource);
+            kind.is_some_and(|kind| kind.holds_deletion(&mut object.parse(), self.now))
+        };
+        let is_gone =
+            stored.is_some_and(|stored| loses_last_finalizer(&stored, &object)) && !is_held(&object);
         for world in self.worlds.iter_mut().filter(|world| world.reads(key.resource)) {
-            world
-                .put(key, Arc::clone(&object))
-                .map_err(|UnreadableObject(problem)| {
-                    vec![FieldError::invalid(step.whole(), key.to_string(), problem)]
-                })?;
+            if is_gone {
+                world.remove(key);
+                continue;
+            }
+            let put = world.put(key, Arc::clone(&object));
+            put.map_err(|unreadable| unusable(key, step, &unreadable))?;
         }
         Ok(())
+    }
+
+    /// Sets the fields that a server sets on create in the new demand at `key`, and checks the demand against
+    /// other objects. This is done after all steps, since a later step may add the other objects.
+    fn complete_new(&mut self, key: &Key, step: &Step) -> Result<(), Errors> {
+        for world in &mut *self.worlds {
+            let snapshot = world.snapshot();
+            let mut demands = snapshot.dialect.demands().iter();
+            if !demands.any(|demand| demand.resource == key.resource) {
+                continue;
+            }
+            let Some(object) = world.get(key) else { continue };
+            let (guarded, guarding) = (snapshot.dialect.guarded(), snapshot.inventory.guarding());
+            let mut value = object.parse();
+            let mut errors = Vec::new();
+            if guarded.completes.contains(&key.resource) {
+                errors.extend(guarding.complete(key.resource, &mut value));
+            }
+            if guarded.judges.contains(&key.resource) {
+                errors.extend(guarding.judge_offline(key.resource, &value));
+            }
+            if !errors.is_empty() {
+                let errors = errors.into_iter().map(|error| FieldError {
+                    path: step.field(&error.path),
+                    ..error
+                });
+                return Err(errors.collect());
+            }
+            if value != **object.value() {
+                let completed = Object::new(&value, object.revision());
+                let completed = completed.map_err(|malformed| unusable(key, step, &malformed))?;
+                let put = world.put(key, Arc::new(completed));
+                put.map_err(|unreadable| unusable(key, step, &unreadable))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the fields of the configuration `value` beside the dialect's own part, with the rules of its
+    /// kind where the catalog has it.
+    fn check_configuration(&self, key: &Key, step: &Step, value: &Value) -> Result<(), Errors> {
+        if self.catalog.stored_in(config::RESOURCE).is_some() {
+            self.catalog.read(value.clone(), &step.path, self.now)?;
+            let own = format!("spec.{}.", key.name);
+            let unknown = self.catalog.unknown_fields(value).into_iter();
+            let unknown: Errors = unknown
+                .filter(|path| !path.starts_with(&own))
+                .map(|path| FieldError::forbidden(step.field(&path), "unknown field"))
+                .collect();
+            return if unknown.is_empty() { Ok(()) } else { Err(unknown) };
+        }
+        let rules = &value["spec"][RulesChoice::FIELD];
+        if rules.is_null() || rules.as_str().and_then(RulesChoice::named).is_some() {
+            return Ok(());
+        }
+        let field = step.field(&format!("spec.{}", RulesChoice::FIELD));
+        let known = RulesChoice::ALL.map(RulesChoice::as_str);
+        Err(vec![FieldError::not_supported(field, rules.clone(), &known)])
     }
 
     fn configure(&mut self, key: &Key, step: &Step, value: &Value) -> Result<(), Errors> {
@@ -263,6 +347,7 @@ impl Editor<'_> {
                 &names,
             )]);
         };
+        self.check_configuration(key, step, value)?;
         let path = step.field(&format!("spec.{}", key.name));
         let world = &mut self.worlds[index];
         world.configure(&value["spec"][&*key.name], &path)?;
@@ -313,6 +398,7 @@ impl Editor<'_> {
             self.claim(edit.key(), step, all)?;
             match &edit {
                 Edit::Merge { key, patch } => self.merge(key, step, patch)?,
+                // An earlier edit may have removed the last finalizer, and so the object.
                 Edit::Delete(key) => self.delete(key, step)?,
                 Edit::Create { key, object } => self.put(key, step, object.clone())?,
             }
@@ -429,6 +515,24 @@ fn keep(value: &mut Value, stored: &Value, field: &str) {
         Some(kept) => metadata.insert(field.to_owned(), kept.clone()),
         None => metadata.remove(field),
     };
+}
+
+/// Whether `new`, which is marked as deleted, lacks the finalizers that `stored` has. Then a server deletes
+/// the object.
+fn loses_last_finalizer(stored: &Value, new: &Object) -> bool {
+    let finalizers = stored["metadata"]["finalizers"].as_array();
+    finalizers.is_some_and(|finalizers| !finalizers.is_empty())
+        && new.meta().finalizers().is_empty()
+        && new.meta().deletion_timestamp().is_some()
+}
+
+/// The error that the object at `key` cannot be used after `step`.
+fn unusable(key: &Key, step: &Step, problem: &dyn fmt::Display) -> Errors {
+    vec![FieldError::invalid(
+        step.whole(),
+        key.to_string(),
+        problem.to_string(),
+    )]
 }
 
 /// All fields of `value` except apiVersion, kind, metadata and status. A change of these fields raises

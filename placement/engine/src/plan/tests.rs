@@ -146,6 +146,19 @@ fn what_has_finalizers_stays_marked_when_it_is_deleted() {
 }
 
 #[test]
+fn what_is_marked_as_deleted_goes_with_its_last_finalizer() {
+    let mut held = toy_in("t1", "a");
+    held["metadata"]["finalizers"] = json!(["x/y"]);
+    held["metadata"]["deletionTimestamp"] = "2024-01-01T00:00:00Z".into();
+    let patch = json!({
+        "apiVersion": "toys.example/v1", "kind": "Toy",
+        "metadata": {"namespace": "ns", "name": "t1", "finalizers": null},
+    });
+    let plan = plan(&[shelf("a", 1), held, toy("t2")], &[json!({"patch": patch})]).unwrap();
+    assert_eq!(shown(&plan), ["t1 Removed a->", "t2 Fits ->a"]);
+}
+
+#[test]
 fn a_replaced_object_keeps_its_status_uid_and_finalizers_and_counts_its_generation() {
     let mut stored = shelf("a", 1);
     stored["status"] = json!({"used": 1});
@@ -210,6 +223,13 @@ fn bad_changes_are_refused_each_with_its_place() {
             "spec.changes[0].delete.name: Required value",
         ),
         (
+            &[json!({"object": {
+                "apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration",
+                "metadata": {"name": "toy"}, "spec": {"rules": "current"},
+            }})],
+            "spec.changes[0].object.spec.rules: Unsupported value: \"current\"",
+        ),
+        (
             &[
                 json!({"object": shelf("a", 2)}),
                 json!({"delete": reference("Box", "", "a")}),
@@ -246,6 +266,17 @@ fn two_worlds_at_rest_are_compared_by_all_their_demands() {
     };
     let plan = Plan::between(one.snapshot(), two.snapshot(), &terms, |_| true).unwrap();
     assert_eq!(shown(&plan), ["t1 Moved a->b", "t2 Removed a->", "t3 Bound ->a"]);
+}
+
+#[test]
+fn changes_nobody_waits_for_end_at_the_next_one() {
+    let abandoned = berth_apimachinery::budget::AbandonedFlag::default();
+    abandoned.set();
+    let mut worlds = [world(&[shelf("a", 1)])];
+    let steps = steps(&[json!({"object": shelf("b", 1)})]).unwrap();
+    let applied = abandoned.scope(|| apply(&mut worlds, &catalog(), &steps, now()));
+    let problem = applied.unwrap_err()[0].to_string();
+    assert!(problem.contains("Timeout"), "{problem}");
 }
 
 #[test]

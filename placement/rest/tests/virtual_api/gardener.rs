@@ -367,6 +367,23 @@ async fn a_list_of_more_than_ten_thousand_candidates_is_refused_with_a_hint() {
 }
 
 #[tokio::test]
+async fn a_plan_of_a_new_shoot_that_contradicts_other_objects_is_refused() {
+    let world = world();
+    let good = json!({"changes": [{"object": shoot("foo", "eu-west-1")}]});
+    let review = world.review(good).await.unwrap();
+    assert_eq!(text(&review, "/status/plan/entries/0/verdict"), "Bound");
+    let mut foreign = shoot("foo", "eu-west-1");
+    foreign["spec"]["cloudProfile"]["name"] = "gcp".into();
+    let status = world
+        .review(json!({"changes": [{"object": foreign}]}))
+        .await
+        .unwrap_err();
+    assert_eq!(status.code, 422);
+    let causes = status.details.unwrap().causes;
+    assert_eq!(causes[0].field, "spec.changes[0].object.spec.provider.type");
+}
+
+#[tokio::test]
 async fn decisions_of_one_name_in_many_namespaces_have_too_many_candidates_too() {
     let world = world();
     for number in 0..2001 {
