@@ -241,9 +241,11 @@ impl Simulation {
         let before: Vec<Snapshot> = self.worlds.iter_mut().map(World::begin).collect();
         plan::apply(&mut self.worlds, catalog, steps, terms.now).map_err(NoPlan::Problems)?;
         let mut whole = Plan::default();
-        let changed = before.iter().zip(&mut self.worlds);
-        for (before, world) in changed.filter(|(_, world)| world.changes() > 0) {
+        for (before, world) in before.iter().zip(&mut self.worlds) {
             let requested = plan::on_drained(before, steps, terms.now);
+            if world.changes() == 0 && requested.is_empty() {
+                continue;
+            }
             let dialect = &*before.dialect;
             let (requested, shown) = (
                 |demand: &Key| requested.contains(demand),

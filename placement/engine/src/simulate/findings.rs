@@ -39,7 +39,7 @@ pub struct SurplusField {
 impl fmt::Display for SurplusField {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.at, self.sentence)?;
-        match self.count - 1 {
+        match self.count.saturating_sub(1) {
             0 => Ok(()),
             1 => write!(f, ", and in another object"),
             more => write!(f, ", and in {more} more objects"),

@@ -2,10 +2,11 @@
 //! ([`Controllers::preceding`](berth_dialect_contract::Controllers::preceding)): after a change of a world,
 //! the steps that the system's own controllers would take are applied to the world.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use berth_apimachinery::{Change, DraftError, GroupResource, Key, Object, Timestamp};
+use berth_apimachinery::{Change, DraftError, GroupResource, Key, Object, Timestamp, budget};
 use berth_dialect_contract::{Context, Objects, Reconciler};
 
 use super::World;
@@ -75,7 +76,8 @@ impl World {
     /// no longer recorded. Returns the keys of the written objects.
     ///
     /// # Errors
-    /// When a written object is invalid, which is an error of the dialect.
+    /// When a written object is invalid, which is an error of the dialect, or when the result is no longer
+    /// needed ([`budget::check_needed`]).
     pub(crate) fn carry_out(&mut self) -> Result<BTreeSet<Key>, DraftError> {
         let mut written = BTreeSet::new();
         let mut attempts: BTreeMap<(usize, Key), u32> = BTreeMap::new();
@@ -85,6 +87,10 @@ impl World {
             if *count > MAX_STEPS {
                 continue;
             }
+            budget::check_needed().map_err(|ended| DraftError {
+                path: String::new(),
+                problem: ended.to_string(),
+            })?;
             let step = next.reconciler.step(&next.due.1, &self.context(next.now));
             written.extend(step.writes.iter().map(|write| write.key.clone()));
             self.apply(&step.writes, next.now)?;
@@ -119,26 +125,71 @@ impl Objects for World {
         let own = own.take_while(move |(key, _)| {
             key.resource == resource && namespace.is_none_or(|namespace| *key.namespace == *namespace)
         });
-        let base = self
-            .base
-            .get(&resource)
-            .filter(|base| base.iter(namespace, None).next().is_some());
-        let Some(base) = base else {
+        let Some(base) = self.base.get(&resource) else {
             return Box::new(own.filter_map(|(_, object)| object.as_ref()));
         };
-        let mut all: BTreeMap<Key, &'a Arc<Object>> = base
-            .iter(namespace, None)
-            .map(|(_, object)| {
-                let meta = object.meta();
-                (Key::new(resource, meta.namespace(), meta.name()), object)
-            })
-            .collect();
-        for (key, object) in own {
-            match object {
-                Some(object) => all.insert(key.clone(), object),
-                None => all.remove(key),
-            };
+        // Both are in the order of their names, which stays.
+        let (mut own, mut base) = (own.peekable(), base.iter(namespace, None).peekable());
+        Box::new(std::iter::from_fn(move || {
+            loop {
+                let order = match (base.peek(), own.peek()) {
+                    (None, None) => return None,
+                    (Some(_), None) => Ordering::Less,
+                    (None, Some(_)) => Ordering::Greater,
+                    (Some((name, _)), Some((key, _))) => {
+                        (&name.namespace, &name.name).cmp(&(&key.namespace, &key.name))
+                    }
+                };
+                if order == Ordering::Less {
+                    return base.next().map(|(_, object)| object);
+                }
+                if order == Ordering::Equal {
+                    base.next();
+                }
+                // A deleted object is passed over.
+                if let Some((_, Some(object))) = own.next() {
+                    return Some(object);
+                }
+            }
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_apimachinery::Revision;
+    use berth_dialect_toy::{BOXES, Toys, object};
+    use berth_storage::{Collection, Name};
+    use serde_json::json;
+
+    use super::*;
+
+    fn shelf(name: &str) -> Arc<Object> {
+        let value = object("Box", "", name, json!({"capacity": 1}));
+        Arc::new(Object::new(&value, Revision(1)).unwrap())
+    }
+
+    #[test]
+    fn changed_objects_are_listed_among_the_others_in_the_order_of_their_names() {
+        let key = |name: &str| Key::new(BOXES, "", name);
+        let (mut first, mut base) = (World::empty(Arc::new(Toys)), Collection::default());
+        for name in ["a", "c", "d"] {
+            first.put(&key(name), shelf(name)).unwrap();
+            base.items.insert(Name::new("", name), shelf(name));
         }
-        Box::new(all.into_values())
+        let mut world = World::over(first.snapshot().clone(), BTreeMap::from([(BOXES, base)]));
+        let names = |world: &World| -> Vec<String> {
+            let listed = world.list(BOXES, None);
+            listed.map(|object| object.meta().name().to_owned()).collect()
+        };
+        assert_eq!(names(&world), ["a", "c", "d"]);
+        for name in ["b", "c", "e"] {
+            world.put(&key(name), shelf(name)).unwrap();
+        }
+        world.remove(&key("d"));
+        assert_eq!(names(&world), ["a", "b", "c", "e"]);
+        world.remove(&key("e"));
+        world.remove(&key("a"));
+        assert_eq!(names(&world), ["b", "c"]);
     }
 }
