@@ -30,7 +30,8 @@ pub struct ScoredCluster {
 }
 
 /// The outline of the clusters of `part` that fit the Placement in `ask`; `None` if `part` is not a fleet of
-/// this dialect or has no such Placement, or the Placement cannot be decided.
+/// this dialect or has no such Placement, or if the clusters that the caller chose are refused. No cluster
+/// fits a misconfigured Placement.
 #[must_use]
 pub fn outline(part: &dyn Inventory, ask: &Ask<'_>) -> Option<Outline> {
     let fleet = fleet(part)?;

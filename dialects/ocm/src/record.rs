@@ -1,4 +1,4 @@
-//! The objects of a hub other than clusters, each parsed once per change.
+//! The cluster sets, Placements and PlacementDecisions of a hub, each parsed once per change.
 
 use std::sync::Arc;
 

@@ -160,8 +160,8 @@ impl Config {
         })
     }
 
-    /// The only namespace whose Clusters a request in `namespace` may use; `None` means all namespaces.
-    /// `rules` have the default scope.
+    /// The only namespace whose Clusters a request in `namespace` may use; `None` means all namespaces. If no
+    /// scope is configured, `rules` determine it.
     #[must_use]
     pub fn only_namespace<'a>(
         &self,

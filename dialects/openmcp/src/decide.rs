@@ -17,7 +17,7 @@ use crate::release::Release;
 use crate::request::Request;
 
 /// The fence of decisions that create a Cluster for several requests. If two concurrent requests find no
-/// room, the second one is decided again, and shares the Cluster of the first.
+/// room, the second one is decided again, so that it can share the Cluster of the first.
 const NEW_CLUSTERS: &str = "openmcp/new-clusters";
 
 /// The parts of a decision that do not depend on its outcome.

@@ -93,7 +93,7 @@ pub(crate) struct Fleet {
     by_cluster: OrdSet<(Place, Key)>,
     /// The requests that wait for a Cluster, by purpose.
     waiting: OrdSet<(Arc<str>, Key)>,
-    /// The waiting requests by the place of a new Cluster for the request, without a random name.
+    /// The waiting requests, by the place of a new Cluster for the request if its name is not random.
     planned: OrdSet<(Place, Key)>,
     /// Objects that could not be parsed, with the reason.
     pub(crate) unusable: UnusableObjects,

@@ -180,8 +180,8 @@ impl Words for Fleet {
 }
 
 impl Control for Fleet {
-    /// Returns a pace of one decision at a time, as in openMCP: if two requests were decided at once, each
-    /// would get a new Cluster even if one is enough for both.
+    /// Returns a pace of one decision at a time, as in openMCP: of two requests that are decided at once and
+    /// compete for a Cluster, or both need a new shared Cluster, one would have to be decided again.
     fn pace(&self) -> Pace {
         Pace {
             parallel: 1,

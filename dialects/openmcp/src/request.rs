@@ -32,7 +32,7 @@ pub(crate) struct Request<'a> {
     pub(crate) namespace: Option<Option<u32>>,
     /// The mode in which the request shares Clusters.
     pub(crate) sharing: SharingMode,
-    /// The candidates that the request uses already. The use by the request itself does not count.
+    /// The candidates that the request uses already.
     used: Vec<Ix>,
     /// The strategy that ranks the feasible candidates.
     pub(crate) strategy: Strategy,
@@ -76,7 +76,7 @@ impl<'a> Request<'a> {
         self.used.contains(&candidate)
     }
 
-    /// Number of other requests that use `candidate`.
+    /// Number of other requests that use `candidate`: a use by this request does not take room from itself.
     pub(crate) fn other_requests(&self, candidate: Ix) -> u32 {
         self.row(candidate).used - u32::from(self.uses(candidate))
     }

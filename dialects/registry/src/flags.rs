@@ -94,8 +94,8 @@ impl ActorArgs {
         })
     }
 
-    /// Settings behind a hub. By default, kcp then places only namespaces with a label, and syncs only the
-    /// resources for which Berth has permissions.
+    /// Settings behind a hub. kcp's configuration can then only sync resources for which Berth has
+    /// permissions, and by default kcp places only namespaces with a label.
     #[must_use]
     pub fn settings_on_hub(&self) -> Settings {
         let mut settings = self.settings();

@@ -117,7 +117,7 @@ pub(super) fn demand(fleet: &Fleet, key: &Key, record: &PlacementRecord) -> Dema
 }
 
 /// Whether the spec of the placement is malformed. For a placement with expressions, the condition
-/// PlacementMisconfigured counts as well: OCM's own scheduler may have set it for an error in an evaluation.
+/// PlacementMisconfigured counts as well: OCM's own scheduler may refuse an expression that compiles here.
 fn may_be_misconfigured(record: &PlacementRecord) -> bool {
     let is_reported = || {
         let condition = Condition::find(&record.status.conditions, MISCONFIGURED);

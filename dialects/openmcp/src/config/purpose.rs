@@ -111,8 +111,8 @@ fn check_metadata(form: &mut ReadValue<Form>, metadata: &Metadata, path: &str) {
     }
 }
 
-/// Adds errors of fields that the spec of every Cluster needs. The schema does not require these fields in a
-/// template.
+/// Adds errors of fields that the spec of every Cluster needs, and of empty purposes. The schema requires
+/// these fields only if the template has a spec, and accepts empty texts.
 fn check_spec(form: &mut ReadValue<Form>, spec: &Map<String, Value>, path: &str) {
     let needed = [
         ("profile", "the name of a ClusterProfile"),

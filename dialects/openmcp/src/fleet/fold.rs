@@ -274,7 +274,7 @@ impl Fleet {
         }
     }
 
-    /// The place that a new Cluster for the request would have, without a random name.
+    /// The place that a new Cluster for the request would have if its name is not random.
     fn planned_place(&self, record: &Record) -> Option<Place> {
         let mapping = self.mapping(record)?;
         let meta = record.object.meta();

@@ -193,7 +193,8 @@ impl RequestStatus {
                 .is_some_and(|granted| granted.place == *place)
     }
 
-    /// Whether the status needs no decision: the request is Granted with a Cluster, or Pending with a reason.
+    /// Whether the status needs no decision: the request is Granted with a Cluster, and the condition
+    /// Scheduled does not contradict, or it is Pending with a reason.
     pub(crate) fn is_settled(&self) -> bool {
         let refused = self.cause.as_ref().is_some_and(|cause| cause[0] != "True");
         match self.phase {

@@ -55,14 +55,23 @@ impl Fleet {
         if holders.len() > names.len() {
             names.push(format!("{} more", holders.len() - names.len()));
         }
+        let all_exist = holders
+            .iter()
+            .all(|holder| self.request_of_holder(holder).is_some());
+        let remedy = if all_exist {
+            "the deletion of these requests releases it"
+        } else {
+            "the deletion of requests removes their finalizers, but a finalizer of a request that no longer exists must be \
+             removed by hand, by a member of a --break-glass-group if Berth guards it"
+        };
         Some(format!(
-            "it is being deleted, but has finalizers of {}: the deletion of these requests releases it",
+            "it is being deleted, but has finalizers of {}: {remedy}",
             names.join(", ")
         ))
     }
 
     /// Number of requests that may use a Cluster: one if it is Exclusive, else the smallest limit of its
-    /// purposes.
+    /// purposes. `None` if no limit is configured.
     fn limit(&self, row: &Row) -> Option<i64> {
         if row.facts.exclusive {
             return Some(1);

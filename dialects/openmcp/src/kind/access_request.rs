@@ -1,5 +1,6 @@
-//! AccessRequest: a request for access to the Cluster of a ClusterRequest (docs/systems/openmcp.md, "API
-//! objects"). Cluster providers grant access; decisions do not read AccessRequests.
+//! AccessRequest: a request for access to a Cluster, or to the Cluster of a ClusterRequest
+//! (docs/systems/openmcp.md, "API objects"). Cluster providers grant access; decisions do not read
+//! AccessRequests.
 
 use berth_apimachinery::types::Condition;
 use berth_apimachinery::{

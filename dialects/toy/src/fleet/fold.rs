@@ -18,8 +18,9 @@ pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Consequences {
     }
 }
 
-/// Applies a change of a toy. A change of the spec outside of `box` makes the toy due, and the deletion of a
-/// toy in a box makes all toys due. A change of `box` alone makes no toy due: the scheduler wrote it.
+/// Applies a change of a toy. The creation of a toy, or a change of its spec outside of `box`, makes the toy
+/// due, and the deletion of a toy in a box makes all toys due. A change of `box` alone makes no toy due: it
+/// is a write of the scheduler.
 fn fold_toy(fleet: &mut Fleet, change: &Change) -> Consequences {
     let old = match &change.new {
         Some(toy) => fleet.toys.insert(change.key.clone(), Arc::clone(toy)),
