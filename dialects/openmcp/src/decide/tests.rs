@@ -288,6 +288,16 @@ fn a_granted_request_is_due_when_its_cluster_or_its_finalizer_is_lost() {
 }
 
 #[test]
+fn a_request_is_due_when_its_cluster_can_be_read_again() {
+    let mut broken = cluster("a", &["r"]);
+    broken["spec"]["purposes"] = json!("few");
+    let mut world = World::new(&[configuration(), broken, granted("r", "a")]);
+    assert_eq!(world.ask("r", None).unwrap().reason, "ClusterConflict");
+    assert_eq!(world.put(&cluster("a", &["r"])).decide, only("r"));
+    assert_eq!(world.ask("r", None).unwrap().outcome, Outcome::Unchanged);
+}
+
+#[test]
 fn a_request_is_due_when_it_changes_and_not_when_the_scheduler_changes_it() {
     let mut world = World::new(&[configuration(), cluster("a", &["r"])]);
     assert_eq!(world.put(&request("r", "few")).decide, only("r"));

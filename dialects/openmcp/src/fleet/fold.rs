@@ -19,6 +19,8 @@ struct ClusterChange {
     place: Place,
     existed: bool,
     exists: bool,
+    /// Whether the Cluster existed before, but could not be parsed until this change.
+    became_readable: bool,
     /// Holders whose finalizers were removed.
     removed_holders: BTreeSet<Arc<str>>,
     /// Holders whose finalizers were added.
@@ -80,6 +82,7 @@ impl Fleet {
             place: place.clone(),
             existed: before.is_some(),
             exists: new.is_some(),
+            became_readable: before.is_some() && old.is_none() && row.is_some(),
             removed_holders: had.difference(&has).cloned().collect(),
             added_holders: has.difference(&had).cloned().collect(),
             fitting_purposes: fitting_purposes(old.as_ref(), row.as_ref()),
@@ -134,7 +137,8 @@ impl Fleet {
             let is_due = if record.requirements.deleting {
                 !had_finalizer && !change.exists
             } else {
-                lacks_finalizer && (had_finalizer || is_added_or_removed) && !self.ignores(record)
+                let is_lost = lacks_finalizer && (had_finalizer || is_added_or_removed);
+                (is_lost || change.became_readable) && !self.ignores(record)
             };
             if is_due {
                 decide.insert(key.clone());
@@ -168,7 +172,7 @@ impl Fleet {
                 .fitting_purposes
                 .iter()
                 .flat_map(|purpose| keys_of(&self.waiting, purpose));
-            let by_name = is_added_or_removed
+            let by_name = (is_added_or_removed || change.became_readable)
                 .then(|| keys_of(&self.planned, place))
                 .into_iter()
                 .flatten();
