@@ -87,7 +87,9 @@ pub(crate) struct Fleet {
     holders: HashMap<Arc<str>, OrdSet<Place>>,
     /// The requests.
     pub(crate) requests: OrdMap<Key, Arc<Record>>,
-    /// The request of each holder.
+    /// The holders of the requests that cannot be parsed.
+    unparsed_requests: OrdMap<Key, Arc<str>>,
+    /// The request of each holder, including requests that cannot be parsed.
     pub(crate) by_holder: HashMap<Arc<str>, Key>,
     /// The requests by the Cluster in their status.
     by_cluster: OrdSet<(Place, Key)>,
@@ -141,11 +143,13 @@ impl Fleet {
         let granted = fold::keys_of(&self.by_cluster, place);
         let cluster = self.cluster(place);
         let holders = cluster.into_iter().flat_map(|cluster| holders_of(cluster.meta()));
-        let holding = holders.filter_map(|holder| self.request_of_holder(holder));
+        let holding = holders
+            .filter_map(|holder| self.request_of_holder(holder))
+            .filter(|key| self.requests.contains_key(*key));
         granted.chain(holding).cloned().collect()
     }
 
-    /// The request of `holder`.
+    /// The request of `holder`, including one that cannot be parsed.
     pub(crate) fn request_of_holder(&self, holder: &str) -> Option<&Key> {
         self.by_holder.get(holder)
     }

@@ -1,8 +1,8 @@
 //! Names of new Clusters and of the finalizers of requests (docs/systems/openmcp.md, "New Clusters" and
 //! "Names and labels").
 
-use berth_apimachinery::name;
 use berth_apimachinery::name::NameError;
+use berth_apimachinery::{Meta, name};
 use berth_scheduling::Random;
 use shake::Shake128;
 use shake::digest::{ExtendableOutput, Update, XofReader};
@@ -124,7 +124,7 @@ pub(crate) fn hash(text: &str) -> String {
 /// The holder: the last part of a request's finalizers on Clusters. It is the request's uid; for a request
 /// without a uid, from a file, it is the namespace and the name, or their hash if they are too long.
 #[must_use]
-pub(crate) fn holder(uid: &str, namespace: &str, name: &str) -> String {
+fn holder(uid: &str, namespace: &str, name: &str) -> String {
     if !uid.is_empty() {
         return uid.to_owned();
     }
@@ -134,6 +134,11 @@ pub(crate) fn holder(uid: &str, namespace: &str, name: &str) -> String {
     } else {
         hash(&text)
     }
+}
+
+/// The holder of the request with `meta`.
+pub(crate) fn holder_of(meta: &Meta) -> String {
+    holder(meta.uid(), meta.namespace(), meta.name())
 }
 
 #[cfg(test)]

@@ -154,6 +154,40 @@ fn a_cluster_that_is_being_deleted_says_which_requests_hold_it() {
 }
 
 #[test]
+fn a_request_that_cannot_be_read_still_exists() {
+    let mut held = cluster("a", &["r"]);
+    held["metadata"]["deletionTimestamp"] = "2021-10-28T09:00:00Z".into();
+    let mut world = World::new(&[configuration(), held]);
+    let told = |world: &World| world.fleet.target(0, Timestamp::UNIX_EPOCH).warnings.join("; ");
+    let absent = "a ClusterRequest with the uid ns.r that no longer exists: ";
+    assert!(told(&world).contains(absent), "{}", told(&world));
+    let broken = json!({
+        "apiVersion": API_VERSION, "kind": "ClusterRequest", "metadata": {"name": "r", "namespace": "ns"},
+        "spec": {"purpose": ["few"]},
+    });
+    let unreadable = "finalizers of ClusterRequest ns/r (which cannot be read: correct it): the deletion";
+    let readable = "finalizers of ClusterRequest ns/r: the deletion";
+    for (request, expected) in [
+        (Some(&broken), unreadable),
+        (Some(&granted("r", "a")), readable),
+        (Some(&broken), unreadable),
+        (None, absent),
+        (Some(&granted("r", "a")), readable),
+        (None, absent),
+    ] {
+        let change = match request {
+            Some(request) => world.put(request),
+            None => world.delete(&demand("r")),
+        };
+        assert!(told(&world).contains(expected), "{}", told(&world));
+        assert_eq!(change.targets, Some(vec!["ns/a".into()]), "{expected}");
+    }
+    // A change that leaves the request as readable as it was does not change the view of the Cluster.
+    world.put(&request("r", "few"));
+    assert_eq!(world.put(&granted("r", "a")).targets, Some(Vec::new()));
+}
+
+#[test]
 fn a_chosen_cluster_is_bound_when_it_is_feasible() {
     let world = World::new(&[
         configuration(),

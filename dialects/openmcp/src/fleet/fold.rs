@@ -13,6 +13,7 @@ use super::row::{Row, holders_of};
 use super::{Fleet, Operation, Place, Record};
 use crate::config::Config;
 use crate::names::{CLUSTERS, DIALECT, REQUESTS};
+use crate::naming;
 
 /// A change of one Cluster, as far as it matters to requests.
 struct ClusterChange {
@@ -183,9 +184,13 @@ impl Fleet {
 
     fn fold_request(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         let old = self.requests.remove(key);
-        if let Some(old) = &old {
-            self.unindex_request(key, old);
-        }
+        let old_holder = match &old {
+            Some(old) => {
+                self.unindex_request(key, old);
+                Some(Arc::clone(&old.requirements.holder))
+            }
+            None => self.unparsed_requests.remove(key),
+        };
         let record = match new {
             Some(object) => self.unusable.record(key, Record::read(object)).map(Arc::new),
             None => {
@@ -198,10 +203,30 @@ impl Fleet {
             (None, Some(_)) => true,
             (Some(old), Some(new)) => self.makes_due(old, new),
         };
-        if let Some(record) = record {
-            self.index_request(key, &record);
-            self.requests.insert(key.clone(), record);
+        let holder = match (&record, new) {
+            (Some(record), _) => Some(Arc::clone(&record.requirements.holder)),
+            (None, Some(object)) => Some(naming::holder_of(object.meta()).into()),
+            (None, None) => None,
+        };
+        let is_known_as_before = old_holder == holder && old.is_some() == record.is_some();
+        match (record, &holder) {
+            (Some(record), _) => {
+                self.index_request(key, &record);
+                self.requests.insert(key.clone(), record);
+            }
+            (None, Some(holder)) => {
+                self.unparsed_requests.insert(key.clone(), Arc::clone(holder));
+            }
+            (None, None) => {}
         }
+        self.replace_holder(key, old_holder.as_ref(), holder.as_ref());
+        // The view of a Cluster that is being deleted tells which of its requests exist and can be read.
+        let holders: BTreeSet<&Arc<str>> = old_holder.iter().chain(&holder).collect();
+        let places = holders
+            .into_iter()
+            .filter(|_| !is_known_as_before)
+            .flat_map(|holder| self.clusters_held_by(holder));
+        let targets = places.map(|place| self.cluster_name_of(place)).collect();
         Consequences {
             decide: if is_due {
                 AffectedDemands::Some(vec![key.clone()])
@@ -209,7 +234,23 @@ impl Fleet {
                 AffectedDemands::None
             },
             demands: AffectedDemands::Some(vec![key.clone()]),
-            targets: Some(Vec::new()),
+            targets: Some(targets),
+        }
+    }
+
+    /// Replaces the holder of the request at `key`. A request has no holder before it exists and after it is
+    /// gone.
+    fn replace_holder(&mut self, key: &Key, old: Option<&Arc<str>>, new: Option<&Arc<str>>) {
+        if old == new {
+            return;
+        }
+        if let Some(holder) = old
+            && self.by_holder.get(holder) == Some(key)
+        {
+            self.by_holder.remove(holder);
+        }
+        if let Some(holder) = new {
+            self.by_holder.insert(Arc::clone(holder), key.clone());
         }
     }
 
@@ -247,10 +288,8 @@ impl Fleet {
             || (old.status.cluster.is_some() && old.status.cluster != new.status.cluster)
     }
 
-    /// Adds the request at `key` to the indices.
+    /// Adds the request at `key` to the indices, except the holders.
     fn index_request(&mut self, key: &Key, record: &Record) {
-        self.by_holder
-            .insert(Arc::clone(&record.requirements.holder), key.clone());
         if let Some(granted) = &record.status.cluster {
             self.by_cluster.insert((granted.place.clone(), key.clone()));
         } else if !record.requirements.deleting && !self.ignores(record) {
@@ -262,11 +301,8 @@ impl Fleet {
         }
     }
 
-    /// Removes the request at `key` from the indices.
+    /// Removes the request at `key` from the indices, except the holders.
     fn unindex_request(&mut self, key: &Key, record: &Record) {
-        if self.by_holder.get(&record.requirements.holder) == Some(key) {
-            self.by_holder.remove(&record.requirements.holder);
-        }
         if let Some(granted) = &record.status.cluster {
             self.by_cluster.remove(&(granted.place.clone(), key.clone()));
         } else {

@@ -135,7 +135,7 @@ impl Record {
         };
         let requirements = Requirements {
             purpose: view.spec.purpose.as_str().into(),
-            holder: naming::holder(meta.uid(), meta.namespace(), meta.name()).into(),
+            holder: naming::holder_of(meta).into(),
             operation,
             random_name: meta
                 .labels()

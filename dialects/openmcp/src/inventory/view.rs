@@ -48,7 +48,13 @@ impl Fleet {
             .iter()
             .take(MAX_NAMED)
             .map(|holder| match self.request_of_holder(holder) {
-                Some(key) => format!("ClusterRequest {}/{}", key.namespace, key.name),
+                Some(key) if self.requests.contains_key(key) => {
+                    format!("ClusterRequest {}/{}", key.namespace, key.name)
+                }
+                Some(key) => format!(
+                    "ClusterRequest {}/{} (which cannot be read: correct it)",
+                    key.namespace, key.name
+                ),
                 None => format!("a ClusterRequest with the uid {holder} that no longer exists"),
             })
             .collect();
