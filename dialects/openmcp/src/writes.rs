@@ -30,7 +30,8 @@ const SENTENCES: Sentences = Sentences(&[
     "a new cluster would be named ",
     "purpose \"",
     "the name prefix \"",
-    "\"* cannot be the name of a cluster: ",
+    // A name that cannot be used, which may have several words.
+    "\"",
 ]);
 
 /// All writes of `decision`, in order.
@@ -286,5 +287,19 @@ fn add_release_writes(
         let mut value = stored_value(&request.object);
         finalizers(&mut value).retain(|known| known != REQUEST_FINALIZER);
         list.push(update(&request.object, decision.demand.clone(), value));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::naming::Naming;
+
+    #[test]
+    fn a_name_of_several_words_that_cannot_be_used_begins_a_known_sentence() {
+        for name in ["My Platform", "Platform", "My own platform"] {
+            let error = Naming::Fixed(name.to_owned()).name("ns", "r").unwrap_err();
+            assert!(SENTENCES.matches(&error.to_string()), "{error}");
+        }
     }
 }
