@@ -69,10 +69,13 @@ impl Plugin for GrantGuard {
             } else {
                 "says that a request uses the Cluster"
             };
-            let advice = if old.contains(finalizer) {
+            let advice = if !old.contains(finalizer) {
+                "leave it out"
+            } else if request.resource == REQUESTS {
                 "keep it in the list, the scheduler removes it when the request is deleted"
             } else {
-                "leave it out"
+                "keep it in the list, the scheduler removes it when the request is deleted; if the request no longer exists, \
+                 only a member of a --break-glass-group can remove it"
             };
             let path = format!("metadata.finalizers[{finalizer}]");
             problems.push(reserved_field(path, reason, advice));
@@ -219,6 +222,25 @@ mod tests {
         assert!(
             review("alice", REQUESTS, None, &granted()).is_err(),
             "a new one carries no hold"
+        );
+    }
+
+    #[test]
+    fn a_finalizer_of_a_request_that_no_longer_exists_is_not_left_to_the_scheduler() {
+        let held = object(json!(["request.clusters.openmcp.cloud/1"]), json!({}));
+        let message = review("alice", CLUSTERS, Some(&held), &object(json!([]), json!({}))).unwrap_err();
+        assert!(
+            message.ends_with(
+                "; if the request no longer exists, only a member of a --break-glass-group can remove it"
+            ),
+            "{message}"
+        );
+        let mut released = granted();
+        released["metadata"]["finalizers"] = json!([]);
+        let message = review("alice", REQUESTS, Some(&granted()), &released).unwrap_err();
+        assert!(
+            message.ends_with("the scheduler removes it when the request is deleted"),
+            "{message}"
         );
     }
 
