@@ -238,6 +238,16 @@ fn fields_of_newer_clusters_may_stand_in_a_template() {
 }
 
 #[test]
+fn a_purpose_with_dots_can_begin_the_name_of_a_cluster() {
+    for tenancy in ["Exclusive", "Shared"] {
+        let template = json!({"spec": {"profile": "x", "tenancy": tenancy}});
+        let purposes = json!({"team.mcp": {"template": template}});
+        let spec = json!({"scheduler": {"scope": "Cluster", "purposeMappings": purposes}});
+        assert_eq!(warnings(&spec, RulesChoice::Auto), [""; 0], "{tenancy}");
+    }
+}
+
+#[test]
 fn what_is_surely_not_meant_draws_a_warning() {
     let spec = json!({"scheduler": {"purposeMappings": {
         "My Purpose": {"template": {"spec": {"profile": "x", "tenancy": "Exclusive"}}},

@@ -1,13 +1,12 @@
 //! Warnings about configurations that are valid, but probably not intended (docs/systems/openmcp.md,
 //! "Configuration").
 
-use berth_apimachinery::name;
 use berth_dialect_contract::rules::RulesChoice;
 use serde_json::Value;
 
 use super::SCHEMA;
 use super::form::Form;
-use crate::naming::Naming;
+use crate::naming::{Naming, NamingError};
 
 /// Fields of ObjectMeta that are not copied to new Clusters.
 pub(super) const IGNORED_METADATA: &[&str] = &[
@@ -93,15 +92,15 @@ fn add_naming_warnings(purpose: &str, mapping: &Value, metadata: &Value, path: &
         }
     }
     let is_named_by_purpose = prefix.is_none() && (fixed_name.is_none() || !is_unlimited);
-    if is_named_by_purpose && let Err(problem) = name::dns_label(purpose) {
-        list.push(format!(
-            "scheduler.purposeMappings.{purpose}: the purpose cannot be a name, but the names of new clusters begin \
-             with it: {problem}; set template.metadata.generateName"
-        ));
-        return;
-    }
     let rule = Naming::of(purpose, is_unlimited, fixed_name, prefix);
-    if let (Naming::Prefix(_), Err(problem)) = (&rule, rule.name("namespace", "name")) {
-        list.push(format!("{path}.generateName: {problem}"));
+    match rule.name("namespace", "name") {
+        Err(NamingError::Invalid { error, .. }) if is_named_by_purpose => list.push(format!(
+            "scheduler.purposeMappings.{purpose}: the purpose cannot be a name, but the names of new clusters begin \
+             with it: {error}; set template.metadata.generateName"
+        )),
+        Err(problem) if matches!(rule, Naming::Prefix(_)) => {
+            list.push(format!("{path}.generateName: {problem}"));
+        }
+        _ => {}
     }
 }
