@@ -294,6 +294,23 @@ fn a_waiting_request_is_due_when_a_cluster_becomes_more_use_to_it() {
 }
 
 #[test]
+fn texts_that_no_cluster_has_any_more_are_forgotten() {
+    let mut other = cluster("a", &[]);
+    other["spec"]["purposes"] = json!(["none"]);
+    let mut world = World::new(&[configuration(), cluster("b", &[]), other, request("r", "few")]);
+    for time in 0..3_000 {
+        world.edit(&at("b"), |value| {
+            value["metadata"]["labels"] = json!({"time": format!("t{time}")})
+        });
+    }
+    let count = world.fleet.texts.labels.count();
+    assert!(count < 2_000, "{count}");
+    // The remaining texts have other numbers now.
+    let decision = world.ask("r", None).unwrap();
+    assert_eq!(&*decision.changes[0].cluster_name, "ns/b");
+}
+
+#[test]
 fn a_request_without_a_name_for_its_cluster_is_due_when_the_name_is_free() {
     let mut blocker = cluster("one", &["x"]);
     blocker["spec"]["purposes"] = json!(["none"]);

@@ -9,6 +9,7 @@ use berth_dialect_contract::{AffectedDemands, Consequences, config};
 use imbl::OrdSet;
 use serde_json::Value;
 
+use super::intern::InternedTexts;
 use super::row::{Row, holders_of};
 use super::{Fleet, Operation, Place, Record};
 use crate::config::Config;
@@ -93,6 +94,7 @@ impl Fleet {
         if let (Some(row), Err(position)) = (row, self.position(&place)) {
             self.rows.insert(position, row);
         }
+        self.forget_unused_texts();
         let (decide, mut demands) = self.affected_by(&change, &had);
         demands.extend(decide.iter().cloned());
         Consequences {
@@ -100,6 +102,18 @@ impl Fleet {
             demands: affected(demands),
             targets: Some(vec![cluster_name]),
         }
+    }
+
+    /// Numbers the texts of all Clusters again once most known texts may be unused. Otherwise, labels whose
+    /// values change often would fill the memory.
+    fn forget_unused_texts(&mut self) {
+        if !self.texts.needs_cleanup(self.rows.len()) {
+            return;
+        }
+        let mut texts = InternedTexts::default();
+        self.rows = self.rows.iter().map(|row| row.renumbered(&mut texts)).collect();
+        texts.end_cleanup();
+        self.texts = texts;
     }
 
     fn update_holders(&mut self, change: &ClusterChange) {

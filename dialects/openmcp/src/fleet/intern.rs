@@ -5,12 +5,36 @@ use std::sync::Arc;
 use berth_dialect_columns::Interner;
 use imbl::{HashMap, Vector};
 
+/// Number of texts up to which unused ones are kept.
+const MIN_CLEANUP_SIZE: usize = 1024;
+
 /// The numbers of namespaces, labels and lists of purposes.
 #[derive(Clone, Default)]
 pub(crate) struct InternedTexts {
     pub(crate) namespaces: Interner,
     pub(crate) labels: Interner,
     pub(crate) purposes: PurposeSets,
+    /// Number of texts after the last cleanup.
+    used: usize,
+}
+
+impl InternedTexts {
+    /// Number of namespaces, keys and values of labels, and lists of purposes.
+    fn count(&self) -> usize {
+        let texts = self.namespaces.count().saturating_add(self.labels.count());
+        texts as usize + self.purposes.lists.len()
+    }
+
+    /// Whether a cleanup is worthwhile: there are more texts than Clusters (`clusters`), and twice as many as
+    /// after the last cleanup.
+    pub(super) fn needs_cleanup(&self, clusters: usize) -> bool {
+        self.count() > MIN_CLEANUP_SIZE.max(clusters).max(2 * self.used)
+    }
+
+    /// Notes that all texts are in use.
+    pub(super) fn end_cleanup(&mut self) {
+        self.used = self.count();
+    }
 }
 
 /// The distinct lists of purposes, with their numbers. Many Clusters share few lists, so that a filter judges

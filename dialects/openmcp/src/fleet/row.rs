@@ -46,6 +46,22 @@ pub(crate) struct ClusterRecord {
     pub(crate) view: Cluster,
 }
 
+impl Facts {
+    /// Reads the facts, with numbers from `texts`.
+    fn read(place: &Place, view: &Cluster, meta: &Meta, texts: &mut InternedTexts) -> Self {
+        let labels = meta.labels().iter();
+        Self {
+            namespace: texts.namespaces.number(&place.namespace),
+            purposes: texts.purposes.number(&view.spec.purposes),
+            exclusive: view.spec.tenancy == "Exclusive",
+            deleting: meta.deletion_timestamp().is_some(),
+            labels: labels
+                .map(|(key, value)| (texts.labels.number(key), texts.labels.number(value)))
+                .collect(),
+        }
+    }
+}
+
 impl Row {
     /// Parses the Cluster at `place`.
     ///
@@ -58,19 +74,9 @@ impl Row {
     ) -> Result<Self, String> {
         let view: Cluster = object.view().map_err(|error| error.to_string())?;
         let meta = object.meta();
-        let labels = meta.labels().iter();
-        let facts = Facts {
-            namespace: texts.namespaces.number(&place.namespace),
-            purposes: texts.purposes.number(&view.spec.purposes),
-            exclusive: view.spec.tenancy == "Exclusive",
-            deleting: meta.deletion_timestamp().is_some(),
-            labels: labels
-                .map(|(key, value)| (texts.labels.number(key), texts.labels.number(value)))
-                .collect(),
-        };
         Ok(Self {
             used: u32::try_from(holders_of(meta).len()).unwrap_or(u32::MAX),
-            facts,
+            facts: Facts::read(&place, &view, meta, texts),
             record: Arc::new(ClusterRecord {
                 object: Arc::clone(object),
                 cluster_name: place.to_string().into(),
@@ -78,6 +84,17 @@ impl Row {
                 view,
             }),
         })
+    }
+
+    /// The row with numbers from `texts`.
+    pub(super) fn renumbered(&self, texts: &mut InternedTexts) -> Self {
+        let ClusterRecord {
+            object, place, view, ..
+        } = &*self.record;
+        Self {
+            facts: Facts::read(place, view, object.meta(), texts),
+            ..self.clone()
+        }
     }
 
     /// Namespace and name of the Cluster.
