@@ -19,16 +19,17 @@ pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Consequences {
 }
 
 /// Applies a change of a toy. The creation of a toy, or a change of its spec outside of `box`, makes the toy
-/// due, and the deletion of a toy in a box makes all toys due. A change of `box` alone makes no toy due: it
-/// is a write of the scheduler.
+/// due. A toy that leaves a box makes all toys due: it needs a box itself, and others may take its room. A
+/// toy that only gets a box makes no toy due: this is a write of the scheduler.
 fn fold_toy(fleet: &mut Fleet, change: &Change) -> Consequences {
     let old = match &change.new {
         Some(toy) => fleet.toys.insert(change.key.clone(), Arc::clone(toy)),
         None => fleet.toys.remove(&change.key),
     };
-    let was_placed = old.as_deref().and_then(place_of).is_some();
+    let place = |toy: &Option<Arc<Object>>| toy.as_deref().and_then(place_of);
+    let left = place(&old).is_some_and(|left| place(&change.new).as_ref() != Some(&left));
     let decide = match (&old, &change.new) {
-        (_, None) if was_placed => AffectedDemands::All,
+        _ if left => AffectedDemands::All,
         (Some(old), Some(new)) if spec_without_box(old) == spec_without_box(new) => AffectedDemands::None,
         _ => AffectedDemands::Some(vec![change.key.clone()]),
     };
@@ -65,5 +66,35 @@ fn fold_box(fleet: &mut Fleet, change: &Change) -> Consequences {
         },
         demands: AffectedDemands::None,
         targets: Some(vec![Arc::clone(name)]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_apimachinery::{Key, Revision};
+    use serde_json::json;
+
+    use super::*;
+    use crate::object;
+
+    #[test]
+    fn a_toy_that_leaves_a_box_makes_toys_due() {
+        let key = Key::new(TOYS, "ns", "t");
+        let in_box = |name: Option<&str>| {
+            let spec = name.map_or_else(|| json!({}), |name| json!({"box": name}));
+            let toy = object("Toy", "ns", "t", spec);
+            Change::added(key.clone(), Arc::new(Object::new(&toy, Revision(1)).unwrap()))
+        };
+        for (old, new, decide) in [
+            (Some("a"), None, AffectedDemands::All),
+            (Some("a"), Some("b"), AffectedDemands::All),
+            (Some("a"), Some("a"), AffectedDemands::None),
+            (None, Some("a"), AffectedDemands::None),
+        ] {
+            let mut fleet = Fleet::default();
+            fold(&mut fleet, &in_box(old));
+            let due = fold(&mut fleet, &in_box(new)).decide;
+            assert_eq!(due, decide, "{old:?} {new:?}");
+        }
     }
 }
