@@ -26,17 +26,22 @@ pub fn all() -> Vec<Arc<dyn Dialect>> {
 /// Every dialect with `settings`, in the order of names.
 #[must_use]
 pub fn with(settings: &Settings) -> Vec<Arc<dyn Dialect>> {
-    let mut all = vec![
+    let mut all = built_in(settings);
+    all.extend(REGISTERED.read().iter().cloned());
+    all.sort_by_key(|dialect| dialect.name());
+    all
+}
+
+/// The dialects of this repository with `settings`, in the order of names.
+fn built_in(settings: &Settings) -> Vec<Arc<dyn Dialect>> {
+    vec![
         settings.fleet(),
         berth_dialect_gardener::dialect(),
         berth_dialect_karmada::dialect(),
         settings.kcp(),
         berth_dialect_ocm::dialect(),
         berth_dialect_openmcp::dialect(),
-    ];
-    all.extend(REGISTERED.read().iter().cloned());
-    all.sort_by_key(|dialect| dialect.name());
-    all
+    ]
 }
 
 /// Dialects that a program has registered.
@@ -54,10 +59,14 @@ pub struct DuplicateNameError(pub &'static str);
 /// When there is a system with that name.
 pub fn register(dialect: Arc<dyn Dialect>) -> Result<(), DuplicateNameError> {
     let name = dialect.name();
-    if by_name(name).is_some() {
+    let built_in = built_in(&Settings::default());
+    // Held from the check to the addition, so that of two registrations at once only one succeeds.
+    let mut registered = REGISTERED.write();
+    let mut known = built_in.iter().chain(registered.iter());
+    if known.any(|known| known.name() == name) {
         return Err(DuplicateNameError(name));
     }
-    REGISTERED.write().push(dialect);
+    registered.push(dialect);
     Ok(())
 }
 
