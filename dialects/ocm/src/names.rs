@@ -51,3 +51,9 @@ pub(crate) const MISCONFIGURED: &str = "PlacementMisconfigured";
 
 /// The largest number of clusters in one PlacementDecision.
 pub(crate) const DECISIONS_PER_OBJECT: usize = 100;
+
+/// The largest number of prioritizers in a Placement. Each of them has a score for every feasible cluster.
+pub(crate) const MAX_PRIORITIZERS: usize = 100;
+/// The largest number of predicates in a Placement, and of named decision groups. A cluster may be compared
+/// with all of them.
+pub(crate) const MAX_SELECTORS: usize = 1_000;

@@ -12,6 +12,7 @@ mod shared;
 
 use std::sync::Arc;
 
+use berth_apimachinery::FieldError;
 use berth_apimachinery::selector::Selector;
 
 use crate::cel;
@@ -54,6 +55,17 @@ impl Problem {
 /// The path of the expression at `index` in the predicate at index `predicate`.
 pub(crate) fn expression_path(predicate: usize, index: usize) -> String {
     format!("spec.predicates[{predicate}].requiredClusterSelector.celSelector.celExpressions[{index}]")
+}
+
+/// Checks that the list at `path` has at most `max` entries; `count` is its length.
+///
+/// # Errors
+/// The error about a longer list.
+fn check_count(path: &str, count: usize, max: usize) -> Result<(), String> {
+    if count > max {
+        return Err(FieldError::too_many(path, count, max).to_string());
+    }
+    Ok(())
 }
 
 /// The compiled spec of a Placement.

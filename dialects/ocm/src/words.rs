@@ -19,6 +19,9 @@ use crate::names::SET_LABEL;
 use crate::plan::Plan;
 use crate::policy::{Policy, Predicate};
 
+/// Highest number of predicates that a sentence describes.
+const MAX_PREDICATES: usize = 10;
+
 /// The sentence of the refusal of `candidate` by `code`.
 pub(crate) fn refusal(fleet: &Fleet, decision: &Decision, candidate: Ix, code: Code) -> String {
     let detail = decision.detail::<Detail>();
@@ -134,8 +137,8 @@ impl RefusalFacts<'_> {
     }
 }
 
-/// The text with the first part of each predicate that a cluster does not match. In a large fleet, most
-/// refusals have such a text, so it is written without intermediate strings.
+/// The text with the first part of each predicate that a cluster does not match. Further predicates are only
+/// counted. In a large fleet, most refusals have such a text, so it is written without intermediate strings.
 struct UnmatchedParts<'a> {
     predicates: &'a [Predicate],
     fleet: &'a Fleet,
@@ -146,12 +149,15 @@ struct UnmatchedParts<'a> {
 impl fmt::Display for UnmatchedParts<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut evaluator = Evaluator::new(self.fleet, self.now);
-        for (index, predicate) in self.predicates.iter().enumerate() {
+        for (index, predicate) in self.predicates.iter().enumerate().take(MAX_PREDICATES) {
             let between = if index > 0 { "; " } else { "" };
             let part = mismatch(predicate, self.fleet, self.candidate, &mut evaluator);
             write!(f, "{between}predicates[{index}] {part}")?;
         }
-        Ok(())
+        match self.predicates.len().saturating_sub(MAX_PREDICATES) {
+            0 => Ok(()),
+            more => write!(f, "; {more} more do not match"),
+        }
     }
 }
 

@@ -101,7 +101,7 @@ impl Kind for PlacementKind {
         // The schema has refused an object that cannot be parsed.
         new.get("spec")
             .and_then(|spec| PlacementSpec::deserialize(spec).ok())
-            .map(|spec| placement_rules::errors(&spec))
+            .map(|spec| placement_rules::errors(write.old, new, &spec))
             .unwrap_or_default()
     }
 

@@ -5,7 +5,7 @@
 //! exist in files and on hubs, where most of them are Misconfigured. Invalid expressions are accepted here as
 //! in OCM, and the scheduler reports the compiler's message.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use berth_apimachinery::FieldError;
 use berth_apimachinery::selector::{LabelSelector, Selector};
@@ -14,10 +14,22 @@ use serde_json::Value;
 use super::coordinate::{BUILT_IN, Coordinate};
 use super::group_size::GroupSize;
 use super::placement_spec::{ClaimSelector, GroupStrategy, PlacementSpec, PrioritizerPolicy, Toleration};
+use crate::names::{MAX_PRIORITIZERS, MAX_SELECTORS};
 
-/// All errors in `spec`.
-pub(super) fn errors(spec: &PlacementSpec) -> Vec<FieldError> {
+/// The lists of limited length, each with its largest length.
+const LIMITED_LISTS: [(&str, usize); 3] = [
+    ("spec.predicates", MAX_SELECTORS),
+    ("spec.prioritizerPolicy.configurations", MAX_PRIORITIZERS),
+    (
+        "spec.decisionStrategy.groupStrategy.decisionGroups",
+        MAX_SELECTORS,
+    ),
+];
+
+/// All errors in `new`, a placement that is created or replaces `old`; `spec` is its parsed spec.
+pub(super) fn errors(old: Option<&Value>, new: &Value, spec: &PlacementSpec) -> Vec<FieldError> {
     let mut errors = Vec::new();
+    add_count_errors(old, new, &mut errors);
     for (index, predicate) in spec.predicates.iter().enumerate() {
         let path = format!("spec.predicates[{index}].requiredClusterSelector");
         let selector = &predicate.required_cluster_selector;
@@ -81,6 +93,19 @@ pub(crate) fn claims_as_labels(claims: &ClaimSelector) -> LabelSelector {
     }
 }
 
+/// Adds the errors of lists in `new` with too many entries. A placement that is stored (`old`) with such a list
+/// may keep it, so that its other fields can still be changed.
+fn add_count_errors(old: Option<&Value>, new: &Value, errors: &mut Vec<FieldError>) {
+    for (path, max) in LIMITED_LISTS {
+        let pointer = format!("/{}", path.replace('.', "/"));
+        let list = new.pointer(&pointer);
+        let count = list.and_then(Value::as_array).map_or(0, Vec::len);
+        if count > max && old.and_then(|old| old.pointer(&pointer)) != list {
+            errors.push(FieldError::too_many(path, count, max));
+        }
+    }
+}
+
 fn add_selector_errors(
     labels: &LabelSelector,
     claims: &ClaimSelector,
@@ -110,7 +135,7 @@ fn add_prioritizer_errors(policy: &PrioritizerPolicy, errors: &mut Vec<FieldErro
             &["Additive", "Exact"],
         ));
     }
-    let mut seen: BTreeMap<Coordinate, usize> = BTreeMap::new();
+    let mut seen: BTreeSet<Coordinate> = BTreeSet::new();
     for (index, config) in policy.configurations.iter().enumerate() {
         let path = format!("{PATH}.configurations[{index}]");
         let coordinate = match Coordinate::of(config) {
@@ -128,7 +153,7 @@ fn add_prioritizer_errors(policy: &PrioritizerPolicy, errors: &mut Vec<FieldErro
             errors.push(FieldError::not_supported(path, name.as_str(), BUILT_IN));
         }
         let text = coordinate.to_string();
-        if seen.insert(coordinate, index).is_some() {
+        if !seen.insert(coordinate) {
             errors.push(FieldError::duplicate(path, text));
         }
     }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use berth_apimachinery::selector::Selector;
 use serde_json::Value;
 
-use super::Problem;
+use super::{Problem, check_count};
 use crate::kind::{GroupSize, GroupStrategy, claims_as_labels};
+use crate::names::MAX_SELECTORS;
 
 /// Division of the selected clusters into groups.
 #[derive(Debug)]
@@ -36,7 +37,9 @@ pub(super) fn compile(strategy: &GroupStrategy) -> Result<Groups, Problem> {
         Some(value) => GroupSize::parse(value)
             .map_err(|problem| Problem::policy(format!("{PATH}.clustersPerDecisionGroup: {problem}")))?,
     };
-    let mut named = Vec::with_capacity(strategy.decision_groups.len());
+    let count = strategy.decision_groups.len();
+    check_count(&format!("{PATH}.decisionGroups"), count, MAX_SELECTORS).map_err(Problem::policy)?;
+    let mut named = Vec::with_capacity(count);
     for (index, group) in strategy.decision_groups.iter().enumerate() {
         let path = format!("{PATH}.decisionGroups[{index}].groupClusterSelector");
         let compiled = |selector, name: &str| {

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use berth_apimachinery::selector::Selector;
 
-use super::Problem;
+use super::{Problem, check_count};
 use crate::cel::{self, Expression};
 use crate::cluster::Cluster;
 use crate::code::Plugin;
 use crate::comparer::{Comparison, ExpressionComparer};
 use crate::kind::{self, claims_as_labels};
+use crate::names::MAX_SELECTORS;
 
 /// A compiled predicate. A cluster must match both selectors and all expressions.
 #[derive(Debug)]
@@ -54,13 +55,15 @@ impl Predicate {
 
 /// Compiles all predicates, up to the first problem.
 pub(super) fn compile(list: &[kind::Predicate], cache: &cel::Cache) -> Result<Vec<Predicate>, Problem> {
+    let problem = |text: String| Problem {
+        plugin: Some(Plugin::Predicate),
+        text,
+    };
+    check_count("spec.predicates", list.len(), MAX_SELECTORS).map_err(problem)?;
     let mut compiled = Vec::with_capacity(list.len());
     for (index, predicate) in list.iter().enumerate() {
         let path = format!("spec.predicates[{index}].requiredClusterSelector");
-        compiled.push(compile_one(predicate, &path, cache).map_err(|text| Problem {
-            plugin: Some(Plugin::Predicate),
-            text,
-        })?);
+        compiled.push(compile_one(predicate, &path, cache).map_err(problem)?);
     }
     Ok(compiled)
 }

@@ -1,9 +1,11 @@
 //! The prioritizers of a policy, with their weights (docs/systems/ocm.md, "Placement spec").
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::Problem;
+use super::{Problem, check_count};
 use crate::kind::{BUILT_IN, Coordinate, PrioritizerPolicy};
+use crate::names::MAX_PRIORITIZERS;
 
 /// A prioritizer with a weight other than 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,15 +71,17 @@ pub(super) fn compile(policy: &PrioritizerPolicy) -> Result<Vec<Prioritizer>, Pr
         }
     };
     let defaults = list.len();
-    let mut configured: Vec<Coordinate> = Vec::new();
-    for (index, config) in policy.configurations.iter().enumerate() {
-        let path = format!("spec.prioritizerPolicy.configurations[{index}]");
+    let configurations = &policy.configurations;
+    let path = "spec.prioritizerPolicy.configurations";
+    check_count(path, configurations.len(), MAX_PRIORITIZERS).map_err(Problem::policy)?;
+    let mut configured: BTreeSet<Coordinate> = BTreeSet::new();
+    for (index, config) in configurations.iter().enumerate() {
+        let path = format!("{path}[{index}]");
         let coordinate = Coordinate::of(config)
             .map_err(|error| Problem::policy(error.into_field_error(&path).to_string()))?;
-        if configured.contains(&coordinate) {
+        if !configured.insert(coordinate.clone()) {
             return Err(Problem::policy(format!("{path}: {coordinate} is listed twice")));
         }
-        configured.push(coordinate.clone());
         let weight = i64::from(config.weight.unwrap_or(1));
         match list[..defaults]
             .iter_mut()

@@ -4,7 +4,7 @@ use berth_apimachinery::Key;
 use berth_dialect_contract::{Inventory, Outcome, Phase, Targets, Words};
 use serde_json::{Value, json};
 
-use super::world::{World, binding, cluster, columns, now, placement, wants};
+use super::world::{LimitedList, World, binding, cluster, columns, limited_lists, now, placement, wants};
 use crate::names::{BINDINGS, CLUSTERS};
 
 pub(super) fn condition(world: &World, key: &Key, r#type: &str) -> (String, String, String) {
@@ -135,6 +135,22 @@ fn a_misconfigured_placement_keeps_its_decisions() {
             condition(&world, &key, "PlacementMisconfigured").1,
             "Succeedconfigured"
         );
+    }
+}
+
+#[test]
+fn a_placement_with_a_list_longer_than_its_limit_is_misconfigured() {
+    let key = placement("ns", "p");
+    for LimitedList { path, max, spec } in limited_lists() {
+        let mut world = columns(&["a"]);
+        world.put(&wants("p", &spec(max)));
+        assert_eq!(condition(&world, &key, "PlacementMisconfigured").0, "False", "{path}");
+        assert_eq!(world.picked(&world.decide(&key)), ["a"], "{path}");
+        world.put(&wants("p", &spec(max + 1)));
+        let (status, _, message) = condition(&world, &key, "PlacementMisconfigured");
+        let expected = format!("{path}: Too many: {}: must have at most {max} items", max + 1);
+        assert_eq!(status, "True", "{path}");
+        assert!(message.ends_with(&expected), "{message}");
     }
 }
 

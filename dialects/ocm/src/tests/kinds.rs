@@ -3,7 +3,7 @@
 use berth_apimachinery::{Cell, Kind, Object, Revision, Via, Write};
 use serde_json::{Value, json};
 
-use super::world::{cluster, now, scores, wants};
+use super::world::{LimitedList, cluster, limited_lists, now, scores, wants};
 use crate::kind;
 
 fn kind(name: &str) -> std::sync::Arc<dyn Kind> {
@@ -211,6 +211,24 @@ fn a_bad_placement_is_refused_with_every_error_at_its_field() {
             .to_string()
             .contains("63")
     );
+}
+
+#[test]
+fn a_list_is_at_most_as_long_as_its_limit_unless_it_is_stored_longer() {
+    for LimitedList { path, max, spec } in limited_lists() {
+        let placement = |count: usize, number: u32| {
+            let mut value = wants("p", &spec(count));
+            value["spec"]["numberOfClusters"] = json!(number);
+            value
+        };
+        let (fits, longer) = (placement(max, 1), placement(max + 1, 1));
+        let refusal = [format!("{path}: Too many: {}: must have at most {max} items", max + 1)];
+        assert_eq!(create(&fits).err(), None);
+        assert_eq!(refused(&longer), refusal);
+        assert_eq!(write(Via::Update, Some(&fits), &longer).unwrap_err(), refusal);
+        let changed = write(Via::Update, Some(&longer), &placement(max + 1, 2));
+        assert_eq!(changed.err(), None, "{path}");
+    }
 }
 
 #[test]

@@ -222,6 +222,25 @@ fn a_tie_and_decision_groups_are_told() {
 }
 
 #[test]
+fn a_refusal_by_many_predicates_describes_the_first_and_counts_the_rest() {
+    let mut world = columns(&["a"]);
+    let labels = |index: usize| json!({"labelSelector": {"matchLabels": {"number": format!("n{index}")}}});
+    let predicates = |count: usize| -> Vec<Value> {
+        (0..count)
+            .map(|index| json!({"requiredClusterSelector": labels(index)}))
+            .collect()
+    };
+    for (count, end) in [
+        (10, "; predicates[9] asks for labels number=n9"),
+        (12, "; predicates[9] asks for labels number=n9; 2 more do not match"),
+    ] {
+        world.put(&wants("p", &json!({"predicates": predicates(count)})));
+        let told = rejected(&report(&world, now()), "a");
+        assert!(told.ends_with(end), "{told}");
+    }
+}
+
+#[test]
 fn fields_without_effect_are_told() {
     let mut world = columns(&["a"]);
     world.put(&wants(

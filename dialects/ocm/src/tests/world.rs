@@ -276,3 +276,44 @@ pub(super) fn foreign(name: &str, clusters: &[&str]) -> Value {
         "status": {"decisions": listed},
     })
 }
+
+/// A list in the spec of a Placement with a largest length.
+pub(super) struct LimitedList {
+    /// The path of the list.
+    pub(super) path: &'static str,
+    /// The largest length.
+    pub(super) max: usize,
+    /// A spec with a list of this length.
+    pub(super) spec: fn(usize) -> Value,
+}
+
+/// Every list in the spec of a Placement with a largest length.
+pub(super) fn limited_lists() -> [LimitedList; 3] {
+    [
+        LimitedList {
+            path: "spec.predicates",
+            max: 1_000,
+            spec: |count| json!({"predicates": vec![json!({"requiredClusterSelector": {}}); count]}),
+        },
+        LimitedList {
+            path: "spec.prioritizerPolicy.configurations",
+            max: 100,
+            spec: |count| {
+                let configuration = |index: usize| {
+                    let score = json!({"resourceName": "default", "scoreName": format!("s{index}")});
+                    json!({"scoreCoordinate": {"type": "AddOn", "addOn": score}, "weight": 1})
+                };
+                let configurations: Vec<Value> = (0..count).map(configuration).collect();
+                json!({"prioritizerPolicy": {"configurations": configurations}})
+            },
+        },
+        LimitedList {
+            path: "spec.decisionStrategy.groupStrategy.decisionGroups",
+            max: 1_000,
+            spec: |count| {
+                let groups = vec![json!({"groupName": "all", "groupClusterSelector": {}}); count];
+                json!({"decisionStrategy": {"groupStrategy": {"decisionGroups": groups}}})
+            },
+        },
+    ]
+}
