@@ -1,7 +1,7 @@
 //! Content of the PlacementDecisions: the selected clusters, divided into groups and objects
 //! (docs/systems/ocm.md, "Groups").
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use berth_apimachinery::Key;
@@ -94,14 +94,13 @@ impl Plan {
             .map(|stored| PlannedDecision::retain(stored, placement, &stays))
             .collect();
         let mut groups = record.status.decision_groups.clone();
+        let counts: BTreeMap<&str, usize> = decisions
+            .iter()
+            .map(|planned| (&*planned.key.name, planned.clusters.len()))
+            .collect();
         for group in &mut groups {
-            let of_group =
-                |planned: &&PlannedDecision| group.decisions.iter().any(|name| **name == *planned.key.name);
-            let clusters = decisions
-                .iter()
-                .filter(of_group)
-                .map(|planned| planned.clusters.len())
-                .sum();
+            let names: BTreeSet<&str> = group.decisions.iter().map(String::as_str).collect();
+            let clusters = names.iter().filter_map(|name| counts.get(name)).sum();
             group.cluster_count = status_number(clusters);
         }
         let selected: BTreeSet<&Arc<str>> = decisions.iter().flat_map(|planned| &planned.clusters).collect();

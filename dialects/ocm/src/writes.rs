@@ -144,82 +144,34 @@ impl DecisionWriter<'_> {
     /// first. If lists wait for each other in a cycle, one of the lists is first written with the new
     /// clusters and with the old clusters that stay selected, unless they are too many for one object.
     fn write_lists(&mut self) {
-        let prerequisites = self.prerequisites();
-        let mut pending: BTreeSet<usize> = (0..self.plan.decisions.len())
-            .filter(|&index| self.plan.decisions[index].list_changes)
+        let plan = self.plan;
+        let future = future_places(&plan.decisions);
+        let mut pending: BTreeSet<usize> = (0..plan.decisions.len())
+            .filter(|&index| plan.decisions[index].list_changes)
             .collect();
-        let mut pushed: BTreeSet<usize> = BTreeSet::new();
-        while let Some(&first) = pending.first() {
-            let ready = |index: &usize| {
-                prerequisites[*index]
-                    .iter()
-                    .all(|other| pushed.contains(other) || !pending.contains(other))
+        let mut order = ListOrder::new(&plan.decisions, &future, &pending);
+        // The pending lists that no write has changed yet.
+        let mut untouched = pending.clone();
+        loop {
+            let ready = order.ready.pop_first();
+            let Some(index) = ready.or_else(|| untouched.first().copied()) else {
+                break;
             };
-            if let Some(index) = pending.iter().copied().find(|index| ready(index)) {
-                self.push_list(index, &self.plan.decisions[index].clusters);
-                pending.remove(&index);
-                pushed.insert(index);
-                continue;
-            }
-            let index = pending
-                .iter()
-                .copied()
-                .find(|index| !pushed.contains(index))
-                .unwrap_or(first);
-            let merged = self.old_and_new(index);
-            pushed.insert(index);
-            if merged.len() <= DECISIONS_PER_OBJECT {
+            let planned = &plan.decisions[index];
+            let merged = ready
+                .is_none()
+                .then(|| old_and_new(planned, &future))
+                .filter(|merged| merged.len() <= DECISIONS_PER_OBJECT);
+            if let Some(merged) = merged {
                 self.push_list(index, &merged);
             } else {
-                self.push_list(index, &self.plan.decisions[index].clusters);
+                self.push_list(index, &planned.clusters);
                 pending.remove(&index);
             }
+            if untouched.remove(&index) {
+                order.release(index, &pending);
+            }
         }
-    }
-
-    /// For every planned PlacementDecision, the indices of the others that will list one of the clusters that
-    /// it lists now. These lists must be written first.
-    fn prerequisites(&self) -> Vec<BTreeSet<usize>> {
-        let decisions = &self.plan.decisions;
-        let future: BTreeMap<&str, usize> = decisions
-            .iter()
-            .enumerate()
-            .flat_map(|(index, planned)| planned.clusters.iter().map(move |name| (&**name, index)))
-            .collect();
-        let listed = |planned: &PlannedDecision| -> Vec<Arc<str>> {
-            let stored = planned.stored.iter().flat_map(|stored| &stored.clusters);
-            stored.map(|cluster| Arc::clone(&cluster.name)).collect()
-        };
-        decisions
-            .iter()
-            .enumerate()
-            .map(|(index, planned)| {
-                let moved = listed(planned)
-                    .into_iter()
-                    .filter_map(|name| future.get(&*name).copied());
-                moved.filter(|&other| other != index).collect()
-            })
-            .collect()
-    }
-
-    /// The clusters that the PlacementDecision at `index` will list, and the clusters that it lists now and
-    /// that stay selected.
-    fn old_and_new(&self, index: usize) -> Vec<Arc<str>> {
-        let selected: BTreeSet<&Arc<str>> = self
-            .plan
-            .decisions
-            .iter()
-            .flat_map(|planned| &planned.clusters)
-            .collect();
-        let planned = &self.plan.decisions[index];
-        let mut names: BTreeSet<Arc<str>> = planned.clusters.iter().cloned().collect();
-        let stored = planned
-            .stored
-            .iter()
-            .flat_map(|stored| &stored.clusters)
-            .map(|cluster| &cluster.name);
-        names.extend(stored.filter(|name| selected.contains(name)).cloned());
-        names.into_iter().collect()
     }
 
     /// Corrects labels and owners of existing objects.
@@ -309,6 +261,76 @@ impl DecisionWriter<'_> {
         list.retain(|known| known["uid"] != *uid && known["controller"] != true);
         list.push(owner);
         *owners = Value::Array(list);
+    }
+}
+
+/// For every cluster that will be listed, the index of the PlacementDecision that will list it.
+fn future_places(decisions: &[PlannedDecision]) -> BTreeMap<&str, usize> {
+    decisions
+        .iter()
+        .enumerate()
+        .flat_map(|(index, planned)| planned.clusters.iter().map(move |name| (&**name, index)))
+        .collect()
+}
+
+/// The clusters that `planned` lists now.
+fn listed(planned: &PlannedDecision) -> impl Iterator<Item = &Arc<str>> {
+    let stored = planned.stored.iter().flat_map(|stored| &stored.clusters);
+    stored.map(|cluster| &cluster.name)
+}
+
+/// The clusters that `planned` will list, and the clusters that it lists now and that stay selected.
+fn old_and_new(planned: &PlannedDecision, future: &BTreeMap<&str, usize>) -> Vec<Arc<str>> {
+    let mut names: BTreeSet<Arc<str>> = planned.clusters.iter().cloned().collect();
+    names.extend(
+        listed(planned)
+            .filter(|name| future.contains_key(&***name))
+            .cloned(),
+    );
+    names.into_iter().collect()
+}
+
+/// The order in which lists are written: a list waits for all other lists that get clusters from it.
+struct ListOrder {
+    /// The pending lists that wait for no other.
+    ready: BTreeSet<usize>,
+    /// For every list, the pending lists that wait for it.
+    waiting: Vec<Vec<usize>>,
+    /// For every list, the number of lists for which it waits.
+    counts: Vec<usize>,
+}
+
+impl ListOrder {
+    fn new(decisions: &[PlannedDecision], future: &BTreeMap<&str, usize>, pending: &BTreeSet<usize>) -> Self {
+        let mut order = Self {
+            ready: BTreeSet::new(),
+            waiting: vec![Vec::new(); decisions.len()],
+            counts: vec![0; decisions.len()],
+        };
+        for &index in pending {
+            let moved = listed(&decisions[index]).filter_map(|name| future.get(&**name).copied());
+            let others: BTreeSet<usize> = moved
+                .filter(|other| *other != index && pending.contains(other))
+                .collect();
+            if others.is_empty() {
+                order.ready.insert(index);
+            }
+            order.counts[index] = others.len();
+            for other in others {
+                order.waiting[other].push(index);
+            }
+        }
+        order
+    }
+
+    /// Marks the list at `index` as written. The `pending` lists that waited only for it are ready.
+    fn release(&mut self, index: usize, pending: &BTreeSet<usize>) {
+        for &waiting in &self.waiting[index] {
+            self.counts[waiting] -= 1;
+            if self.counts[waiting] == 0 && pending.contains(&waiting) {
+                self.ready.insert(waiting);
+            }
+        }
     }
 }
 

@@ -93,8 +93,8 @@ pub(crate) fn claims_as_labels(claims: &ClaimSelector) -> LabelSelector {
     }
 }
 
-/// Adds the errors of lists in `new` with too many entries. A placement that is stored (`old`) with such a list
-/// may keep it, so that its other fields can still be changed.
+/// Adds the errors of lists in `new` with too many entries. A placement that is stored with such a list (in
+/// `old`) may keep it, so that its other fields can still be changed.
 fn add_count_errors(old: Option<&Value>, new: &Value, errors: &mut Vec<FieldError>) {
     for (path, max) in LIMITED_LISTS {
         let pointer = format!("/{}", path.replace('.', "/"));
