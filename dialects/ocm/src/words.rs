@@ -218,6 +218,16 @@ pub(crate) fn not_picked(
 ) -> (&'static str, String) {
     let solved = &decision.solved;
     let picked = solved.picked.len();
+    if is_choice(decision) {
+        let names = solved.picked.iter().map(|&one| &*fleet.columns().row(one).name);
+        let verb = if picked == 1 { "was" } else { "were" };
+        let asked = format!("{} {verb} asked for", listing::clusters(names));
+        let text = match rank {
+            Some(rank) => format!("ranks {rank} of {}, but {asked}", solved.ranked.len()),
+            None => asked,
+        };
+        return ("LowerRank", text);
+    }
     let mut text = match rank {
         Some(rank) => format!(
             "ranks {rank} of {}, and {picked} are selected",
@@ -237,6 +247,19 @@ pub(crate) fn not_picked(
         ));
     }
     ("LowerRank", text)
+}
+
+/// Whether the caller chose other clusters than the scheduler would have picked: the best ranked ones, up to
+/// the requested number.
+fn is_choice(decision: &Decision) -> bool {
+    let PipelineOutcome { ranked, picked, .. } = &decision.solved;
+    let policy = decision
+        .detail::<Detail>()
+        .and_then(|detail| detail.policy.as_deref());
+    let wanted = policy.and_then(|policy| policy.wanted).unwrap_or(usize::MAX);
+    // Picked clusters are in the order of their ranks: if the last one has the rank of its place, all have.
+    let last = picked.len().checked_sub(1).and_then(|last| ranked.get(last));
+    picked.len() < wanted.min(ranked.len()) || picked.last() != last
 }
 
 /// The summary of a decision in one line.

@@ -241,6 +241,24 @@ fn a_refusal_by_many_predicates_describes_the_first_and_counts_the_rest() {
 }
 
 #[test]
+fn a_cluster_that_was_not_asked_for_is_told_which_ones_were() {
+    let mut world = columns(&["a", "b", "c"]);
+    let key = placement("ns", "p");
+    world.put(&wants("p", &json!({"numberOfClusters": 2})));
+    for (chosen, candidate, rank, expected) in [
+        (vec!["b", "c"], 0, 1, "ranks 1 of 3, but b, c were asked for"),
+        (vec!["a"], 1, 2, "ranks 2 of 3, but a was asked for"),
+        (vec!["a", "b"], 2, 3, "ranks 3 of 3, and 2 are selected; b has"),
+    ] {
+        let names: Vec<String> = chosen.iter().map(|&name| name.to_owned()).collect();
+        let decision = world.ask(&key, now(), Some(&names)).unwrap();
+        let (token, told) = world.fleet.not_picked(&decision, candidate, Some(rank));
+        assert_eq!(token, "LowerRank");
+        assert!(told.starts_with(expected), "{told}");
+    }
+}
+
+#[test]
 fn fields_without_effect_are_told() {
     let mut world = columns(&["a"]);
     world.put(&wants(
