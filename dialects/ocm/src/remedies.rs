@@ -72,9 +72,12 @@ impl PlacementClusterPair<'_> {
         Key::new(CLUSTERS, "", &self.cluster.name)
     }
 
-    /// The remedy that sets labels on the cluster so that `selector` matches.
+    /// The remedy that sets labels on the cluster so that `selector` matches; `None` if it matches already.
     fn label_cluster(&self, selector: &Selector) -> Option<Remedy> {
         let changes = labels::to_match(selector, self.cluster.labels())?;
+        if changes.is_empty() {
+            return None;
+        }
         let text = labels::words(&format!("ManagedCluster {}", self.cluster.name), &changes);
         let edit = Edit::Merge {
             key: self.cluster_key(),

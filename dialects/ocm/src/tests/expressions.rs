@@ -3,12 +3,13 @@
 use std::time::{Duration, Instant};
 
 use berth_apimachinery::Key;
-use berth_dialect_contract::{Outcome, Words as _};
+use berth_dialect_contract::{Advisor, Outcome, Words as _};
+use berth_scheduling::Rejection;
 use serde_json::{Value, json};
 
 use super::conditions::condition;
 use super::world::{World, columns, placement, wants};
-use crate::code::Code;
+use crate::code::{Code, Plugin};
 use crate::names::CLUSTERS;
 
 fn selecting(name: &str, source: &str) -> Value {
@@ -181,6 +182,21 @@ fn expressions_of_one_predicate_that_cost_too_much_together_on_a_cluster_do_not_
         report.contains("has expressions that together exceed the cost limit"),
         "{report}"
     );
+}
+
+#[test]
+fn a_refusal_for_the_cost_alone_has_no_remedy() {
+    let mut world = columns(&["a"]);
+    world.put(&selecting("p", "true"));
+    let decision = world.decide(&placement("ns", "p"));
+    // Each part of the predicate matches, as where its expressions cost too much together.
+    let refusal = Rejection {
+        candidate: 0,
+        plugin: Plugin::Predicate.number(),
+        reason: Code::ExpressionTooCostly.with(0),
+    };
+    let remedies = world.fleet.remedies(&decision, 0, Some(&refusal));
+    assert!(remedies.is_empty(), "{remedies:?}");
 }
 
 #[test]
