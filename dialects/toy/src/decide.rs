@@ -177,8 +177,14 @@ mod tests {
         let mut fleet = Fleet::default();
         let toy = |name| Key::new(TOYS, "ns", name);
         for (key, value) in [
-            (Key::new(BOXES, "", "a"), object("Box", "", "a", json!({"capacity": 2}))),
-            (Key::new(BOXES, "", "b"), object("Box", "", "b", json!({"capacity": 2}))),
+            (
+                Key::new(BOXES, "", "a"),
+                object("Box", "", "a", json!({"capacity": 2})),
+            ),
+            (
+                Key::new(BOXES, "", "b"),
+                object("Box", "", "b", json!({"capacity": 2})),
+            ),
             (toy("free"), object("Toy", "ns", "free", json!({}))),
             (toy("kept"), object("Toy", "ns", "kept", json!({"box": "a"}))),
         ] {

@@ -144,7 +144,11 @@ fn a_placement_with_a_list_longer_than_its_limit_is_misconfigured() {
     for LimitedList { path, max, spec } in limited_lists() {
         let mut world = columns(&["a"]);
         world.put(&wants("p", &spec(max)));
-        assert_eq!(condition(&world, &key, "PlacementMisconfigured").0, "False", "{path}");
+        assert_eq!(
+            condition(&world, &key, "PlacementMisconfigured").0,
+            "False",
+            "{path}"
+        );
         assert_eq!(world.picked(&world.decide(&key)), ["a"], "{path}");
         world.put(&wants("p", &spec(max + 1)));
         let (status, _, message) = condition(&world, &key, "PlacementMisconfigured");

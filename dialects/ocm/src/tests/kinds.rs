@@ -222,7 +222,10 @@ fn a_list_is_at_most_as_long_as_its_limit_unless_it_is_stored_longer() {
             value
         };
         let (fits, longer) = (placement(max, 1), placement(max + 1, 1));
-        let refusal = [format!("{path}: Too many: {}: must have at most {max} items", max + 1)];
+        let refusal = [format!(
+            "{path}: Too many: {}: must have at most {max} items",
+            max + 1
+        )];
         assert_eq!(create(&fits).err(), None);
         assert_eq!(refused(&longer), refusal);
         assert_eq!(write(Via::Update, Some(&fits), &longer).unwrap_err(), refusal);

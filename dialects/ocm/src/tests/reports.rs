@@ -232,7 +232,10 @@ fn a_refusal_by_many_predicates_describes_the_first_and_counts_the_rest() {
     };
     for (count, end) in [
         (10, "; predicates[9] asks for labels number=n9"),
-        (12, "; predicates[9] asks for labels number=n9; 2 more do not match"),
+        (
+            12,
+            "; predicates[9] asks for labels number=n9; 2 more do not match",
+        ),
     ] {
         world.put(&wants("p", &json!({"predicates": predicates(count)})));
         let told = rejected(&report(&world, now()), "a");

@@ -401,11 +401,6 @@ impl Reflector {
         }
     }
 
-    fn is_stored(&self, key: &Key) -> bool {
-        let copies = self.context.store.cached(self.resource);
-        copies.get(&key.namespace, &key.name).is_some()
-    }
-
     /// Removes the copies of known objects that the last list does not contain. On the leader, this also
     /// removes the copies of earlier processes and other leaders, except defaults.
     async fn finish_list(&mut self) {
@@ -559,16 +554,20 @@ mod tests {
     async fn each_list_on_the_leader_removes_copies_that_another_leader_left() {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
         let mut reflector = reflector(&store);
+        let is_stored = |key: &Key| {
+            let copies = store.cached(key.resource);
+            copies.get(&key.namespace, &key.name).is_some()
+        };
         for name in ["a", "b"] {
             let key = Key::new(reflector.resource, "ns", name);
             let value = json!({"apiVersion": "example.com/v1", "kind": "Thing",
                 "metadata": {"name": name, "namespace": "ns"}});
             let draft = Draft::new(&value).unwrap();
-            let step = step(&key, &Some(draft), None).unwrap();
+            let step = reflector.step(&key, &Some(draft)).unwrap();
             store.apply(vec![step]).await.unwrap();
-            assert!(reflector.is_stored(&key));
+            assert!(is_stored(&key));
             reflector.finish_list().await;
-            assert!(!reflector.is_stored(&key), "{name} is not on the hub");
+            assert!(!is_stored(&key), "{name} is not on the hub");
         }
     }
 
