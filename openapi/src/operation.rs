@@ -59,7 +59,7 @@ const LIMIT: Parameter = parameter("limit", "integer", "Maximum number of object
 const RESOURCE_VERSION: Parameter = parameter(
     "resourceVersion",
     "string",
-    "The resource version of the response.",
+    "The resource version from which a watch starts, or to which resourceVersionMatch applies for a list.",
 );
 const RESOURCE_VERSION_MATCH: Parameter = parameter(
     "resourceVersionMatch",

@@ -13,8 +13,8 @@ impl Environment {
     /// Compiles `source`.
     ///
     /// # Errors
-    /// When `source` is longer than [`MAX_SOURCE_BYTES`], has a syntax error, or has type errors (all are
-    /// reported).
+    /// When `source` is longer than [`MAX_SOURCE_BYTES`], or has a syntax error or type errors. Of many type
+    /// errors, the first are shown and the others counted.
     pub fn compile(&self, source: &str) -> Result<Program, CompileError> {
         if source.len() > MAX_SOURCE_BYTES {
             return Err(CompileError::without_position(format!(

@@ -21,8 +21,8 @@ pub struct Environment {
     functions: HashMap<&'static str, Vec<OverloadEntry>>,
     variables: Vec<(Cow<'static, str>, Type)>,
     pub(crate) syntax: Syntax,
-    /// Whether the rules of Kubernetes' own environment apply: homogeneous lists, validation of literals at
-    /// compile time, UTC.
+    /// Whether the rules of Kubernetes' own environment apply: homogeneous lists and maps, validation of
+    /// literals at compile time, UTC.
     admission: bool,
 }
 

@@ -45,9 +45,10 @@ pub struct Function {
 /// A group of functions (and macros).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Library {
-    /// Functions of optional values.
+    /// Functions, macros and syntax of optional values: `optional.of(x)`, `optMap`, `a.?b` and others.
     Optional,
-    /// Functions `first`, `last`, `unwrapOpt` and `optional.unwrap` for lists.
+    /// Functions `first`, `last`, `unwrapOpt` and `optional.unwrap` for lists, and the macros and syntax of
+    /// optional values.
     OptionalLists,
     /// String functions of cel-go's extension: `charAt`, `format`, `split` and others.
     Strings,
@@ -55,7 +56,8 @@ pub enum Library {
     StringsReverse,
     /// Functions `sum`, `min`, `max`, `isSorted`, `indexOf`, `lastIndexOf` of Kubernetes.
     Lists,
-    /// Functions `slice`, `flatten`, `range`, `distinct`, `reverse`, `sort`, `sortBy` of cel-go.
+    /// Functions `slice`, `flatten`, `lists.range`, `distinct`, `reverse` and `sort`, and macro `sortBy`, of
+    /// cel-go.
     ListsExtended,
     /// Functions `find` and `findAll`.
     Regex,
@@ -128,7 +130,7 @@ const fn function(name: &'static str, overloads: &'static [&'static str], run: O
     Function { name, overloads, run }
 }
 
-/// Converts a number of bytes or elements to an int of CEL.
+/// Converts a length or a position to an int of CEL.
 fn count(number: usize) -> Value<'static> {
     Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
 }

@@ -1,7 +1,7 @@
 //! Regular expressions in RE2's syntax, limited in size.
 //!
 //! The crate `regex` compiles the patterns and, like RE2, matches in linear time. Its syntax differs, so
-//! patterns are rewritten before. For example, `\d`, `\w`, `\s` and `\b` match only ASCII in RE2; brackets
+//! patterns are rewritten first. For example, in RE2, `\d`, `\w`, `\s` and `\b` match only ASCII; brackets
 //! and `&&` within a class, and a brace outside a repetition, are literal.
 
 use regex::{Regex, RegexBuilder};

@@ -20,7 +20,8 @@ impl Issue {
     }
 }
 
-/// Reason why a source does not compile in an environment: the issues with their lines, in cel-go's format.
+/// Reason why a source does not compile in an environment: its length, or the first issues with their lines,
+/// in cel-go's format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompileError {
     text: String,

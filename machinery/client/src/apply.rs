@@ -42,7 +42,9 @@ impl Client {
     async fn apply_at(&self, path: &str, object: &Value, force: bool) -> Result<()> {
         let path = self.write_path(path, force, None);
         let answer = self.send(Method::PATCH, &path, Some((APPLY, object))).await?;
-        answer.map(drop).map_err(conflict_or_refused)
+        answer
+            .map(drop)
+            .map_err(|status| conflict_or_refused(status, force))
     }
 
     /// Returns `path` with the query of a write: the client's field manager, with `force` if it is set, and
@@ -78,17 +80,20 @@ fn status_config(object: &Value, status: Value) -> Value {
     config
 }
 
-/// Converts a refusal to an error. The error of a conflict names the flag that resolves the conflict.
-fn conflict_or_refused(status: Box<Status>) -> Error {
+/// Converts a refusal to an error. The error of a conflict says how to resolve the conflict: with a flag of
+/// `berth load`, unless the apply already had `force`, since some fields cannot be taken over.
+fn conflict_or_refused(status: Box<Status>, force: bool) -> Error {
     let causes = status.details.iter().flat_map(|details| &details.causes);
     if causes
         .into_iter()
         .any(|cause| cause.reason == "FieldManagerConflict")
     {
-        let text = format!(
-            "{}\nremove these fields from the file, or take ownership of them with --force-conflicts",
-            status.message
-        );
+        let remedy = if force {
+            "remove these fields from the file: --force-conflicts cannot take ownership of them"
+        } else {
+            "remove these fields from the file, or take ownership of them with --force-conflicts"
+        };
+        let text = format!("{}\n{remedy}", status.message);
         return Error::Refused { text, status };
     }
     Error::refused(status)

@@ -26,8 +26,8 @@ pub enum Error {
     /// The server refused the request.
     #[error("{text}")]
     Refused {
-        /// Message of the server: with the path from [`Client::get`](crate::Client::get), and with the remedy
-        /// for a conflict of field managers.
+        /// Message of the server. [`Client::get`](crate::Client::get) adds the path, and
+        /// [`Client::apply`](crate::Client::apply) the remedy for a conflict of field managers.
         text: String,
         /// Answer of the server.
         status: Box<Status>,
@@ -51,7 +51,7 @@ pub enum Error {
     /// The server refused every attempt, each time for another field of the object.
     #[error("{path}: rejected {attempts} times, each time for another field")]
     Rejected {
-        /// Path of the object.
+        /// Path and query of the request.
         path: String,
         /// Number of attempts.
         attempts: usize,

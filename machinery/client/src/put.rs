@@ -13,7 +13,8 @@ use crate::{Client, FieldValidation, MAX_ATTEMPTS, Resource, about_fields, colle
 impl Client {
     /// Creates or replaces `object`, then writes its status if it has one and the kind has a status
     /// subresource. Returns the object's name and `created`, `configured` or `unchanged`, as in kubectl's
-    /// output. Adds to `notes` the warnings about fields, and the fields whose refused changes were omitted.
+    /// output. Adds to `notes` the warnings about fields, and the fields of `object` that the server did not
+    /// allow to change and that were left as they are stored.
     ///
     /// # Errors
     /// When the server does not serve the kind, refused a request or did not answer.
@@ -115,8 +116,8 @@ impl Client {
         Ok(answer.map(|stored| (stored, field_warnings.collect())))
     }
 
-    /// Replaces `stored` at `path` by `next`, which is based on `object`. Changes that the server refuses are
-    /// omitted ([`revert_refused_changes`]), and the rest is written.
+    /// Replaces `stored` at `path` by `next`, which is based on `object`. Refused changes that
+    /// [`revert_refused_changes`] can revert are omitted, and the rest is written.
     async fn replace(
         &self,
         path: &str,

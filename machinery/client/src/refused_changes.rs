@@ -5,13 +5,13 @@
 use berth_apimachinery::Status;
 use serde_json::Value;
 
-/// Reason of a cause in a `Status`: the field belongs to another writer.
+/// Reason of a cause in a `Status` with code 403: the field belongs to another writer.
 const OWNED: &str = "FieldValueForbidden";
 
 /// Reverts the changes in `next` that `status` refuses, so that the rest can be written. Three kinds of
 /// changes are reverted: the change of a field that `object` does not have, the removal of entries from a
-/// map, and the change of a field below `metadata` or `status` that belongs to another writer. The last kind
-/// adds a line to `kept`.
+/// map, and the change of a field outside of `spec` that belongs to another writer. The last kind adds a line
+/// to `kept` if `object` has the field.
 ///
 /// Returns false if no change was reverted, or if the server also refuses a change that the user requested:
 /// the caller then reports the refusal.

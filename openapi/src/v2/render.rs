@@ -80,8 +80,8 @@ fn reference(name: &str) -> Value {
     json!({"$ref": format!("#/definitions/{name}")})
 }
 
-/// Rewrites references, drops fields that Swagger 2.0 does not have, and removes the fields of a schema that
-/// preserves unknown fields.
+/// Rewrites references, removes `nullable`, which Swagger 2.0 does not have, and removes the constraints on
+/// fields and items from schemas that preserve unknown fields.
 pub(super) fn to_swagger(schema: &mut Value) {
     let Value::Object(fields) = schema else { return };
     if let Some(Value::String(target)) = fields.get_mut("$ref") {

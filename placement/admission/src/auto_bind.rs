@@ -105,7 +105,8 @@ impl AutoBind {
         }
         match self.registry.get(key).await {
             Ok(object) if object.meta().uid() == created.object.meta().uid() => object,
-            // The object is already deleted or replaced, so the client gets the object that it created.
+            // The object is already deleted or replaced, or cannot be read, so the client gets the object
+            // that it created.
             Ok(_) | Err(_) => Arc::clone(&created.object),
         }
     }
@@ -224,7 +225,9 @@ async fn report_binding(
 ) {
     match foreseen.confirm(&created, written).await {
         Ok(bound) => warn(&warnings, &bound),
-        // The object is bound, but the client may read an older state.
-        Err(error) => tracing::warn!(%error, "a new object is bound, but not yet seen by the scheduler"),
+        // The decision is stored with the object, but the client may read an older state.
+        Err(error) => {
+            tracing::warn!(%error, "a new object is stored with its decision, but the scheduler has not seen it yet");
+        }
     }
 }

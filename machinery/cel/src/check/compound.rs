@@ -22,9 +22,10 @@ impl Checker<'_> {
         (node, inside, true)
     }
 
-    /// Returns the common type of the elements of a list or map. `known` is the type of the earlier elements
-    /// (`None` for the first element), `next` the type of the next element. With admission rules, different
-    /// types are an issue, except in the arguments of `format`.
+    /// Returns the common type of the elements of a list, or of the keys or values of a map. `known` is the
+    /// type of the earlier elements (`None` for the first element), `next` the type of the next element. By
+    /// the rules of Kubernetes' own environment, different types are an issue, except in the arguments of
+    /// `format`.
     fn join_types(&mut self, at: usize, known: Option<Type>, next: Type) -> Type {
         let Some(known) = known else {
             return next;

@@ -123,7 +123,8 @@ fn is_sorted<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     Ok(Value::Bool(true))
 }
 
-/// Returns the first element that compares as `wanted` with all others: the minimum or the maximum.
+/// Returns the minimum if `wanted` is `Less`, or the maximum if it is `Greater`; the first of equal elements.
+/// `name` is the name of the function, for the error of an empty list.
 fn extreme<'a>(meter: &mut Meter, args: &[Value<'a>], name: &str, wanted: Ordering) -> Outcome<'a> {
     let mut best: Option<Value<'a>> = None;
     for element in list(args)?.iter() {

@@ -6,9 +6,9 @@ use std::cmp::Ordering;
 #[derive(Clone, Copy, Debug)]
 pub struct Quantity {
     pub(crate) nanos: i128,
-    /// Whether Kubernetes represents the quantity as an integer, as `isInteger` and `asInteger` require. A
-    /// text is represented so if it has few digits, and no fraction before a binary suffix or after a decimal
-    /// suffix is applied.
+    /// Whether Kubernetes represents the quantity as an integer, as `isInteger` and `asInteger` require: a
+    /// text with few digits and without a fraction. With a binary suffix, the number before the suffix must
+    /// have no fraction; with a decimal suffix, the product of both.
     whole: bool,
 }
 

@@ -20,14 +20,17 @@ fn the_status_is_applied_with_the_name_of_its_object_and_no_more() {
 
 #[test]
 fn a_conflict_says_how_it_is_overcome_and_another_refusal_does_not() {
-    let told = |status: serde_json::Value| {
+    let told_after = |force: bool, status: serde_json::Value| {
         let status: Status = serde_json::from_value(status).unwrap();
-        conflict_or_refused(Box::new(status)).to_string()
+        conflict_or_refused(Box::new(status), force).to_string()
     };
+    let told = |status| told_after(false, status);
     let conflict = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": 409, "reason": "Conflict",
         "message": "Apply failed with 1 conflict: conflict with \"a\": .spec.x",
         "details": {"causes": [{"reason": "FieldManagerConflict", "message": "conflict with \"a\"", "field": ".spec.x"}]}});
     assert!(told(conflict.clone()).ends_with("--force-conflicts"));
+    let forced = told_after(true, conflict.clone());
+    assert!(forced.ends_with("cannot take ownership of them"), "{forced}");
     let mut other = conflict;
     other["details"] = json!({});
     assert!(!told(other).contains("--force-conflicts"));
