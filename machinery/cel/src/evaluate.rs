@@ -71,6 +71,7 @@ impl<'a, 'l> Evaluator<'a, 'l> {
             Node::Message { name, fields } => self.message(name, fields),
             Node::Fold(fold_macro) => self.fold(fold_macro),
             Node::OptMap { flat, target, body } => self.opt_map(*flat, target, body),
+            Node::OptOr { unwraps, parts } => self.opt_or(*unwraps, parts),
         }
     }
 
@@ -209,6 +210,21 @@ impl<'a, 'l> Evaluator<'a, 'l> {
             value @ Value::Optional(_) if flat => Ok(value),
             _ if flat => Err(Error::no_such_overload()),
             value => Ok(Value::some(value)),
+        }
+    }
+
+    /// Evaluates the alternative only if the optional is empty.
+    fn opt_or(&mut self, unwraps: bool, [target, alternative]: &'a [Node; 2]) -> Outcome<'a> {
+        let target = self.value(target)?;
+        self.meter.charge(1)?;
+        match target {
+            Value::Optional(Some(inside)) if unwraps => Ok((*inside).clone()),
+            target @ Value::Optional(Some(_)) => Ok(target),
+            Value::Optional(None) => match self.value(alternative)? {
+                value if unwraps || matches!(value, Value::Optional(_)) => Ok(value),
+                _ => Err(Error::no_such_overload()),
+            },
+            _ => Err(Error::no_such_overload()),
         }
     }
 }

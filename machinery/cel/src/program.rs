@@ -80,6 +80,11 @@ pub(crate) enum Node {
         target: Box<Node>,
         body: Box<Node>,
     },
+    /// A call of `or`, or of `orValue` if `unwraps` is set: the optional and the alternative.
+    OptOr {
+        unwraps: bool,
+        parts: Box<[Node; 2]>,
+    },
 }
 
 /// An overload that a call may run, depending on the types of the values.

@@ -97,6 +97,11 @@ impl Checker<'_> {
         if function == "_?_:_" {
             return conditional(nodes, result);
         }
+        // As in cel-go, these functions of a value of unknown type are the functions of an optional.
+        let of_optional = |candidate: &Candidate| matches!(candidate.args.first(), Some(Type::Optional(_)));
+        if member && matches!(&*function, "or" | "orValue") && candidates.iter().any(of_optional) {
+            return alternative(function == "orValue", nodes, result);
+        }
         let needs_literals =
             formats > 0 || (environment.has_admission_rules() && CONVERSIONS.contains(&function.as_str()));
         let args = nodes.into();
@@ -198,6 +203,16 @@ fn literal_error(node: &Node) -> Option<String> {
 fn conditional(nodes: Vec<Node>, result: Type) -> TypedNode {
     match <[Node; 3]>::try_from(nodes) {
         Ok(parts) => (Node::Conditional(Box::new(parts)), result),
+        Err(_) => placeholder(),
+    }
+}
+
+fn alternative(unwraps: bool, nodes: Vec<Node>, result: Type) -> TypedNode {
+    match <[Node; 2]>::try_from(nodes) {
+        Ok(parts) => {
+            let parts = Box::new(parts);
+            (Node::OptOr { unwraps, parts }, result)
+        }
         Err(_) => placeholder(),
     }
 }

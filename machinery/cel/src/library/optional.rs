@@ -29,18 +29,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
         meter.charge(1)?;
         Ok(Value::Bool(inside(args)?.is_some()))
     }),
-    function("or", &["optional(A).(optional(A)) optional(A)"], |meter, args| {
-        meter.charge(1)?;
-        Ok(if inside(args)?.is_some() {
-            args[0].clone()
-        } else {
-            args[1].clone()
-        })
-    }),
-    function("orValue", &["optional(A).(A) A"], |meter, args| {
-        meter.charge(1)?;
-        Ok(inside(args)?.unwrap_or_else(|| args[1].clone()))
-    }),
+    function("or", &["optional(A).(optional(A)) optional(A)"], not_called),
+    function("orValue", &["optional(A).(A) A"], not_called),
 ];
 
 pub(super) const LISTS: &[Function] = &[
@@ -65,6 +55,12 @@ fn inside<'a>(args: &[Value<'a>]) -> Result<Option<Value<'a>>, Error> {
     }
 }
 
+/// Implementation of `or` and `orValue`. The evaluator does not call it: it evaluates an alternative only if
+/// the optional is empty (`Node::OptOr`).
+fn not_called<'a>(_: &mut Meter, _: &[Value<'a>]) -> Outcome<'a> {
+    Err(Error::no_such_overload())
+}
+
 fn unwrap<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
     let all = lists::list(args)?;
     meter.charge(1 + all.len())?;
@@ -77,4 +73,28 @@ fn unwrap<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Outcome<'a> {
         }
     }
     Ok(values.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Environment, PER_CALL_LIMIT, Value};
+
+    #[test]
+    fn an_alternative_is_evaluated_only_for_an_empty_optional() {
+        let environment = Environment::kubernetes();
+        for (source, has_value) in [
+            ("optional.of(1).orValue(1 / 0) == 1", true),
+            ("optional.of(1).or(optional.of(1 / 0)).value() == 1", true),
+            ("optional.none().or(optional.of(1)).orValue(1 / 0) == 1", true),
+            ("optional.none().orValue(1 / 0) == 1", false),
+            ("optional.none().or(optional.of(1 / 0)).value() == 1", false),
+        ] {
+            let program = environment
+                .compile(source)
+                .unwrap_or_else(|error| panic!("{source}: {error}"));
+            let value = program.evaluate(&[], PER_CALL_LIMIT).value;
+            assert_eq!(matches!(value, Ok(Value::Bool(true))), has_value, "{source}");
+            assert_eq!(value.is_err(), !has_value, "{source}");
+        }
+    }
 }
