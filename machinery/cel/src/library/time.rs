@@ -83,7 +83,7 @@ fn zone(name: &str) -> Result<TimeZone, Error> {
         let sign = if hours.starts_with('-') { -1 } else { 1 };
         let hours: i32 = hours.parse().map_err(|_| unknown())?;
         let minutes: i32 = minutes.parse().map_err(|_| unknown())?;
-        if hours.abs() > 24 || !(0..60).contains(&minutes) {
+        if hours.unsigned_abs() > 24 || !(0..60).contains(&minutes) {
             return Err(unknown());
         }
         let seconds = hours * 3600 + sign * minutes * 60;
@@ -143,4 +143,21 @@ pub(super) fn parse_duration(text: &str) -> Option<i64> {
         }
     }
     i64::try_from(if negative { -total } else { total }).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_number_of_hours_in_an_offset_is_read_without_a_panic() {
+        for (name, is_known) in [
+            ("-05:30", true),
+            ("24:00", true),
+            ("2147483647:00", false),
+            ("-2147483648:00", false),
+        ] {
+            assert_eq!(zone(name).is_ok(), is_known, "{name}");
+        }
+    }
 }
