@@ -267,10 +267,33 @@ pub(crate) fn sorted_by<'a>(meter: &mut Meter, list: Vec<Value<'a>>, keys: Vec<V
     meter.charge(list.len().saturating_mul(rounds))?;
     meter.charge_bytes(length.saturating_mul(rounds))?;
     let mut pairs: Vec<(Value<'a>, Value<'a>)> = keys.into_iter().zip(list).collect();
-    pairs.sort_by(|(one, _), (other, _)| compare(one, other).unwrap_or(Ordering::Equal));
+    // A sort may panic without a total order, so NaN is behind all numbers.
+    let is_nan = |key: &Value<'a>| matches!(key, Value::Double(number) if number.is_nan());
+    pairs.sort_by(|(one, _), (other, _)| {
+        let order = is_nan(one).cmp(&is_nan(other));
+        order.then_with(|| compare(one, other).unwrap_or(Ordering::Equal))
+    });
     Ok(pairs
         .into_iter()
         .map(|(_, element)| element)
         .collect::<Vec<_>>()
         .into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nan_is_sorted_behind_all_numbers() {
+        let keys: Vec<Value<'_>> = [2.0, f64::NAN, 1.0].map(Value::Double).into();
+        let mut meter = Meter::new(1000, Arc::default(), true);
+        let sorted = sorted_by(&mut meter, keys.clone(), keys).unwrap();
+        let sorted: Vec<String> = list(&[sorted])
+            .unwrap()
+            .iter()
+            .map(|number| format!("{number:?}"))
+            .collect();
+        assert_eq!(sorted, ["Double(1.0)", "Double(2.0)", "Double(NaN)"]);
+    }
 }
