@@ -107,6 +107,19 @@ impl<'a> Value<'a> {
                 }
                 true
             }
+            (Value::Message(one), Value::Message(other)) => {
+                if one.name != other.name || one.fields.len() != other.fields.len() {
+                    return Ok(false);
+                }
+                meter.charge(one.fields.len())?;
+                for (field, value) in &one.fields {
+                    match other.fields.get(field) {
+                        Some(found) if value.equals(found, meter)? => {}
+                        _ => return Ok(false),
+                    }
+                }
+                true
+            }
             (Value::Optional(Some(one)), Value::Optional(Some(other))) => return one.equals(other, meter),
             (Value::Type(one), Value::Type(other)) | (Value::Format(one), Value::Format(other)) => {
                 one == other
@@ -120,5 +133,33 @@ impl<'a> Value<'a> {
             (Value::Semver(one), Value::Semver(other)) => one.precedence(other) == Ordering::Equal,
             (one, other) => one.order(other) == Some(Order::Ordered(Ordering::Equal)),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::value::Message;
+
+    #[test]
+    fn objects_are_equal_if_their_types_and_fields_are() {
+        let object = |name: &str, field: &str, number: i64| {
+            let fields = BTreeMap::from([(field.to_owned(), Value::Int(number))]);
+            let name = name.into();
+            Value::Message(Arc::new(Message { name, fields }))
+        };
+        let one = object("Object.spec", "a", 1);
+        for (other, is_equal) in [
+            (object("Object.spec", "a", 1), true),
+            (object("Object.spec", "a", 2), false),
+            (object("Object.spec", "b", 1), false),
+            (object("Object.status", "a", 1), false),
+        ] {
+            let mut meter = Meter::new(1000, Arc::default(), true);
+            assert_eq!(one.equals(&other, &mut meter), Ok(is_equal), "{other:?}");
+        }
     }
 }
