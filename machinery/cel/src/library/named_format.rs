@@ -179,6 +179,11 @@ fn dns1035_label(text: &str) -> Vec<String> {
     problems
 }
 
+/// Rule for the name part of a qualified name, as in Kubernetes' messages.
+const NAME_RULE: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
+     alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
+     '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+
 fn has_name_letters(text: &str) -> bool {
     framed(
         text,
@@ -189,6 +194,10 @@ fn has_name_letters(text: &str) -> bool {
 
 fn qualified_name(text: &str) -> Vec<String> {
     let (prefix, name) = match text.split_once('/') {
+        Some((_, name)) if name.contains('/') => {
+            let ending = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
+            return vec![format!("a valid label key {NAME_RULE} {ending}")];
+        }
         Some((prefix, name)) => (Some(prefix), name),
         None => (None, text),
     };
@@ -207,12 +216,7 @@ fn qualified_name(text: &str) -> Vec<String> {
     }
     problems.extend(too_long(name, 63).map(|problem| format!("name part {problem}")));
     if !has_name_letters(name) {
-        problems.push(
-            "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
-             alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
-             '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
-                .to_owned(),
-        );
+        problems.push(format!("name part {NAME_RULE}"));
     }
     problems
 }
@@ -263,6 +267,16 @@ fn is_moment(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_with_two_slashes_is_no_qualified_name() {
+        let problems = problems("qualifiedName", "a/b/c");
+        assert!(
+            problems.len() == 1 && problems[0].starts_with("a valid label key must consist of"),
+            "{problems:?}"
+        );
+        assert!(super::problems("qualifiedName", "example.com/a").is_empty());
+    }
 
     #[test]
     fn a_prefix_may_end_in_a_dash_behind_a_character() {
