@@ -4,7 +4,7 @@ use berth_apimachinery::Status;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::{Client, Error, FieldValidation, Result, collection, describe};
+use crate::{Client, Error, FieldValidation, Result, describe};
 
 /// Media type of an applied configuration in YAML, which includes JSON.
 const APPLY: &str = "application/apply-patch+yaml";
@@ -20,7 +20,7 @@ impl Client {
     pub async fn apply(&mut self, object: &Value, force: bool) -> Result<(String, &'static str)> {
         let resource = self.resource(object).await?;
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
-        let path = format!("{}/{name}", collection(object, &resource));
+        let path = format!("{}/{name}", self.collection(object, &resource));
         let mut main = object.clone();
         let status = match main.as_object_mut() {
             Some(fields) if resource.status => fields.remove("status"),

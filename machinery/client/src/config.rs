@@ -158,7 +158,11 @@ pub(crate) async fn config_with_context(
         ..KubeConfigOptions::default()
     };
     let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
-    let config = config.map_err(|problem| unusable(&origin, &problem))?;
+    let mut config = config.map_err(|problem| unusable(&origin, &problem))?;
+    // As in kubectl, an empty namespace is no namespace.
+    if config.default_namespace.is_empty() {
+        "default".clone_into(&mut config.default_namespace);
+    }
     Ok((config, Some(context)))
 }
 

@@ -390,6 +390,20 @@ impl Client {
         }
         Ok(())
     }
+
+    /// Returns the path of the collection to which `object` belongs. As with kubectl, an object without a
+    /// namespace belongs to the namespace of the context.
+    fn collection(&self, object: &Value, resource: &Resource) -> String {
+        let version = object["apiVersion"].as_str().unwrap_or_default();
+        if !resource.namespaced {
+            return format!("{}/{}", root(version), resource.plural);
+        }
+        let namespace = match object["metadata"]["namespace"].as_str() {
+            None | Some("") => self.namespace(),
+            Some(namespace) => namespace,
+        };
+        format!("{}/namespaces/{namespace}/{}", root(version), resource.plural)
+    }
 }
 
 /// Builds a request that accepts JSON; `body` is the media type and the value of the body.
@@ -433,17 +447,6 @@ fn root(version: &str) -> String {
     }
 }
 
-/// Returns the path of the collection to which `object` belongs.
-fn collection(object: &Value, resource: &Resource) -> String {
-    let version = object["apiVersion"].as_str().unwrap_or_default();
-    let namespace = object["metadata"]["namespace"].as_str().unwrap_or("default");
-    if resource.namespaced {
-        format!("{}/namespaces/{namespace}/{}", root(version), resource.plural)
-    } else {
-        format!("{}/{}", root(version), resource.plural)
-    }
-}
-
 /// Returns the text of a header Warning: `299 - "unknown field \"spec.foo\""`.
 fn warning(value: &http::HeaderValue) -> Option<String> {
     let text = value.to_str().ok()?.strip_prefix("299 ")?;
@@ -457,4 +460,37 @@ fn about_fields(warning: &str) -> bool {
     warning.starts_with("unknown field")
         || warning.starts_with("duplicate field")
         || warning.contains("more unknown fields")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use http::Response;
+    use tower::service_fn;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_object_without_a_namespace_belongs_to_the_namespace_of_the_context() {
+        let service = service_fn(|_: Request<Body>| async move {
+            let answer = Response::new(Body::empty());
+            Ok::<_, Infallible>(answer)
+        });
+        let client = Client::new(kube::Client::new(service, "team-a"));
+        for (namespace, namespaced, path) in [
+            (json!(null), true, "/apis/g/v1/namespaces/team-a/foos"),
+            (json!(""), true, "/apis/g/v1/namespaces/team-a/foos"),
+            (json!("b"), true, "/apis/g/v1/namespaces/b/foos"),
+            (json!(null), false, "/apis/g/v1/foos"),
+        ] {
+            let resource = Resource {
+                plural: "foos".to_owned(),
+                namespaced,
+                status: false,
+            };
+            let object = json!({"apiVersion": "g/v1", "metadata": {"name": "a", "namespace": namespace}});
+            assert_eq!(client.collection(&object, &resource), path);
+        }
+    }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::error::{Error, Result};
 use crate::refused_changes::revert_refused_changes;
-use crate::{Client, FieldValidation, MAX_ATTEMPTS, Resource, about_fields, collection, describe};
+use crate::{Client, FieldValidation, MAX_ATTEMPTS, Resource, about_fields, describe};
 
 impl Client {
     /// Creates or replaces `object`, then writes its status if it has one and the kind has a status
@@ -21,7 +21,7 @@ impl Client {
     pub async fn put(&mut self, object: &Value, notes: &mut Vec<String>) -> Result<(String, &'static str)> {
         let resource = self.resource(object).await?;
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
-        let collection = collection(object, &resource);
+        let collection = self.collection(object, &resource);
         let path = format!("{collection}/{name}");
         let description = describe(object);
         let creation = match self.expects_new.load(Ordering::Relaxed) {
