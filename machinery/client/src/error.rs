@@ -49,12 +49,17 @@ pub enum Error {
         message: String,
     },
     /// The server refused every attempt, each time for another field of the object.
-    #[error("{path}: rejected {attempts} times, each time for another field")]
+    #[error(
+        "{path}: rejected {attempts} times, each time for another field, the last time: {message}; add such \
+         fields to the file as they are stored"
+    )]
     Rejected {
-        /// Path and query of the request.
+        /// Path of the object.
         path: String,
         /// Number of attempts.
         attempts: usize,
+        /// Last refusal of the server.
+        message: String,
     },
     /// The object was written, but its status was not.
     #[error("{text}: {cause}")]

@@ -126,7 +126,7 @@ impl Client {
         stored: &Value,
         notes: &mut Vec<String>,
     ) -> Result<Value> {
-        let mut new_notes = Vec::new();
+        let (mut new_notes, mut message) = (Vec::new(), String::new());
         for _ in 0..MAX_ATTEMPTS {
             let body = Some(("application/json", &next));
             let (answer, warnings) = self.exchange(Method::PUT, path, body).await?;
@@ -140,12 +140,14 @@ impl Client {
                     if !revert_refused_changes(object, &mut next, stored, &status, &mut new_notes) {
                         return Err(Error::refused(status));
                     }
+                    message = status.message;
                 }
             }
         }
         Err(Error::Rejected {
-            path: path.to_owned(),
+            path: path.split('?').next().unwrap_or(path).to_owned(),
             attempts: MAX_ATTEMPTS,
+            message,
         })
     }
 }
@@ -170,4 +172,44 @@ fn replacement(object: &Value, stored: &Value) -> Value {
     metadata["resourceVersion"] = stored["metadata"]["resourceVersion"].clone();
     merged["metadata"] = metadata;
     merged
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use http::{Request, Response};
+    use kube::client::Body;
+    use serde_json::json;
+    use tower::service_fn;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn the_last_of_several_refusals_is_reported_with_the_path_of_the_object() {
+        let mut number = 0;
+        let service = service_fn(move |_: Request<Body>| {
+            number += 1;
+            let field = format!("spec.f{number}");
+            let status = json!({"apiVersion": "v1", "kind": "Status", "code": 422, "message": format!("{field} is immutable"),
+                "details": {"causes": [{"reason": "FieldValueInvalid", "message": "is immutable", "field": field}]}});
+            async move {
+                let answer = Response::builder()
+                    .status(422)
+                    .body(Body::from(status.to_string().into_bytes()));
+                Ok::<_, Infallible>(answer.unwrap())
+            }
+        });
+        let client = Client::new(kube::Client::new(service, "default"));
+        let stored = json!({"spec": {"f1": 1, "f2": 2, "f3": 3, "f4": 4}});
+        let (object, path) = (json!({"spec": {}}), "/apis/g/v1/foos/a?fieldManager=m");
+        let refused = client
+            .replace(path, &object, object.clone(), &stored, &mut Vec::new())
+            .await;
+        let text = refused.unwrap_err().to_string();
+        assert!(
+            text.starts_with("/apis/g/v1/foos/a: rejected 4 times") && text.contains("spec.f4 is immutable"),
+            "{text}"
+        );
+    }
 }
