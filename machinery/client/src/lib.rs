@@ -449,8 +449,9 @@ fn root(version: &str) -> String {
 
 /// Returns the text of a header Warning: `299 - "unknown field \"spec.foo\""`.
 fn warning(value: &http::HeaderValue) -> Option<String> {
-    let text = value.to_str().ok()?.strip_prefix("299 ")?;
-    let (_, text) = text.split_once(" \"")?;
+    // A text with names outside of ASCII is UTF-8.
+    let text = String::from_utf8_lossy(value.as_bytes());
+    let (_, text) = text.strip_prefix("299 ")?.split_once(" \"")?;
     let text = text.rsplit_once('"').map_or(text, |(text, _)| text);
     Some(text.replace("\\\"", "\"").replace("\\\\", "\\"))
 }
@@ -466,10 +467,17 @@ fn about_fields(warning: &str) -> bool {
 mod tests {
     use std::convert::Infallible;
 
-    use http::Response;
+    use http::{HeaderValue, Response};
     use tower::service_fn;
 
     use super::*;
+
+    #[test]
+    fn a_warning_with_a_name_outside_of_ascii_is_reported() {
+        let header = "299 - \"unknown field \\\"spec.größe\\\"\"";
+        let header = HeaderValue::from_bytes(header.as_bytes()).unwrap();
+        assert_eq!(warning(&header).unwrap(), "unknown field \"spec.größe\"");
+    }
 
     #[tokio::test]
     async fn an_object_without_a_namespace_belongs_to_the_namespace_of_the_context() {
