@@ -120,11 +120,7 @@ impl PlaceVerdict {
             }
             (Ok(_), Precondition::Guards) => return None,
         };
-        let right = Right {
-            namespace: request.namespace.to_owned(),
-            name: request.name.to_owned(),
-            ..own_places::needed(self.own)
-        };
+        let right = right_to_bind(self.own, request);
         let refusal = format!(
             "{field} \"{name}\" {problem}, and user \"{}\" may not {}: leave it out, and a \
              feasible one is picked",
@@ -132,6 +128,15 @@ impl PlaceVerdict {
             right.to_kubectl_text(),
         );
         Some(RequiredRight::or_forbidden(right, refusal))
+    }
+}
+
+/// The right to write the place `own` of the object of `request`.
+fn right_to_bind(own: &OwnPlace, request: &Request<'_>) -> Right {
+    Right {
+        namespace: request.namespace.to_owned(),
+        name: request.name.to_owned(),
+        ..own_places::needed(own)
     }
 }
 
@@ -227,12 +232,18 @@ impl Plugin for BoundOnCreate {
 
     fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<RequiredRight> {
         let Some(object) = object else { return Vec::new() };
-        // An object that cannot be judged is refused by the validation.
-        let verdict = self.judge(request, object).ok().flatten();
-        verdict
-            .and_then(|verdict| verdict.needs(request, object, self.precondition))
-            .into_iter()
-            .collect()
+        let needed = match self.judge(request, object) {
+            Ok(verdict) => verdict.and_then(|verdict| verdict.needs(request, object, self.precondition)),
+            // The validation of a webhook comes later, when the place can perhaps be judged.
+            Err(refusal) => {
+                let found = own_places::find(self.knowledge.engine(), request.resource);
+                found.map(|(own, _)| RequiredRight {
+                    right: right_to_bind(own, request),
+                    refusal,
+                })
+            }
+        };
+        needed.into_iter().collect()
     }
 
     /// Judges the place again, since the snapshot may be newer than in the validation, and the guards have to

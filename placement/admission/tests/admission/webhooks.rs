@@ -92,3 +92,28 @@ async fn a_seed_that_a_create_names_takes_the_right_to_bind_where_nothing_reserv
     // Here, where the store holds the place until the object is in it, a feasible one is anybody's.
     world.create(&object).await.unwrap();
 }
+
+#[tokio::test]
+async fn a_seed_that_cannot_be_judged_yet_takes_the_right_to_bind() {
+    let world = World::new().await;
+    world.seed("small", 3).await;
+    let object = shoot("s", Some("small"));
+    let (alice, root) = (user("alice", "dev"), user("root", "system:masters"));
+    let request = create("s", &alice);
+    let plugins = world.webhooks.plugins_for(&request);
+    plugins.ready().await.unwrap();
+    let waiting = "seeds are not listed yet";
+    world.engine.hold("gardener", Some(waiting.to_owned()));
+    let refused = plugins.check_rights(Some(&object)).await.unwrap_err();
+    assert!(
+        refused.code == 503 && refused.message.contains(waiting),
+        "{}",
+        refused.message
+    );
+    let request = create("s", &root);
+    let rooted = world.webhooks.plugins_for(&request);
+    rooted.check_rights(Some(&object)).await.unwrap();
+    // By the time of the validation, the seed can be judged.
+    world.engine.hold("gardener", None);
+    rooted.validate(Some(&object), &mut Vec::new()).unwrap();
+}
