@@ -20,7 +20,8 @@ pub(super) struct AddressLimits {
     max_reviews: usize,
     /// The number of concurrent reviews from each address.
     reviews: Mutex<HashMap<IpAddr, usize>>,
-    /// The counted checks of rights of each address, and the time of the last check.
+    /// The counted checks of rights of each address, in thousandths, and the time of the last check. Whole
+    /// checks would lose the fractions by which they decrease between two checks.
     checks: Mutex<HashMap<IpAddr, (i64, Timestamp)>>,
 }
 
@@ -44,16 +45,16 @@ impl AddressLimits {
     /// Counts `count` checks of rights at `now`, unless they exceed the limit of `address`. Returns whether
     /// they were counted.
     pub(super) fn count_checks(&self, address: IpAddr, count: usize, now: Timestamp) -> bool {
-        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        let count = i64::try_from(count).unwrap_or(i64::MAX).saturating_mul(1000);
         let remaining = |(checks, at): (i64, Timestamp)| {
-            let elapsed = now.duration_since(at).as_millis().max(0);
-            let allowed = i64::try_from(elapsed).unwrap_or(i64::MAX);
-            (checks - allowed.saturating_mul(CHECKS_PER_SECOND) / 1000).max(0)
+            let elapsed = now.duration_since(at).as_micros().max(0);
+            let elapsed = i64::try_from(elapsed).unwrap_or(i64::MAX);
+            (checks - elapsed.saturating_mul(CHECKS_PER_SECOND) / 1000).max(0)
         };
         let mut all = self.checks.lock();
         let source = network(address);
         let before = all.get(&source).map_or(0, |&checks| remaining(checks));
-        if before.saturating_add(count) > MAX_CHECKS {
+        if before.saturating_add(count) > MAX_CHECKS * 1000 {
             return false;
         }
         all.insert(source, (before + count, now));
@@ -143,6 +144,21 @@ mod tests {
         assert!(!limits.count_checks(a, more + 1, at(1)) && limits.count_checks(a, more, at(1)));
         assert!(limits.count_checks(a, most, at(100)));
         assert!(!limits.count_checks(b, usize::MAX, at(100)));
+    }
+
+    #[test]
+    fn frequent_checks_lose_no_part_of_the_decrease() {
+        let limits = AddressLimits::new(1);
+        let address: IpAddr = "10.0.0.1".parse().unwrap();
+        let at = |micros| Timestamp::from_microsecond(micros).unwrap();
+        let most = usize::try_from(MAX_CHECKS).unwrap();
+        assert!(limits.count_checks(address, most - 100, at(0)));
+        for number in 1..=100 {
+            assert!(limits.count_checks(address, 1, at(number * 10_500)));
+        }
+        // In 1.05 seconds the count has decreased by 52.
+        assert!(!limits.count_checks(address, 53, at(1_050_000)));
+        assert!(limits.count_checks(address, 52, at(1_050_000)));
     }
 
     #[test]
