@@ -81,7 +81,9 @@ fn content(types: &[&str], schema: &Value) -> Map<String, Value> {
 pub(super) fn wrap_references(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
+            // A property may have the name of a reference, but it is a schema.
             if fields.len() > 1
+                && fields.get("$ref").is_some_and(Value::is_string)
                 && let Some(reference) = fields.remove("$ref")
             {
                 fields.insert("allOf".to_owned(), json!([{"$ref": reference}]));
@@ -90,5 +92,24 @@ pub(super) fn wrap_references(schema: &mut Value) {
         }
         Value::Array(list) => list.iter_mut().for_each(wrap_references),
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_property_with_the_name_of_a_reference_is_no_reference() {
+        let mut schema = json!({"properties": {
+            "$ref": {"type": "string"},
+            "spec": {"$ref": "#/components/schemas/Spec", "description": "Wishes."},
+        }});
+        wrap_references(&mut schema);
+        let spec = json!({"allOf": [{"$ref": "#/components/schemas/Spec"}], "description": "Wishes."});
+        assert_eq!(
+            schema,
+            json!({"properties": {"$ref": {"type": "string"}, "spec": spec}})
+        );
     }
 }
