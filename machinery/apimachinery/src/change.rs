@@ -9,8 +9,7 @@ use crate::revision::Revision;
 /// One change of one object: `old` is the state before, `new` the state after. A create has no `old`, and a
 /// delete has no `new`.
 ///
-/// For a delete, `old` has the revision of the *deletion*, which
-/// the `DELETED` watch event requires.
+/// For a delete, `old` has the revision of the *deletion*, which the `DELETED` watch event requires.
 #[derive(Clone, Debug)]
 pub struct Change {
     /// The revision of this change.

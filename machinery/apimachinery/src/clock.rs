@@ -2,7 +2,8 @@
 
 use jiff::Timestamp;
 
-/// Source of the current instant. The program has one system clock; tests have a fixed or a stepped clock.
+/// Source of the current instant. A server uses the system clock. Servers for a snapshot of objects use a
+/// fixed clock, and tests a fixed or a stepped one.
 pub trait Clock: Send + Sync + 'static {
     /// The current instant.
     fn now(&self) -> Timestamp;

@@ -1,7 +1,8 @@
 //! A kind that is defined at run time, by a CustomResourceDefinition (`apiextensions.k8s.io/v1`) in a file:
 //! its names, schemas, printer columns, selectable fields and the subresource `status`.
 //!
-//! Unsupported parts of a definition, such as conversion, `scale` and rules in CEL, are errors.
+//! Conversion, the subresource `scale`, and keywords of schemas that this crate does not check, such as rules
+//! in CEL, are errors.
 //!
 //! ```
 //! use berth_apimachinery::{CustomKind, Kind};
@@ -46,10 +47,12 @@ pub struct CustomKind {
 }
 
 impl CustomKind {
-    /// Parses a CustomResourceDefinition. Its storage version becomes the preferred one.
+    /// Parses a CustomResourceDefinition. Its storage version becomes the preferred one. The printer columns,
+    /// the selectable fields and the subresource `status` of the storage version apply to all versions.
     ///
     /// # Errors
-    /// All errors and unsupported parts of the definition.
+    /// Every error of the definition, and every use of conversion, of the subresource `scale` and of
+    /// unsupported keywords in schemas.
     pub fn read(definition: &Value) -> Result<Self, Vec<FieldError>> {
         let mut reader = Reader::default();
         let read = reader.definition(definition);
@@ -190,7 +193,7 @@ impl Reader {
             return None;
         }
         let before = self.errors.len();
-        self.check_schema(root, &path_of_schema);
+        self.errors.extend(schema::problems(root, &path_of_schema));
         if version["subresources"].get("scale").is_some() {
             self.forbid(
                 &format!("{path}.subresources.scale"),
@@ -204,14 +207,6 @@ impl Reader {
             selectable: selectable(&version["selectableFields"]),
             status: version["subresources"].get("status").is_some(),
         })
-    }
-
-    /// Adds the errors of a schema that comes from a file, such as keywords that this crate does not check.
-    fn check_schema(&mut self, schema: &Value, path: &str) {
-        for (at, problem) in schema::problems(schema) {
-            self.errors
-                .push(FieldError::invalid(format!("{path}{at}"), "", problem));
-        }
     }
 
     fn text<'a>(&mut self, value: &'a Value, path: &str) -> &'a str {

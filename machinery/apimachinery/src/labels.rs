@@ -121,7 +121,7 @@ impl Labels {
         &self.text[start..self.ends[index] as usize]
     }
 
-    /// Creates labels from `pairs` in the order of their keys, without duplicates.
+    /// Creates labels from `pairs`, which must be sorted by key and have no duplicate keys.
     fn in_order<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> Self {
         let length = pairs.clone().map(|(key, value)| key.len() + value.len()).sum();
         let mut text = String::with_capacity(length);

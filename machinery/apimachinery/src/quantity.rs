@@ -52,7 +52,7 @@ impl Quantity {
         Ok(Self(if parts.negative { -nanos } else { nanos }))
     }
 
-    /// Returns the nearest double, in whole units.
+    /// Returns the number of units, such as 1.5 for `1500m`, as the nearest double.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "the result is the nearest double")]
     pub fn as_f64(self) -> f64 {

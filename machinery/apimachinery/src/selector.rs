@@ -256,7 +256,8 @@ impl LabelSelectorRequirement {
 }
 
 impl std::fmt::Display for Selector {
-    /// Formats the string form as Kubernetes does (`a in (b,c),d=e,!f`).
+    /// Formats the string form as Kubernetes does (`a in (b,c),d=e,!f`), except that `in` and `notin` with a
+    /// single value become `=` and `!=`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (index, requirement) in self.requirements.iter().enumerate() {
             if index > 0 {

@@ -151,7 +151,8 @@ fn merge_field(
     path: &str,
     budget: &mut Budget,
 ) -> Result<(), Problem> {
-    let path = join(path, name);
+    let parent = path;
+    let path = join(parent, name);
     let strategy = Strategy::of(node);
     match value {
         Value::Null => {
@@ -174,8 +175,9 @@ fn merge_field(
             }
         }
         Value::Array(elements) => {
-            let order = match patch.get(&format!("{ORDER}{name}")) {
-                Some(order) => Some(list::order(order, &path)?),
+            let order_name = format!("{ORDER}{name}");
+            let order = match patch.get(&order_name) {
+                Some(order) => Some(list::order(order, &join(parent, &order_name))?),
                 None => None,
             };
             let items = node.and_then(|node| node.items.as_deref());

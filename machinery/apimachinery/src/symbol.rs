@@ -2,8 +2,9 @@
 //!
 //! Names of kinds are part of every key of every object, and every request compares them. So they are static
 //! references, which are copied without reference counting. A name from outside the program is stored here
-//! once, until the process ends: defining a kind again needs no more memory. Definitions come from operators;
-//! names from requests are never stored.
+//! once, until the process ends: defining a kind again needs no more memory. Only names from operators
+//! (definitions, flags, configurations, the store) may be stored here, not names that any client can choose,
+//! since a client could fill the memory with them.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};

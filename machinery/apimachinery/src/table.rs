@@ -11,7 +11,7 @@ pub struct ColumnDefinition<'a> {
     pub name: &'a str,
     /// Type of the cells: `string`, `integer`, `boolean`, `date`.
     pub r#type: &'a str,
-    /// Format of the cells: `name`, or empty.
+    /// Format of the cells: `name` marks the column with the name of the object; otherwise mostly empty.
     pub format: &'a str,
     /// Description of the column.
     pub description: &'a str,

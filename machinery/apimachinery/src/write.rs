@@ -45,8 +45,9 @@ pub struct Write {
     /// The object after the write (before it, for a delete), in any served version, without a
     /// resourceVersion.
     pub object: Value,
-    /// Revision on which the write was decided. `None` accepts any revision: for creates, and for objects
-    /// that an earlier write of the same list creates or changes.
+    /// Revision on which the write was decided. `None` accepts any revision: for creates, for objects that an
+    /// earlier write of the same list creates or changes, and for updates that do not depend on the stored
+    /// state, such as those of Events.
     pub base: Option<Revision>,
 }
 

@@ -6,7 +6,9 @@ use crate::types::{ItemIdentity, Node, Types};
 
 impl Types {
     /// Returns the paths of atomic lists, maps and objects in `config`, such as `.spec.args`. A manager that
-    /// applies only some parts of such a value would remove the other parts by accident.
+    /// applies only some parts of such a value would remove the other parts by accident. As in
+    /// kube-apiserver, values below keys that the schema does not declare, such as the keys of a map, are not
+    /// searched.
     #[must_use]
     pub fn atomics(&self, config: &Value) -> Vec<String> {
         let mut found = Vec::new();

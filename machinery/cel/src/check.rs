@@ -18,7 +18,8 @@ use crate::value::Value;
 /// Number of component types at which a type is too large.
 const TOO_LARGE: usize = 256;
 
-/// Types that an expression can use as values: the name, the name in the value, and the type.
+/// Types that an expression can use as values: the name in expressions, the name in [`Value::Type`], and the
+/// type.
 const TYPE_NAMES: [(&str, &str, Type); 13] = [
     ("bool", "bool", Type::Bool),
     ("bytes", "bytes", Type::Bytes),

@@ -3,6 +3,7 @@
 use regex::Regex;
 use serde_json::Value;
 
+use crate::field_error::FieldError;
 use crate::nesting::DEPTH_LIMIT;
 
 /// Unsupported keywords of a schema: clients would see them, but validation ignores them.
@@ -20,21 +21,24 @@ const UNSUPPORTED: [&str; 8] = [
 /// The types of a structural schema.
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 
-/// Returns every problem of `schema`, each after the path of the keyword below the schema.
+/// Returns every problem of the schema at `path`, each with the path and the value of its keyword.
 #[must_use]
-pub(crate) fn problems(schema: &Value) -> Vec<(String, String)> {
+pub(crate) fn problems(schema: &Value, path: &str) -> Vec<FieldError> {
     let mut found = Vec::new();
     if crate::nesting::is_shallow(schema) {
-        visit(schema, &mut String::new(), &mut found);
+        visit(schema, &mut path.to_owned(), &mut found);
     } else {
-        let problem = format!("is nested deeper than {DEPTH_LIMIT} levels");
-        found.push((String::new(), problem));
+        let problem = format!("must not be nested deeper than {DEPTH_LIMIT} levels");
+        found.push(FieldError::forbidden(path, problem));
     }
     found
 }
 
-fn visit(schema: &Value, path: &mut String, found: &mut Vec<(String, String)>) {
-    let mut add = |field: &str, problem: String| found.push((format!("{path}.{field}"), problem));
+fn visit(schema: &Value, path: &mut String, found: &mut Vec<FieldError>) {
+    let mut add = |field: &str, problem: String| {
+        let value = schema[field].clone();
+        found.push(FieldError::invalid(format!("{path}.{field}"), value, problem));
+    };
     for field in UNSUPPORTED
         .into_iter()
         .filter(|field| schema.get(*field).is_some())
@@ -72,7 +76,7 @@ fn visit(schema: &Value, path: &mut String, found: &mut Vec<(String, String)>) {
     }
 }
 
-fn visit_child(schema: &Value, step: &str, path: &mut String, found: &mut Vec<(String, String)>) {
+fn visit_child(schema: &Value, step: &str, path: &mut String, found: &mut Vec<FieldError>) {
     let length = path.len();
     path.push_str(step);
     visit(schema, path, found);
@@ -94,16 +98,17 @@ mod tests {
             "d": {"x-kubernetes-int-or-string": true},
             "e": {"type": "object", "additionalProperties": {"type": "text"}},
         }});
-        let found = problems(&schema);
-        let places: Vec<&str> = found.iter().map(|(place, _)| place.as_str()).collect();
+        let found = problems(&schema, "schema");
+        let places: Vec<&str> = found.iter().map(|error| error.path.as_str()).collect();
         assert_eq!(
             places,
             [
-                ".properties[a].pattern",
-                ".properties[b].items",
-                ".properties[c].x-kubernetes-validations",
-                ".properties[e].additionalProperties.type",
+                "schema.properties[a].pattern",
+                "schema.properties[b].items",
+                "schema.properties[c].x-kubernetes-validations",
+                "schema.properties[e].additionalProperties.type",
             ]
         );
+        assert_eq!(found[0].value, Some(json!("[")));
     }
 }

@@ -31,7 +31,8 @@ pub struct ReadValue<T> {
 
 impl<T> ReadValue<T> {
     /// Adds `error`, the error of a rule that the schema cannot express, with a path relative to the value.
-    /// The error is dropped if the schema already reports an error at this path, or above it.
+    /// The error is dropped if the schema already reports an error at this path, or above it. An error of a
+    /// whole document (with an empty path) does not count as above.
     pub fn refuse(&mut self, error: FieldError) {
         let path = below(&self.path, &error.path);
         if self.reported().all(|reported| !is_within(&path, &reported.path)) {
@@ -158,7 +159,7 @@ impl Schema {
     }
 }
 
-/// Whether `path` is `ancestor`, or below it.
+/// Whether `path` is `ancestor`, or below it. No path counts as below the empty path.
 fn is_within(path: &str, ancestor: &str) -> bool {
     path.strip_prefix(ancestor)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))

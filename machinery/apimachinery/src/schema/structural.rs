@@ -81,7 +81,8 @@ fn anything() -> Value {
     json!({PRESERVE: true})
 }
 
-/// Removes `anyOf`, `oneOf` and `allOf` from `source`, and returns one schema that accepts every alternative.
+/// Removes `anyOf`, `oneOf` and `allOf` from `source`. Returns one schema that accepts every alternative of
+/// `anyOf` and `oneOf`, and has the fields and keywords of all schemas in `allOf`.
 fn unions(source: &mut Map<String, Value>) -> Map<String, Value> {
     let mut target = Map::new();
     for name in ["anyOf", "oneOf"] {
@@ -116,8 +117,8 @@ fn merge_all(target: &mut Map<String, Value>, part: Map<String, Value>) {
     }
 }
 
-/// Returns one schema that accepts every schema of `list`. The kind's own rules check that a value fits one
-/// alternative.
+/// Returns one schema that accepts the values of every schema in `list`. The kind's own rules check that a
+/// value fits one alternative.
 fn alternatives(list: Vec<Value>) -> Map<String, Value> {
     if list.len() == 1 {
         return list

@@ -1,7 +1,7 @@
 //! The string form of label selectors: a lexer and a parser for `a=b,c!=d,e in (f,g),!h,i>1`.
 //!
-//! Grammar and error texts are the same as in kube-apiserver. In the position of a key or a value, the
-//! keywords `in` and `notin` are names.
+//! The grammar and the error texts are those of kube-apiserver; of several invalid values, only the first is
+//! reported. In the position of a key or a value, the keywords `in` and `notin` are names.
 
 use super::label::{validate_label_key, validate_label_value};
 use super::{Operator, Requirement, Selector, SelectorError};

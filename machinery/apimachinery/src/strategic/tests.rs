@@ -192,7 +192,7 @@ fn malformed_patches_say_what_and_where() {
         ),
         (
             json!({"$setElementOrder/set": "a", "set": []}),
-            "set: must be a list",
+            "$setElementOrder/set: must be a list",
         ),
         (
             json!({"strategy": {"$retainKeys": ["type"], "rolling": 1}}),

@@ -73,8 +73,8 @@ pub fn compared_parts(object: &Value) -> ComparedParts {
     ComparedParts { object, owns }
 }
 
-/// Compares the expectations of `step` with the object before and after the step, and with the `error` of a
-/// step that is a conflict. Panic messages begin with `at`.
+/// Compares the expectations of `step` with its result: the object `before` and after the step, and the
+/// message `error` if the step failed with a conflict. Panic messages begin with `at`.
 ///
 /// # Panics
 /// When the result differs from the expectations, or cannot be decoded.

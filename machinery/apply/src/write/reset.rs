@@ -20,7 +20,8 @@ pub enum Reset {
 }
 
 impl Reset {
-    /// Fields that a write to an object with a status subresource cannot change: the `status`.
+    /// Fields that a write to the object itself cannot change, if its kind has a status subresource: the
+    /// `status`.
     #[must_use]
     pub fn status() -> Self {
         Self::Fields(status())
