@@ -38,17 +38,15 @@ fn split(text: &str) -> Vec<&str> {
 /// Splits a term at the first operator: into the path, whether the operator is equality, and the still
 /// escaped value.
 fn operator(term: &str) -> Option<(&str, bool, &str)> {
-    let position = term.find(['=', '!'].as_slice())?;
-    let (path, rest) = term.split_at(position);
-    if let Some(value) = rest.strip_prefix("!=") {
-        return Some((path, false, value));
-    }
-    if let Some(value) = rest.strip_prefix("==").or_else(|| rest.strip_prefix('=')) {
-        return Some((path, true, value));
-    }
     // A `!` without `=` is part of the path.
-    let (inner, equal, value) = operator(&rest[1..])?;
-    Some((&term[..position + 1 + inner.len()], equal, value))
+    term.match_indices(['=', '!']).find_map(|(position, _)| {
+        let (path, rest) = term.split_at(position);
+        if let Some(value) = rest.strip_prefix("!=") {
+            return Some((path, false, value));
+        }
+        let value = rest.strip_prefix("==").or_else(|| rest.strip_prefix('='))?;
+        Some((path, true, value))
+    })
 }
 
 /// Removes the escapes from a value.

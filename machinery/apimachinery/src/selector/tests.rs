@@ -167,6 +167,14 @@ fn field_selectors_understand_escapes() {
 }
 
 #[test]
+fn a_field_selector_of_very_many_exclamation_marks_is_parsed() {
+    let marks = "!".repeat(1_000_000);
+    assert!(FieldSelector::parse(&marks).is_err());
+    let terms = FieldSelector::parse(&format!("{marks}=x")).unwrap().terms;
+    assert_eq!(terms, [(marks[1..].to_owned(), false, "x".to_owned())]);
+}
+
+#[test]
 fn malformed_field_selectors_say_what_is_wrong() {
     let cases = [
         ("a", "invalid selector: 'a'; can't understand 'a'"),
