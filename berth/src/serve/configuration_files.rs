@@ -256,7 +256,8 @@ fn parse(
     let mut errors = kind.problems(file, now);
     // Deeper unknown fields are in `spec.requests` or in the part of the dialect, and are reported already.
     let unknown = kind.schema(config::VERSION).unknown_fields(file).into_iter();
-    let unknown = unknown.filter(|path| path.matches('.').count() <= 1);
+    // A truncated name ends with dots, which separate no fields.
+    let unknown = unknown.filter(|path| path.trim_end_matches('.').matches('.').count() <= 1);
     errors.extend(unknown.map(|path| FieldError::forbidden(path, "unknown field")));
     match errors.is_empty() {
         true if file["spec"].is_object() => Ok((dialect, file["spec"].clone())),

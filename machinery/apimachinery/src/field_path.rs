@@ -3,7 +3,7 @@
 /// Highest number of bytes of a field's name in a path, without the placeholder.
 const NAME_LIMIT: usize = 100;
 /// Highest number of bytes of a whole path, without the placeholder at its end.
-const PATH_LIMIT: usize = 256;
+const PATH_LIMIT: usize = 512;
 /// Placeholder for omitted parts.
 const ELLIPSIS: &str = "...";
 

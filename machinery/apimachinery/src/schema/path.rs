@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use crate::field_path::FieldPath;
+
 /// A path from the root of an object.
 #[derive(Clone, Copy, Debug)]
 pub enum Path<'a> {
@@ -15,23 +17,26 @@ pub enum Path<'a> {
 }
 
 impl Path<'_> {
-    fn is_root(&self) -> bool {
-        matches!(self, Self::Root)
+    fn write(&self, field_path: &mut FieldPath) {
+        match self {
+            Self::Root => {}
+            Self::Field(parent, name) => {
+                parent.write(field_path);
+                field_path.field(name);
+            }
+            Self::Index(parent, index) => {
+                parent.write(field_path);
+                field_path.index(*index);
+            }
+        }
     }
 }
 
 impl fmt::Display for Path<'_> {
+    /// Formats the path like [`FieldPath`], which truncates long names and long paths.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Root => Ok(()),
-            Self::Field(parent, name) => {
-                parent.fmt(f)?;
-                if !parent.is_root() {
-                    f.write_str(".")?;
-                }
-                f.write_str(name)
-            }
-            Self::Index(parent, index) => write!(f, "{parent}[{index}]"),
-        }
+        let mut field_path = FieldPath::default();
+        self.write(&mut field_path);
+        f.write_str(&field_path.into_text())
     }
 }

@@ -15,7 +15,7 @@ pub struct UnknownFields {
     pub more: usize,
 }
 
-/// Limit of the total size of the paths, in bytes. A long name can be part of many paths.
+/// Limit of the total size of the paths, in bytes.
 const TEXT_LIMIT: usize = 64 * 1024;
 
 /// Search for unknown fields.

@@ -11,8 +11,8 @@ use super::path::Path;
 use crate::field_error::FieldError;
 use crate::time;
 
-/// Number of violations after which no further values are checked: the text of each violation contains a
-/// path, which may be long.
+/// Number of violations after which no further values are checked: the text of each violation takes time and
+/// memory, and an object can have as many violations as values.
 const MAX_ERRORS: usize = 250;
 
 /// Adds the violations of `value` at `path`, whose schema is `node`.
@@ -187,6 +187,9 @@ fn duplicates(node: &Node, elements: &[Value], path: &Path<'_>, errors: &mut Vec
     }
     let mut identities = BTreeSet::new();
     for (index, element) in elements.iter().enumerate() {
+        if errors.len() >= MAX_ERRORS {
+            return;
+        }
         let identity = identity(element);
         // Values have no order, but their canonical texts have.
         if !identities.insert(identity.to_string()) {
