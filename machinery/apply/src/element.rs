@@ -3,11 +3,11 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 /// A JSON value in the order of field sets: numbers, texts, booleans, lists, maps, null.
 ///
-/// Numbers are compared as doubles, so `1` and `1.0` are equal.
+/// Numbers are compared by value, so `1` and `1.0` are equal.
 #[derive(Clone, Debug)]
 pub struct Scalar(pub Value);
 
@@ -49,11 +49,7 @@ fn rank(value: &Value) -> u8 {
 
 fn order(one: &Value, other: &Value) -> Ordering {
     match (one, other) {
-        (Value::Number(one), Value::Number(other)) => {
-            // Adding zero makes -0 equal to 0.
-            let double = |number: &serde_json::Number| number.as_f64().unwrap_or_default() + 0.0;
-            double(one).total_cmp(&double(other))
-        }
+        (Value::Number(one), Value::Number(other)) => order_of_numbers(one, other),
         (Value::String(one), Value::String(other)) => one.cmp(other),
         (Value::Bool(one), Value::Bool(other)) => one.cmp(other),
         (Value::Array(one), Value::Array(other)) => {
@@ -69,6 +65,16 @@ fn order(one: &Value, other: &Value) -> Ordering {
         }
         _ => rank(one).cmp(&rank(other)),
     }
+}
+
+fn order_of_numbers(one: &Number, other: &Number) -> Ordering {
+    // Adding zero makes -0 equal to 0.
+    let double = |number: &Number| number.as_f64().unwrap_or_default() + 0.0;
+    // Different large integers are rounded to the same double.
+    let integer = |number: &Number| number.as_i128().unwrap_or(double(number) as i128);
+    double(one)
+        .total_cmp(&double(other))
+        .then_with(|| integer(one).cmp(&integer(other)))
 }
 
 fn first(mut orders: impl Iterator<Item = Ordering>) -> Ordering {
@@ -173,6 +179,40 @@ impl fmt::Display for Element {
             }
             Self::Value(value) => write!(formatter, "[={}]", value.0),
             Self::Index(index) => write!(formatter, "[{index}]"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn numbers_are_ordered_by_value() {
+        let ascending = [
+            json!(i64::MIN),
+            json!(-1.5),
+            json!(0),
+            json!(0.5),
+            json!(9_007_199_254_740_992_i64),
+            json!(9_007_199_254_740_993_i64),
+            json!(i64::MAX),
+            json!(u64::MAX),
+            json!(1e300),
+        ];
+        for (index, one) in ascending.iter().enumerate() {
+            for (other_index, other) in ascending.iter().enumerate() {
+                assert_eq!(order(one, other), index.cmp(&other_index), "{one} {other}");
+            }
+        }
+        for (one, other) in [
+            (json!(1), json!(1.0)),
+            (json!(0), json!(-0.0)),
+            (json!(9_007_199_254_740_992_i64), json!(9_007_199_254_740_992.0)),
+        ] {
+            assert!(same(&one, &other), "{one} {other}");
         }
     }
 }

@@ -64,6 +64,18 @@ fn a_time_moves_only_when_its_manager_changes_the_object() {
 }
 
 #[test]
+fn integers_that_are_equal_only_as_doubles_are_a_conflict() {
+    let mut world = World::new();
+    world.apply("a", json!({"replicas": 9_007_199_254_740_992_i64}));
+    let other = json!({"replicas": 9_007_199_254_740_993_i64});
+    let refused = world.try_apply("b", other.clone()).unwrap_err();
+    assert_eq!(refused, ["a .spec.replicas"]);
+    world.force("b", other);
+    assert_eq!(fields(&world, "b"), r#"{"f:spec":{"f:replicas":{}}}"#);
+    assert!(world.entries("a").is_empty());
+}
+
+#[test]
 fn the_same_name_is_two_owners_by_apply_and_by_update() {
     let mut world = World::new();
     world
