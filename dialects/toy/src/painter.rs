@@ -42,10 +42,25 @@ impl Painter {
         (toy.meta().labels().get("color") != Some(&color)).then_some(value)
     }
 
-    fn keys_to_paint(&self, toys: &mut dyn Iterator<Item = &Arc<Object>>, context: &Context<'_>) -> Vec<Key> {
-        toys.filter(|toy| self.paint(toy, context).is_some())
-            .map(|toy| Key::new(TOYS, toy.meta().namespace(), toy.meta().name()))
-            .collect()
+    /// Whether the color of the namespace will fade.
+    fn will_fade(&self, namespace: &str, context: &Context<'_>) -> bool {
+        self.color(namespace, context)
+            .is_some_and(|(_, fades)| fades.is_some())
+    }
+
+    /// The keys of the toys that need another label and, with `fading`, also of those whose color will fade:
+    /// the step on such a toy says when it is due.
+    fn keys_to_paint(
+        &self,
+        toys: &mut dyn Iterator<Item = &Arc<Object>>,
+        fading: bool,
+        context: &Context<'_>,
+    ) -> Vec<Key> {
+        toys.filter(|toy| {
+            self.paint(toy, context).is_some() || fading && self.will_fade(toy.meta().namespace(), context)
+        })
+        .map(|toy| Key::new(TOYS, toy.meta().namespace(), toy.meta().name()))
+        .collect()
     }
 }
 
@@ -66,15 +81,20 @@ impl Reconciler for Painter {
         vec![TOYS]
     }
 
+    /// The keys of the toys of a changed color, or the key of a changed toy. A toy that already has its label
+    /// is due too if its color has changed or the toy is new, since only a step sets the time at which the
+    /// color fades. The painter itself only updates toys, so its own writes make no key due.
     fn due(&self, change: &Change, context: &Context<'_>) -> Vec<Key> {
         if change.key.resource == COLORS {
-            return self.keys_to_paint(&mut context.objects.list(TOYS, Some(&change.key.name)), context);
+            let toys = &mut context.objects.list(TOYS, Some(&change.key.name));
+            return self.keys_to_paint(toys, true, context);
         }
-        self.keys_to_paint(&mut context.objects.get(&change.key).into_iter(), context)
+        let is_new = change.old.is_none();
+        self.keys_to_paint(&mut context.objects.get(&change.key).into_iter(), is_new, context)
     }
 
     fn all(&self, context: &Context<'_>) -> Vec<Key> {
-        self.keys_to_paint(&mut context.objects.list(TOYS, None), context)
+        self.keys_to_paint(&mut context.objects.list(TOYS, None), true, context)
     }
 
     fn step(&self, key: &Key, context: &Context<'_>) -> Step {

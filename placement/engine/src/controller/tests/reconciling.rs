@@ -76,6 +76,20 @@ async fn time_makes_due() {
 }
 
 #[tokio::test]
+async fn a_toy_that_is_painted_already_fades_too() {
+    let world = World::with_painter();
+    world.color("ns", json!({"color": "red"}));
+    let toy = world.toy("t");
+    let replica = world.replica();
+    replica.painted(&world, &toy, "red").await;
+    world.color("ns", json!({"color": "red", "fadesAt": 100}));
+    let barrier = world.toy("barrier");
+    replica.painted(&world, &barrier, "red").await;
+    replica.advance(&world, 100);
+    replica.painted(&world, &toy, "faded").await;
+}
+
+#[tokio::test]
 async fn the_configuration_makes_another_reconciler_and_a_bad_one_changes_nothing() {
     let world = World::with_painter();
     let configure = |prefix: Value| {
