@@ -172,7 +172,7 @@ pub struct Keeper {
 pub struct Column {
     /// Heading, capitalized as in `kubectl`.
     pub name: &'static str,
-    /// Type of the cells: `string`, `integer`, `boolean`, `date`.
+    /// Type of the cells: `string`, `integer`, `number`, `boolean`, `date`.
     pub r#type: &'static str,
     /// Format of the cells: `name` marks the column with the name of the object; otherwise mostly empty.
     pub format: &'static str,
@@ -235,7 +235,7 @@ impl Column {
     /// Whether the column is NAME.
     #[must_use]
     pub fn is_name(&self) -> bool {
-        self.format == Self::NAME.format
+        (self.format, self.path) == (Self::NAME.format, Self::NAME.path)
     }
 
     /// Whether the column is AGE.
@@ -259,8 +259,9 @@ impl Column {
     }
 
     /// Returns the cell of `object`: computed, or the value at the column's path. In place of a missing or
-    /// empty text it is [`Column::absent`]; a missing instant is `<unknown>`, and any other missing value is
-    /// null.
+    /// empty text it is [`Column::absent`]. A column of another type is null for a missing value and for a
+    /// value of a wrong type. As in kube-apiserver, an empty instant is `<unknown>` and an invalid one
+    /// `<invalid>`, and a number in a column of integers loses its fraction.
     #[must_use]
     pub fn cell(&self, object: &Object) -> Cell {
         if let Some(computed) = self.computed {
@@ -278,11 +279,15 @@ impl Column {
             ("string", Some(Value::String(text))) if text.is_empty() => self.absent.into(),
             ("string", Some(Value::String(text))) => text.as_str().into(),
             ("string", Some(other)) => other.to_string().into(),
-            ("date", found) => {
-                let text = found.and_then(Value::as_str).unwrap_or_default();
-                Cell::Age(text.parse().ok())
+            ("date", Some(Value::String(text))) if text.is_empty() => Cell::Age(None),
+            ("date", Some(Value::String(text))) => match text.parse() {
+                Ok(instant) => Cell::Age(Some(instant)),
+                Err(_) => "<invalid>".into(),
+            },
+            ("integer", Some(Value::Number(number))) if number.is_f64() => {
+                Cell::from(number.as_f64().unwrap_or_default() as i64)
             }
-            ("integer", Some(number)) if number.is_i64() || number.is_u64() => Cell::Value(number.clone()),
+            ("integer" | "number", Some(number)) if number.is_number() => Cell::Value(number.clone()),
             ("boolean", Some(flag)) if flag.is_boolean() => Cell::Value(flag.clone()),
             _ => Cell::Value(Value::Null),
         }
@@ -522,5 +527,51 @@ mod tests {
         assert_eq!(cell_of(Column::text("Loud", "").computed(computed)), "CAR".into());
         assert_eq!(cell_of(Column::NAME.wide()), "car".into());
         assert!(!Column::text("Place", "").at(".metadata.name").is_name());
+    }
+
+    #[test]
+    fn a_column_is_not_the_name_by_its_format_alone() {
+        let value = json!({
+            "apiVersion": "v1", "kind": "Toy", "metadata": {"name": "car"}, "spec": {"alias": "auto"},
+        });
+        let object = Draft::new(&value).unwrap().unstored();
+        let alias = Column {
+            format: Column::NAME.format,
+            ..Column::text("Alias", "").at(".spec.alias")
+        };
+        assert!(!alias.is_name() && Column::NAME.is_name());
+        assert_eq!(alias.cell(&object), "auto".into());
+    }
+
+    #[test]
+    fn a_cell_has_the_type_of_its_column() {
+        let value = json!({
+            "apiVersion": "v1", "kind": "Toy", "metadata": {"name": "car"},
+            "spec": {"ratio": 0.5, "half": 2.5, "count": 3, "at": "2026-01-01T00:00:00Z", "never": "", "soon": "soon"},
+        });
+        let object = Draft::new(&value).unwrap().unstored();
+        let cell = |cell_type, path| {
+            let column = Column {
+                r#type: cell_type,
+                ..Column::text("Column", "").at(path)
+            };
+            column.cell(&object)
+        };
+        let null = || Cell::Value(Value::Null);
+        for (cell_type, path, expected) in [
+            ("number", ".spec.ratio", Cell::Value(json!(0.5))),
+            ("number", ".spec.count", 3.into()),
+            ("number", ".spec.soon", null()),
+            ("number", ".spec.missing", null()),
+            ("integer", ".spec.half", 2.into()),
+            ("integer", ".spec.soon", null()),
+            ("date", ".spec.at", Cell::Age("2026-01-01T00:00:00Z".parse().ok())),
+            ("date", ".spec.never", Cell::Age(None)),
+            ("date", ".spec.soon", "<invalid>".into()),
+            ("date", ".spec.missing", null()),
+            ("date", ".spec.count", null()),
+        ] {
+            assert_eq!(cell(cell_type, path), expected, "{cell_type} {path}");
+        }
     }
 }

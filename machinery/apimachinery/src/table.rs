@@ -9,7 +9,7 @@ use crate::kind::Column;
 pub struct ColumnDefinition<'a> {
     /// Heading of the column.
     pub name: &'a str,
-    /// Type of the cells: `string`, `integer`, `boolean`, `date`.
+    /// Type of the cells: `string`, `integer`, `number`, `boolean`, `date`.
     pub r#type: &'a str,
     /// Format of the cells: `name` marks the column with the name of the object; otherwise mostly empty.
     pub format: &'a str,
