@@ -98,11 +98,13 @@ impl Walk {
                 }
                 false
             }
-            // Finalizers and owners are sets, to which other writers may add.
+            // Finalizers and owners are sets, to which other writers may add. Removed items must stay absent.
             (Value::Array(items), Value::Array(present)) if self.path.starts_with("metadata.") => {
                 self.has_decided |= !items.is_empty();
-                let present: HashSet<&Value> = present.iter().collect();
-                !items.iter().all(|item| present.contains(item))
+                let [items, present] = [items, present].map(|list| list.iter().collect::<HashSet<&Value>>());
+                let before = stored.as_array().into_iter().flatten();
+                let mut removed = before.filter(|item| !items.contains(item));
+                !items.is_subset(&present) || removed.any(|item| present.contains(item))
             }
             (Value::Array(items), Value::Array(present)) if items.len() == present.len() => {
                 for (index, (item, present)) in items.iter().zip(present).enumerate() {
@@ -232,6 +234,19 @@ mod tests {
         assert_eq!(path.as_deref(), Some("metadata.finalizers"));
         let path = overruled_at(&json!({"metadata": {}}), &stored, &stored);
         assert_eq!(path.as_deref(), Some("spec"), "a part that is removed whole");
+    }
+
+    #[test]
+    fn finalizers_that_a_write_removes_must_stay_absent() {
+        let with_finalizers = |finalizers: Value| json!({"metadata": {"finalizers": finalizers}});
+        let stored = with_finalizers(json!(["ours", "theirs"]));
+        let decided = with_finalizers(json!(["theirs"]));
+        for absent in [AbsentField::Removed, AbsentField::MayBePruned] {
+            let path = first_difference(&decided, &stored, &stored, absent);
+            assert_eq!(path.as_deref(), Some("metadata.finalizers"));
+            let more = with_finalizers(json!(["theirs", "new"]));
+            assert_eq!(first_difference(&decided, &stored, &more, absent), None);
+        }
     }
 
     #[test]
