@@ -91,14 +91,19 @@ struct Shard(HashMap<u64, Arc<[u8]>>);
 
 impl Shard {
     fn share(&mut self, hash: u64, set: &[u8]) -> Arc<[u8]> {
+        if let Some(known) = self.0.get(&hash) {
+            return match **known == *set {
+                true => Arc::clone(known),
+                false => set.into(),
+            };
+        }
+        // Before a full shard grows, the sets that no object has are removed.
         if self.0.len() == self.0.capacity() {
             self.0.retain(|_, known| Arc::strong_count(known) > 1);
         }
-        let known = self.0.entry(hash).or_insert_with(|| set.into());
-        match **known == *set {
-            true => Arc::clone(known),
-            false => set.into(),
-        }
+        let new: Arc<[u8]> = set.into();
+        self.0.insert(hash, Arc::clone(&new));
+        new
     }
 
     /// Removes `set`, if only the caller and the pool refer to it.
@@ -160,6 +165,24 @@ mod tests {
         assert!(Arc::ptr_eq(&first, &shard.share(7, b"one")));
         shard.remove(7, &first);
         assert!(shard.0.is_empty());
+    }
+
+    #[test]
+    fn a_full_shard_is_searched_only_before_it_grows() {
+        let mut shard = Shard::default();
+        let known = shard.share(0, b"known");
+        for hash in 1.. {
+            if shard.0.len() == shard.0.capacity() {
+                break;
+            }
+            drop(shard.share(hash, b"of no object"));
+        }
+        let full = shard.0.len();
+        assert!(full > 1);
+        assert!(Arc::ptr_eq(&known, &shard.share(0, b"known")));
+        assert_eq!(shard.0.len(), full);
+        let _new = shard.share(u64::MAX, b"new");
+        assert_eq!(shard.0.len(), 2);
     }
 
     #[test]
