@@ -308,11 +308,21 @@ fn numeric(node: &Node, number: &Number, path: &Path<'_>, errors: &mut Vec<Field
             errors.push(invalid(path, value(), &format!("should be {words} {limit}")));
         }
     }
-    if let (Some(unit), Some(have)) = (node.multiple_of, number.as_f64())
-        && (have / unit).fract() != 0.0
-    {
+    if let Some(unit) = node.multiple_of.filter(|unit| !is_multiple(number, *unit)) {
         errors.push(invalid(path, value(), &format!("should be a multiple of {unit}")));
     }
+}
+
+/// Whether `number` is a multiple of `unit`: exactly for two integers, otherwise within the precision of
+/// doubles, so that 0.3 is a multiple of 0.1.
+fn is_multiple(number: &Number, unit: f64) -> bool {
+    if let Some(number) = number.as_i128()
+        && unit.fract() == 0.0
+    {
+        return number.checked_rem(unit as i128) == Some(0);
+    }
+    let ratio = number.as_f64().unwrap_or(f64::NAN) / unit;
+    (ratio - ratio.round()).abs() <= 4.0 * f64::EPSILON * ratio.abs()
 }
 
 /// Compares numbers: integers exactly, others as doubles.
@@ -322,6 +332,38 @@ fn compare(a: &Number, b: &Number) -> Ordering {
         _ => {
             let double = |number: &Number| number.as_f64().unwrap_or(f64::NAN);
             double(a).total_cmp(&double(b))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn multiples_are_exact_for_integers_and_as_precise_as_doubles_otherwise() {
+        let multiple = |number: &Value, unit| is_multiple(number.as_number().unwrap(), unit);
+        for (number, unit) in [
+            (json!(0.3), 0.1),
+            (json!(4.35), 0.01),
+            (json!(-1.5), 0.5),
+            (json!(3), 0.1),
+            (json!(0), 7.0),
+            (json!(9_007_199_254_740_994_i64), 2.0),
+            (json!(-6), 3.0),
+        ] {
+            assert!(multiple(&number, unit), "{number} {unit}");
+        }
+        for (number, unit) in [
+            (json!(0.35), 0.1),
+            (json!(1_000_000_000.5), 1.0),
+            (json!(9_007_199_254_740_993_i64), 2.0),
+            (json!(7), 3.0),
+            (json!(7), 0.0),
+        ] {
+            assert!(!multiple(&number, unit), "{number} {unit}");
         }
     }
 }
