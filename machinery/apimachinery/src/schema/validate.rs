@@ -2,7 +2,9 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
+use regex::Regex;
 use serde_json::{Map, Number, Value};
 
 use super::Node;
@@ -232,12 +234,23 @@ fn string(node: &Node, text: &str, path: &Path<'_>, errors: &mut Vec<FieldError>
     }
 }
 
+/// The form of dates in RFC 3339.
+static DATE: LazyLock<Regex> = LazyLock::new(|| compiled("^[0-9]{4}-[0-9]{2}-[0-9]{2}$"));
+/// UUIDs, whose dashes may be missing, as in kube-apiserver.
+static UUID: LazyLock<Regex> =
+    LazyLock::new(|| compiled("^[0-9A-Fa-f]{8}(-?[0-9A-Fa-f]{4}){3}-?[0-9A-Fa-f]{12}$"));
+
+fn compiled(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("the pattern is a regular expression")
+}
+
 /// Whether `text` has the format `format`; formats that are not checked match any text.
 pub(super) fn has_format(format: &str, text: &str) -> bool {
     match format {
         "date-time" => is_rfc3339(text) && time::parse(text).is_some(),
-        "date" => text.parse::<jiff::civil::Date>().is_ok(),
-        "uuid" => text.parse::<uuid::Uuid>().is_ok(),
+        // The parser of dates also accepts a time, and other forms of ISO 8601.
+        "date" => DATE.is_match(text) && text.parse::<jiff::civil::Date>().is_ok(),
+        "uuid" => UUID.is_match(text),
         "byte" => {
             use base64::Engine as _;
             // Line breaks are allowed anywhere, as in the output of `base64`: Go's decoder skips them.
@@ -364,6 +377,29 @@ mod tests {
             (json!(7), 0.0),
         ] {
             assert!(!multiple(&number, unit), "{number} {unit}");
+        }
+    }
+
+    #[test]
+    fn dates_and_uuids_have_the_forms_that_kube_apiserver_accepts() {
+        for (format, text) in [
+            ("date", "2024-02-29"),
+            ("uuid", "67e55044-10b1-426f-9247-bb680e5fe0c8"),
+            ("uuid", "67E5504410B1426F9247BB680E5FE0C8"),
+        ] {
+            assert!(has_format(format, text), "{text}");
+        }
+        for (format, text) in [
+            ("date", "20240229"),
+            ("date", "2024-02-30"),
+            ("date", "2024-02-29T10:00:00"),
+            ("date", "+002024-02-29"),
+            ("date", ""),
+            ("uuid", "{67e55044-10b1-426f-9247-bb680e5fe0c8}"),
+            ("uuid", "urn:uuid:67e55044-10b1-426f-9247-bb680e5fe0c8"),
+            ("uuid", "67e55044-10b1-426f-9247-bb680e5fe0c"),
+        ] {
+            assert!(!has_format(format, text), "{text}");
         }
     }
 }
