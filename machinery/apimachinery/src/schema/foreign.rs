@@ -1,8 +1,8 @@
 //! Problems of a schema in a file: errors, and keywords that this crate does not check.
 
-use regex::Regex;
 use serde_json::Value;
 
+use super::node::compile_pattern;
 use crate::field_error::FieldError;
 use crate::nesting::DEPTH_LIMIT;
 
@@ -59,7 +59,7 @@ fn visit(schema: &Value, path: &mut String, found: &mut Vec<FieldError>) {
         _ => add("type", format!("must be one of {}", TYPES.join(", "))),
     }
     if let Some(pattern) = schema["pattern"].as_str()
-        && let Err(problem) = Regex::new(pattern)
+        && let Err(problem) = compile_pattern(pattern)
     {
         add("pattern", problem.to_string());
     }

@@ -192,8 +192,40 @@ fn list_type(schema: &Map<String, Value>) -> ListType {
     }
 }
 
+/// Compiles a pattern with the meaning that it has in kube-apiserver: in Go, `\d`, `\w`, `\s` and `\b` know
+/// only ASCII.
+///
+/// # Errors
+/// When the pattern is not a regular expression.
+pub(super) fn compile_pattern(pattern: &str) -> Result<Regex, regex::Error> {
+    let mut ascii = String::with_capacity(pattern.len());
+    let mut characters = pattern.chars();
+    while let Some(character) = characters.next() {
+        if character != '\\' {
+            ascii.push(character);
+            continue;
+        }
+        // Within brackets, the replacements of classes are nested classes.
+        match characters.next() {
+            Some('d') => ascii.push_str("[0-9]"),
+            Some('D') => ascii.push_str("[^0-9]"),
+            Some('w') => ascii.push_str("[0-9A-Za-z_]"),
+            Some('W') => ascii.push_str("[^0-9A-Za-z_]"),
+            Some('s') => ascii.push_str(r"[\t\n\f\r ]"),
+            Some('S') => ascii.push_str(r"[^\t\n\f\r ]"),
+            Some('b') => ascii.push_str(r"(?-u:\b)"),
+            Some('B') => ascii.push_str(r"(?-u:\B)"),
+            escaped => {
+                ascii.push('\\');
+                ascii.extend(escaped);
+            }
+        }
+    }
+    Regex::new(&ascii)
+}
+
 fn pattern(text: &str) -> Pattern {
-    let regex = Regex::new(text)
+    let regex = compile_pattern(text)
         .unwrap_or_else(|error| panic!("the pattern '{text}' of a schema is invalid: {error}"));
     Pattern {
         text: text.to_owned(),
@@ -232,4 +264,32 @@ fn strings(schema: &Map<String, Value>, name: &str) -> Vec<String> {
         .filter_map(Value::as_str)
         .map(str::to_owned)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_of_characters_in_patterns_know_only_ascii() {
+        for (pattern, good, bad) in [
+            (r"^\d+$", "12", "\u{661}\u{662}"),
+            (r"^[\d.-]+$", "1.-2", "\u{661}.\u{662}"),
+            (r"^\D$", "\u{661}", "1"),
+            (r"^\w+$", "a_1", "é"),
+            (r"^[^\W_]$", "a", "é"),
+            (r"^\s$", "\t", "\u{a0}"),
+            (r"^[^\s/]+$", "a\u{a0}b", "a b"),
+            (r"^a\bé$", "aé", "aa"),
+            (r"^\\d\.$", r"\d.", "1."),
+            (r"^\p{Greek}\x41$", "αA", "aA"),
+        ] {
+            let regex = compile_pattern(pattern).unwrap();
+            assert!(regex.is_match(good), "{pattern} {good}");
+            assert!(!regex.is_match(bad), "{pattern} {bad}");
+        }
+        for pattern in ["[", "\\", r"[\b]"] {
+            assert!(compile_pattern(pattern).is_err(), "{pattern}");
+        }
+    }
 }
