@@ -1,8 +1,8 @@
 //! A kind that is defined at run time, by a CustomResourceDefinition (`apiextensions.k8s.io/v1`) in a file:
 //! its names, schemas, printer columns, selectable fields and the subresource `status`.
 //!
-//! Conversion, the subresource `scale`, and keywords of schemas that this crate does not check, such as rules
-//! in CEL, are errors.
+//! Conversion, the subresource `scale`, JSON paths that this crate does not evaluate, and keywords and
+//! formats of schemas that it does not check, such as rules in CEL, are errors.
 //!
 //! ```
 //! use berth_apimachinery::{CustomKind, Kind};
@@ -27,9 +27,12 @@
 //! assert_eq!(kind.schema("v1").validate(&json!({"spec": {"size": 0}}))[0].path, "spec.size");
 //! ```
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::field_error::FieldError;
+use crate::json_path;
 use crate::kind::{ALL_VERBS, Column, Kind, KindInfo, Scope};
 use crate::name;
 use crate::schema::{self, Schema};
@@ -51,8 +54,8 @@ impl CustomKind {
     /// the selectable fields and the subresource `status` of the storage version apply to all versions.
     ///
     /// # Errors
-    /// Every error of the definition, and every use of conversion, of the subresource `scale` and of
-    /// unsupported keywords in schemas.
+    /// Every error of the definition, and every use of conversion, of the subresource `scale`, of unsupported
+    /// JSON paths, and of unsupported keywords and formats in schemas.
     pub fn read(definition: &Value) -> Result<Self, Vec<FieldError>> {
         let mut reader = Reader::default();
         let read = reader.definition(definition);
@@ -158,8 +161,15 @@ impl Reader {
     fn versions(&mut self, versions: &Value) -> Vec<Version> {
         let mut read = Vec::new();
         let mut stored = 0;
+        let mut names = BTreeSet::new();
         for (index, version) in versions.as_array().into_iter().flatten().enumerate() {
             let path = format!("spec.versions[{index}]");
+            if let Some(name) = version["name"].as_str()
+                && !names.insert(name)
+            {
+                self.errors
+                    .push(FieldError::duplicate(format!("{path}.name"), name));
+            }
             let is_stored = version["storage"] == true;
             stored += usize::from(is_stored);
             if version["served"] != true {
@@ -194,19 +204,62 @@ impl Reader {
         }
         let before = self.errors.len();
         self.errors.extend(schema::problems(root, &path_of_schema));
-        if version["subresources"].get("scale").is_some() {
+        if !version["subresources"]["scale"].is_null() {
             self.forbid(
                 &format!("{path}.subresources.scale"),
                 "the subresource scale is not supported: remove it",
             );
         }
+        self.check_columns(&version["additionalPrinterColumns"], path);
+        self.check_selectable(&version["selectableFields"], path);
         (self.errors.len() == before).then(|| Version {
             name: symbol::intern(name),
             schema: Schema::from_value(root.clone()),
             columns: columns(&version["additionalPrinterColumns"]),
             selectable: selectable(&version["selectableFields"]),
-            status: version["subresources"].get("status").is_some(),
+            status: !version["subresources"]["status"].is_null(),
         })
+    }
+
+    /// Checks the printer columns of the version at `path`.
+    fn check_columns(&mut self, list: &Value, path: &str) {
+        for (index, column) in list.as_array().into_iter().flatten().enumerate() {
+            let path = format!("{path}.additionalPrinterColumns[{index}]");
+            self.text(&column["name"], &format!("{path}.name"));
+            let r#type = self.text(&column["type"], &format!("{path}.type"));
+            if !r#type.is_empty() && !COLUMN_TYPES.contains(&r#type) {
+                let detail = format!("must be one of {}", COLUMN_TYPES.join(", "));
+                self.errors
+                    .push(FieldError::invalid(format!("{path}.type"), r#type, detail));
+            }
+            let format = column["format"].as_str().unwrap_or_default();
+            if !format.is_empty() && !COLUMN_FORMATS.contains(&format) {
+                let detail = format!("must be one of {}", COLUMN_FORMATS.join(", "));
+                self.errors
+                    .push(FieldError::invalid(format!("{path}.format"), format, detail));
+            }
+            let json_path = self.text(&column["jsonPath"], &format!("{path}.jsonPath"));
+            if !json_path::is_supported(json_path) {
+                let detail = "this server only evaluates fields, as in .spec.size, and elements of lists, as \
+                     in .spec.urls[*].url and .status.conditions[?(@.type==\"Ready\")].status";
+                self.errors
+                    .push(FieldError::invalid(format!("{path}.jsonPath"), json_path, detail));
+            }
+        }
+    }
+
+    /// Checks the selectable fields of the version at `path`.
+    fn check_selectable(&mut self, list: &Value, path: &str) {
+        for (index, field) in list.as_array().into_iter().flatten().enumerate() {
+            let path = format!("{path}.selectableFields[{index}].jsonPath");
+            let json_path = self.text(&field["jsonPath"], &path);
+            let is_plain = |name: &str| !name.is_empty() && !name.contains(['[', '\\']);
+            let names = json_path.strip_prefix('.');
+            if !json_path.is_empty() && !names.is_some_and(|names| names.split('.').all(is_plain)) {
+                let detail = "must be the path of a field outside of lists, as in .spec.color";
+                self.errors.push(FieldError::invalid(path, json_path, detail));
+            }
+        }
     }
 
     fn text<'a>(&mut self, value: &'a Value, path: &str) -> &'a str {
@@ -237,6 +290,21 @@ impl Reader {
         self.errors.push(FieldError::forbidden(path, detail));
     }
 }
+
+/// Types of the cells of printer columns.
+const COLUMN_TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
+
+/// Formats of the cells of printer columns.
+const COLUMN_FORMATS: [&str; 8] = [
+    "byte",
+    "date",
+    "date-time",
+    "double",
+    "float",
+    "int32",
+    "int64",
+    "password",
+];
 
 /// One served version.
 struct Version {
@@ -278,7 +346,7 @@ fn columns(list: &Value) -> Vec<Column> {
 fn selectable(list: &Value) -> &'static [SelectableField] {
     let paths = list.as_array().into_iter().flatten();
     let paths = paths.filter_map(|field| field["jsonPath"].as_str());
-    SelectableField::list(&paths.map(|path| path.trim_start_matches('.')).collect::<Vec<_>>())
+    SelectableField::list(&paths.filter_map(|path| path.strip_prefix('.')).collect::<Vec<_>>())
 }
 
 #[cfg(test)]
@@ -343,5 +411,51 @@ mod tests {
                 "spec.versions",
             ]
         );
+    }
+
+    #[test]
+    fn parts_of_a_version_that_would_have_no_effect_are_reported() {
+        let mut gizmos = gizmos();
+        let version = &mut gizmos["spec"]["versions"][1];
+        version["name"] = "v1beta1".into();
+        version["additionalPrinterColumns"] = json!([
+            {"name": "Size", "type": "number", "format": "double", "jsonPath": ".spec.size"},
+            {"name": "First", "type": "string", "jsonPath": ".spec.list[0]"},
+            {"name": "Text", "type": "text", "format": "name", "jsonPath": ".spec.text"},
+            {"type": "string"},
+        ]);
+        version["selectableFields"] = json!([
+            {"jsonPath": ".spec.list[0]"}, {"jsonPath": "spec.color"}, {"jsonPath": ".spec..color"}, {},
+        ]);
+        version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["color"]["format"] =
+            "email".into();
+        let errors = CustomKind::read(&gizmos).unwrap_err();
+        let lines: Vec<String> = errors
+            .iter()
+            .map(|error| format!("{} {:?}", error.path.trim_start_matches("spec.versions[1]."), error.kind))
+            .collect();
+        assert_eq!(
+            lines,
+            [
+                "name Duplicate",
+                "schema.openAPIV3Schema.properties[spec].properties[color].format Invalid",
+                "additionalPrinterColumns[1].jsonPath Invalid",
+                "additionalPrinterColumns[2].type Invalid",
+                "additionalPrinterColumns[2].format Invalid",
+                "additionalPrinterColumns[3].name Required",
+                "additionalPrinterColumns[3].jsonPath Required",
+                "selectableFields[0].jsonPath Invalid",
+                "selectableFields[1].jsonPath Invalid",
+                "selectableFields[2].jsonPath Invalid",
+                "selectableFields[3].jsonPath Required",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_subresource_of_null_is_absent() {
+        let mut gizmos = gizmos();
+        gizmos["spec"]["versions"][1]["subresources"] = json!({"status": null, "scale": null});
+        assert!(!CustomKind::read(&gizmos).unwrap().info().status);
     }
 }

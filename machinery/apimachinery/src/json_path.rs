@@ -28,18 +28,53 @@ pub fn first<'a>(path: &str, value: &'a Value) -> Option<&'a Value> {
     Some(current)
 }
 
+/// Whether `path` has a supported form: [`first`] returns no value for other paths.
+#[must_use]
+pub(crate) fn is_supported(path: &str) -> bool {
+    let mut rest = path;
+    while !rest.is_empty() {
+        rest = if let Some(field) = rest.strip_prefix('.') {
+            match field_name(field) {
+                (name, _) if name.is_empty() => return false,
+                (_, after) => after,
+            }
+        } else {
+            match rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+                Some((inside, after)) if is_selector(inside) => after,
+                _ => return false,
+            }
+        };
+    }
+    true
+}
+
+/// Whether `[inside]` is a supported selector of elements.
+fn is_selector(inside: &str) -> bool {
+    inside == "*" || filter(inside).is_some()
+}
+
 /// Returns `current` as a list, if `[inside]` is a supported selector of elements.
 fn selected_list<'a>(inside: &str, current: &'a Value) -> Option<&'a Vec<Value>> {
-    (inside == "*" || inside.starts_with("?(@.")).then(|| current.as_array())?
+    is_selector(inside).then(|| current.as_array())?
 }
 
 /// Whether `item` matches the filter `?(@.field=="text")`.
-fn matches(filter: &str, item: &Value) -> bool {
-    let parts = filter
-        .strip_prefix("?(@.")
-        .and_then(|rest| rest.strip_suffix(')'))
-        .and_then(|rest| rest.split_once("=="));
-    parts.is_some_and(|(field, text)| item[field.trim()] == text.trim().trim_matches(['"', '\'']))
+fn matches(inside: &str, item: &Value) -> bool {
+    filter(inside).is_some_and(|(field, text)| item[field] == text)
+}
+
+/// Parses the filter `?(@.field=="text")`, and returns the field and the text.
+fn filter(inside: &str) -> Option<(&str, &str)> {
+    let (field, quoted) = inside
+        .strip_prefix("?(@.")?
+        .strip_suffix(')')?
+        .split_once("==")?;
+    let (field, quoted) = (field.trim(), quoted.trim());
+    let quote = if quoted.starts_with('"') { '"' } else { '\'' };
+    let text = quoted.strip_prefix(quote)?.strip_suffix(quote)?;
+    // Other fields of the item, and further conditions, are not supported.
+    let is_simple = !field.is_empty() && !field.contains(['.', '[', '\\']) && !text.contains(quote);
+    is_simple.then_some((field, text))
 }
 
 /// Parses the name of a field, with `\.` for a dot, and returns the rest of the path.
@@ -79,17 +114,26 @@ mod tests {
             (r".metadata.labels.example\.com/tier", json!("gold")),
         ] {
             assert_eq!(first(path, &value), Some(&expected), "{path}");
+            assert!(is_supported(path), "{path}");
         }
-        for path in [
-            ".spec.missing",
-            ".spec.seedName.deeper",
-            r#".status.conditions[?(@.type=="Gone")].status"#,
-            ".spec.urls[0].url",
-            "spec.seedName",
-            ".spec.urls[*",
-            "[]",
+        for (path, supported) in [
+            (".spec.missing", true),
+            (".spec.seedName.deeper", true),
+            (r#".status.conditions[?(@.type=="Gone")].status"#, true),
+            (r#".status.conditions[?(@.type!="A")].status"#, false),
+            (".status.conditions[?(@.type==Ready)].status", false),
+            (r#".status.conditions[?(@.type=="A" && @.status=="False")].status"#, false),
+            (r#".status.conditions[?(@.a.b=="A")].status"#, false),
+            (".spec.urls[0].url", false),
+            (".spec['seedName']", false),
+            ("..seedName", false),
+            ("spec.seedName", false),
+            ("{.spec.seedName}", false),
+            (".spec.urls[*", false),
+            ("[]", false),
         ] {
             assert_eq!(first(path, &value), None, "{path}");
+            assert_eq!(is_supported(path), supported, "{path}");
         }
     }
 }

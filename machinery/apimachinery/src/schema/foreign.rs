@@ -1,4 +1,4 @@
-//! Problems of a schema in a file: errors, and keywords that this crate does not check.
+//! Problems of a schema in a file: errors, and keywords and formats that this crate does not check.
 
 use serde_json::Value;
 
@@ -16,6 +16,30 @@ const UNSUPPORTED: [&str; 8] = [
     "x-kubernetes-embedded-resource",
     "x-kubernetes-validations",
     "patternProperties",
+];
+
+/// Unsupported formats: kube-apiserver would check texts in these formats, but validation ignores them.
+const UNSUPPORTED_FORMATS: [&str; 20] = [
+    "bsonobjectid",
+    "cidr",
+    "creditcard",
+    "datetime",
+    "duration",
+    "email",
+    "hexcolor",
+    "hostname",
+    "isbn",
+    "isbn10",
+    "isbn13",
+    "k8s-long-name",
+    "k8s-short-name",
+    "mac",
+    "rgbcolor",
+    "ssn",
+    "uri",
+    "uuid3",
+    "uuid4",
+    "uuid5",
 ];
 
 /// The types of a structural schema.
@@ -63,6 +87,13 @@ fn visit(schema: &Value, path: &mut String, found: &mut Vec<FieldError>) {
     {
         add("pattern", problem.to_string());
     }
+    let format = schema["format"].as_str().unwrap_or_default();
+    if matches!(r#type, None | Some("string")) && UNSUPPORTED_FORMATS.contains(&format) {
+        add(
+            "format",
+            "this server does not check this format: remove it".to_owned(),
+        );
+    }
     if r#type == Some("array") && !schema["items"].is_object() {
         add("items", "must be the schema of the elements".to_owned());
     }
@@ -97,6 +128,9 @@ mod tests {
             "c": {"x-kubernetes-validations": [{"rule": "self > 1"}], "type": "integer"},
             "d": {"x-kubernetes-int-or-string": true},
             "e": {"type": "object", "additionalProperties": {"type": "text"}},
+            "f": {"type": "string", "format": "cidr"},
+            "g": {"type": "string", "format": "date-time"},
+            "h": {"type": "integer", "format": "duration"},
         }});
         let found = problems(&schema, "schema");
         let places: Vec<&str> = found.iter().map(|error| error.path.as_str()).collect();
@@ -107,6 +141,7 @@ mod tests {
                 "schema.properties[b].items",
                 "schema.properties[c].x-kubernetes-validations",
                 "schema.properties[e].additionalProperties.type",
+                "schema.properties[f].format",
             ]
         );
         assert_eq!(found[0].value, Some(json!("[")));
