@@ -57,7 +57,7 @@ impl Default for Config {
     }
 }
 
-/// The interval of syncers' heartbeats (docs/systems/kcp.md, "Heartbeats").
+/// The default interval of syncers' heartbeats (docs/systems/kcp.md, "Heartbeats").
 const HEARTBEAT_INTERVAL: SignedDuration = SignedDuration::from_secs(20);
 
 /// Settings for kcp. kcp itself has flags instead of a configuration file, so the schema is Berth's own.
@@ -71,8 +71,8 @@ struct Form {
     /// --kcp-namespace-selector; without this flag, all namespaces, or behind a kube-apiserver those with
     /// scheduling.berth.dev/kcp=enabled.
     namespace_selector: Option<LabelSelector>,
-    /// Largest allowed age of a syncer's last heartbeat: a positive duration such as 1m. Syncers send a
-    /// heartbeat every 20s.
+    /// Largest allowed age of a syncer's last heartbeat: a positive duration such as 1m. By default, syncers
+    /// send a heartbeat every 20s.
     heartbeat_threshold: String,
     /// The resources that follow their namespace to the workload cluster: plural names, with the group after
     /// a dot, such as configmaps or deployments.apps. There is no wildcard. Objects of a resource that is
@@ -192,7 +192,8 @@ impl Config {
         let mut warnings = Vec::new();
         if self.heartbeat_threshold <= HEARTBEAT_INTERVAL {
             warnings.push(format!(
-                "{}: syncers send a heartbeat every 20s, so clusters will often count as not ready; set a longer threshold",
+                "{}: syncers send a heartbeat every 20s by default, so clusters will often count as not ready; set a longer \
+                 threshold",
                 below(path, "heartbeatThreshold")
             ));
         }

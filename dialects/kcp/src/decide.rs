@@ -220,8 +220,8 @@ impl PlacementFacts<'_> {
         }
     }
 
-    /// The new clusters among the clusters `names` that the caller chose, each with its location. Clusters on
-    /// which the namespace is already stay.
+    /// The new clusters among the clusters `names` that the caller chose, each with its location. A cluster
+    /// that already has the namespace may be named; it stays, and is not returned.
     ///
     /// # Errors
     /// An error for each cluster that is unknown, repeated or refused, and an error if there are more new

@@ -1,5 +1,5 @@
-//! Reads and edits of the labels, annotations and finalizers of unparsed objects, which are about one
-//! workload cluster each.
+//! Reads and edits of the metadata of unparsed objects, mostly of the labels, annotations and finalizers that
+//! each concern one workload cluster.
 
 use std::collections::BTreeSet;
 

@@ -12,7 +12,8 @@ use serde_json::{Map, Value, json};
 
 use crate::readiness::{HEARTBEAT_HEALTHY, PARTS, READY};
 
-/// The reason of both conditions while the syncer is silent.
+/// The reason of HeartbeatHealthy while the syncer is silent, and of Ready unless Ready was already False for
+/// another reason.
 pub const ERROR_HEARTBEAT: &str = "ErrorHeartbeat";
 
 /// The beginnings of the messages about missing heartbeats.
@@ -120,8 +121,8 @@ impl Conditions {
         self.0.iter().find(|condition| condition["type"] == r#type)
     }
 
-    /// Whether another program reports the readiness of the cluster: the condition Ready, or a condition that
-    /// Ready summarizes.
+    /// Whether another program reports the readiness of the cluster: it has set the condition Ready, or,
+    /// without Ready, has set a condition that Ready summarizes to True.
     fn is_reported_elsewhere(&self) -> bool {
         match self.find(READY) {
             Some(ready) => ready["reason"] != ERROR_HEARTBEAT,

@@ -1,6 +1,6 @@
 //! The step of the namespace controller on a namespace (docs/systems/kcp.md, "Controllers"), as a pure
-//! function over the stored object. The controller adopts pending namespaces, requests their release from
-//! clusters, and records the releases.
+//! function over the stored object. The controller adopts pending entries of the placement, requests the
+//! release of a namespace from the clusters that it leaves, and records the releases.
 
 use berth_apimachinery::Timestamp;
 use serde_json::Value;

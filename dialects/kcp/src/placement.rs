@@ -2,7 +2,8 @@
 //! (docs/systems/kcp.md, "Location strings" and "The placement annotation").
 //!
 //! There are two parsers. [`Placement::parse`] is strict and returns every error, for the validation of
-//! writes. [`StoredPlacement::of`] keeps all valid entries of a stored value, for the controllers.
+//! writes. [`StoredPlacement::of`] keeps the valid entries of a stored value, one for each cluster, for the
+//! controllers.
 
 mod pairs;
 
@@ -196,7 +197,7 @@ pub enum Form {
 pub struct StoredPlacement {
     /// The form of the annotation.
     pub form: Form,
-    /// The entries that can be parsed.
+    /// The entries that can be parsed, one for each cluster.
     pub placement: Placement,
     /// The entries that cannot be parsed, or whose cluster has another entry. The placement controller
     /// removes these entries.

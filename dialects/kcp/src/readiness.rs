@@ -29,7 +29,8 @@ pub enum ReportedConditions {
     Ready,
     /// The condition of this type is False: Ready, or a condition that Ready summarizes.
     False(&'static str),
-    /// The condition Ready is Unknown, or the conditions that Ready summarizes are.
+    /// The condition Ready is Unknown. Without Ready: a condition that Ready summarizes is Unknown, none is
+    /// True or False, and there is no heartbeat.
     Unknown,
     /// There is no condition about readiness, and no heartbeat.
     Nothing,

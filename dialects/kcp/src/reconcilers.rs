@@ -3,7 +3,8 @@
 //!
 //! A key becomes due only if the controller's step would write, or if the time of the next step may change.
 //! So the controller's own writes, heartbeats in time, and changes of the content of synced objects make no
-//! key due.
+//! key due. There is one exception: when a workload cluster is added or removed, all objects with metadata of
+//! the cluster become due.
 
 mod heartbeats;
 mod locations;

@@ -33,7 +33,7 @@ pub(crate) fn remedies(
     match Code::of_reason(refusal.reason) {
         Code::NotInLocation | Code::OtherLocation => label_for_location(fleet, decision, row),
         Code::NotReady => vec![Remedy::none(
-            "its syncer reports this: the cluster or its syncer must be mended",
+            "the cluster or its syncer must be mended: its conditions and heartbeats decide whether it is ready",
         )],
         Code::Cordoned => vec![edit_cluster(
             row,
@@ -87,14 +87,14 @@ fn label_for_location(fleet: &Fleet, decision: &Decision, row: &Row) -> Vec<Reme
     locations.filter_map(remedy).take(MAX_LOCATIONS).collect()
 }
 
-/// Remedies for a feasible workload cluster that is not picked. There is no remedy while the namespace has a
-/// workload cluster, since it gets no second one.
+/// Remedies for a feasible workload cluster that is not picked. If the namespace needs no new cluster, the
+/// only entry says why there is no remedy. Else the list is empty.
 fn not_picked(decision: &Decision) -> Vec<Remedy> {
     let settled = decision.detail::<Detail>().is_some_and(|detail| detail.settled);
     if !settled {
         return Vec::new();
     }
     vec![Remedy::none(
-        "the namespace already has a workload cluster; it only moves if that cluster is evicted (spec.evictAfter)",
+        "the namespace already has a workload cluster; it only moves if it must leave that cluster, for example at spec.evictAfter",
     )]
 }

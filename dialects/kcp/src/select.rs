@@ -4,7 +4,7 @@
 //! A namespace keeps its location. While an entry in a location is active, no new cluster is chosen in this
 //! location. A namespace that must leave a cluster gets another cluster of the same location, in the same
 //! write. A namespace may get a cluster of any location only if it has no active entry and is not leaving a
-//! location.
+//! location that still exists.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -41,7 +41,7 @@ pub(crate) struct KeptEntries {
     /// The locations that need a new cluster, by name.
     pub(crate) reschedule: Vec<Arc<str>>,
     /// Whether the namespace needs one cluster of any location, since no entry is active and the namespace
-    /// does not leave a location.
+    /// does not leave a location that still exists.
     pub(crate) anywhere: bool,
     /// The scope of the search; if no new cluster is needed, the locations of the active entries.
     pub(crate) scope: Scope,

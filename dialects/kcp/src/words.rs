@@ -7,6 +7,7 @@ use berth_dialect_contract::{Decision, Outcome, report};
 use berth_scheduling::{Ix, Reason};
 
 use crate::code::Code;
+use crate::condition::find;
 use crate::detail::Detail;
 use crate::fleet::{Fleet, NamespaceRecord, Row};
 use crate::placement::{Form, State};
@@ -71,7 +72,13 @@ pub(crate) fn readiness_text(row: &Row, now: Timestamp) -> (&'static str, String
             "NotReady",
             readiness::false_condition_text(&status.conditions, part),
         ),
-        ReportedConditions::Unknown => ("StatusUnknown", "condition Ready is Unknown".to_owned()),
+        ReportedConditions::Unknown => {
+            let text = match find(&status.conditions, readiness::READY) {
+                Some(_) => "condition Ready is Unknown",
+                None => "condition Ready is missing, and no condition that it summarizes is True or False",
+            };
+            ("StatusUnknown", text.to_owned())
+        }
         ReportedConditions::Nothing => ("ConditionMissing", "condition Ready is missing".to_owned()),
         ReportedConditions::Ready if now > row.facts.fresh_until => {
             let last = status
@@ -97,8 +104,8 @@ fn names(fleet: &Fleet, candidates: &[Ix]) -> String {
 /// Reason why a namespace on the clusters in `held` gets no further cluster.
 pub(crate) fn settled(fleet: &Fleet, held: &[Ix]) -> String {
     format!(
-        "the namespace is on {} and gets no second workload cluster; it moves within its location when that cluster is \
-         evicted (spec.evictAfter)",
+        "the namespace is on {} and gets no second workload cluster; it moves within its location when it must leave \
+         that cluster, for example at spec.evictAfter",
         names(fleet, held)
     )
 }

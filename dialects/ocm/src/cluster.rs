@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use berth_apimachinery::{Labels, Object};
 
-use crate::kind::{Condition, ManagedCluster, Taint};
+use crate::kind::{Amount, Condition, ManagedCluster, Taint};
 use crate::names::AVAILABLE;
 
 /// The data of a cluster that filters and scorers use.
@@ -91,13 +91,17 @@ impl Cluster {
 /// (docs/systems/ocm.md, "Scores").
 fn allocatable(view: &ManagedCluster, resource: &str) -> Result<Option<f64>, String> {
     let status = &view.status;
-    let read = |field: &str, amounts: &BTreeMap<String, crate::kind::Amount>| match amounts.get(resource) {
+    let read = |field: &str, amounts: &BTreeMap<String, Amount>| match amounts.get(resource) {
         None => Ok(None),
         Some(amount) => amount
             .quantity()
             .map(|quantity| Some(quantity.as_f64()))
             .ok_or_else(|| {
-                format!("status.{field}[{resource}]: {amount:?} is not a quantity such as 4, 500m or 2Gi")
+                let value = match amount {
+                    Amount::Text(text) => format!("\"{text}\""),
+                    Amount::Number(number) => number.to_string(),
+                };
+                format!("status.{field}[{resource}]: {value} is not a quantity such as 4, 500m or 2Gi")
             }),
     };
     let (allocatable, capacity) = (

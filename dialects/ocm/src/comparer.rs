@@ -9,8 +9,7 @@ use crate::cel::{Expression, ExpressionVerdict, ObjectReadings};
 use crate::cluster::Cluster;
 
 /// Cost limit of all evaluations for one change of a cluster: a tenth of the limit of a single evaluation in
-/// a decision. Changes are applied one after the other, so that slow evaluations would delay all later
-/// changes.
+/// a decision. Changes are applied one after the other, so slow evaluations would delay all later changes.
 const LIMIT: u64 = PER_CALL_LIMIT / 10;
 
 /// Relation of the results of an expression for two versions of a cluster.

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use crate::fleet::{Fleet, fold};
 
-/// Number of times that filters over columns are faster than a comparison of fields, for each cluster
+/// Number of clusters that filters over columns judge in the time of one comparison of fields
 /// (docs/benchmarks/scheduling.md).
 const CLUSTERS_PER_COMPARISON: u32 = 5;
 

@@ -67,6 +67,15 @@ fn may_act_for(role: &Role, identifier: &str) -> bool {
     !matches!(role, Role::Syncer(own) if own != identifier)
 }
 
+/// The controller that sets the syncing labels and annotations of a namespace, or of a resource in one.
+const fn controller_of(is_namespace: bool) -> Actor {
+    if is_namespace {
+        Actor::NamespaceController
+    } else {
+        Actor::ResourceController
+    }
+}
+
 fn check_new_identifier(identifier: &str, change: &KeyChange<'_>, findings: &mut Findings) {
     if change.old.is_none()
         && let Err(problem) = check_identifier(identifier)
@@ -97,7 +106,7 @@ fn check_state(
     }
     let allowed = match writer {
         Writer::Trusted => true,
-        // Actors that may write the label may also remove an invalid stored value.
+        // The controller of the object may also remove an invalid stored value.
         Writer::Role(Role::Namespace) if from == to => is_namespace,
         Writer::Role(Role::Resource) if from == to => !is_namespace,
         Writer::Role(role) => {
@@ -114,7 +123,12 @@ fn check_state(
             (None, None) => "absent".to_owned(),
         };
         let step = format!("from {} to {}", word(from, change.old), word(to, change.new));
-        let actors: Vec<Actor> = allowed_sync_actors(is_namespace, from, to).collect();
+        let removes_invalid_value = from.is_none() && change.new.is_none();
+        let actors: Vec<Actor> = if removes_invalid_value {
+            vec![controller_of(is_namespace)]
+        } else {
+            allowed_sync_actors(is_namespace, from, to).collect()
+        };
         let permission = if actors.is_empty() {
             "nobody may do this".to_owned()
         } else {
@@ -144,11 +158,7 @@ fn check_deletion(
             "must be an RFC 3339 instant such as 2021-10-28T09:00:00Z",
         );
     }
-    let owner = if is_namespace {
-        Actor::NamespaceController
-    } else {
-        Actor::ResourceController
-    };
+    let owner = controller_of(is_namespace);
     let replaces_instant = instant(change.old).is_some() && change.new.is_some();
     let allowed = match writer {
         Writer::Trusted => true,
@@ -197,7 +207,7 @@ fn check_internal(writer: &Writer, change: &KeyChange<'_>, findings: &mut Findin
             .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
     };
     if prefix.is_some_and(is_internal) {
-        let detail = format!("only the controllers may write keys of {INTERNAL_WORKLOADS}");
+        let detail = format!("keys of {INTERNAL_WORKLOADS} are reserved: leave this key as it is");
         findings.forbid(&change.path, detail);
     }
 }
@@ -240,8 +250,9 @@ fn check_finalizers(writer: &Writer, old: &Value, new: &Value, findings: &mut Fi
     }
 }
 
-/// Checks the parts of a syncer's write that [`check`] does not cover: apart from the keys of its own
-/// cluster, whose identifier is `own`, a syncer may only write the status of an object.
+/// Checks the parts of a syncer's write that [`check`] does not cover: a syncer may only change the status of
+/// an object, and the labels, the annotations and the finalizer of its own cluster, whose identifier is
+/// `own`. Metadata other than labels, annotations and finalizers is not compared.
 pub(super) fn check_syncer(
     own: &str,
     operation: Operation,

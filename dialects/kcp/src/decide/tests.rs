@@ -82,7 +82,7 @@ fn a_placed_namespace_stays_where_it_is() {
         errors(ask(&fleet, "app", &["b"])),
         [
             "spec.targets[0]: Invalid value: \"b\": the namespace is on a and gets no second workload cluster; it moves \
-          within its location when that cluster is evicted (spec.evictAfter)"
+          within its location when it must leave that cluster, for example at spec.evictAfter"
         ]
     );
 }

@@ -122,8 +122,9 @@ impl Fleet {
         self.sets.number(numbers)
     }
 
-    /// The consequences of a change of a workload cluster. If the change affects decisions, the namespaces on
-    /// the cluster are due, and, unless the cluster was deleted, the namespaces that lack a cluster.
+    /// The consequences of a change of a workload cluster from `old` to `new`; `None` if it does not exist or
+    /// cannot be used. If the change affects decisions, the namespaces on the cluster are due, and, if there
+    /// is a `new` version, also the namespaces that lack a cluster.
     fn due_by_cluster(&self, old: Option<&Row>, new: Option<&Row>) -> Consequences {
         let both = [old, new];
         let mut targets: Vec<Arc<str>> = both

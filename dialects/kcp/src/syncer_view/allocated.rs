@@ -76,7 +76,7 @@ pub(super) fn remove_allocated(copy: &mut Value) {
     }
 }
 
-/// Copies the values that the workload cluster has allocated from `down` to `next`, which will replace
+/// Copies the values in `down` that the workload cluster has allocated into `next`, which will replace
 /// `down`.
 pub(super) fn keep_allocated(next: &mut Value, down: &Value) {
     let kind = down["kind"].as_str().unwrap_or_default();

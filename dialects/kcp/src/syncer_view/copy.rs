@@ -26,7 +26,7 @@ pub const SYNCED: &str = "internal.workloads.kcp.dev/synced";
 pub struct Record {
     /// The name of the upstream object.
     pub name: String,
-    /// The hash of the copy as the syncer wrote it.
+    /// The hash of the copied content, without the record itself.
     pub hash: String,
     /// The top-level fields that were copied.
     pub fields: BTreeSet<String>,
@@ -90,8 +90,8 @@ pub fn owner(down: &Value) -> Option<&str> {
     text(down, LABELS, DOWNSTREAM_CLUSTER)
 }
 
-/// The name of the copy of an object. An object that every Kubernetes cluster creates in each namespace by
-/// itself gets another name.
+/// The name of the copy of an object. A ConfigMap or Secret that Kubernetes clusters create in each namespace
+/// by themselves gets another name.
 #[must_use]
 pub fn copy_name(kind: &str, name: &str) -> String {
     match kind {
@@ -166,8 +166,9 @@ fn exact_fields_equal(down: &Value, copy: &Value) -> bool {
             .all(|field| value_of(down, field) == value_of(copy, field))
 }
 
-/// Returns `down` updated to `copy`; `None` if `down` is up to date. Fields that were copied before and are
-/// no longer copied are removed. Fields that other programs set stay.
+/// Returns `down` updated to `copy`; `None` if `down` is up to date. An update replaces each copied top-level
+/// field as a whole, except for values that the workload cluster has allocated. Top-level fields, labels and
+/// annotations that were copied before and are no longer copied are removed; those of other programs stay.
 #[must_use]
 pub fn brought_up_to_date(copy: &Value, down: &Value) -> Option<Value> {
     let (old, new) = (Record::of(down), Record::of(copy));

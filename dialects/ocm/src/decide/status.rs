@@ -105,7 +105,10 @@ pub(crate) fn satisfied(
         return unmet("NoIntersection", message);
     }
     if !available.has_clusters {
-        let message = format!("the bound cluster sets ({}) have no clusters", list(sets));
+        let message = format!(
+            "the bound cluster sets ({}) have no clusters, or only clusters that are being deleted",
+            list(sets)
+        );
         return unmet("AllManagedClusterSetsEmpty", message);
     }
     if selected == 0 {
