@@ -10,7 +10,7 @@ use berth_dialect_contract::wording::Sentences;
 use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 
-use crate::readiness::{HEARTBEAT_HEALTHY, PARTS, READY};
+use crate::readiness::{CLUSTER_UNREACHABLE, HEARTBEAT_HEALTHY, PARTS, READY};
 
 /// The reason of HeartbeatHealthy while the syncer is silent, and of Ready unless Ready was already False for
 /// another reason.
@@ -41,7 +41,8 @@ pub fn awaited_since(cluster: &Value) -> Option<Timestamp> {
 /// heartbeat whose age is exactly the threshold is still healthy.
 ///
 /// A missing heartbeat makes Ready False. When heartbeats resume, Ready summarizes the other conditions
-/// again. If Ready is False for another reason, it is not changed.
+/// again, and once more when SyncerReady no longer reports that the cluster is unreachable. If Ready is False
+/// for another reason, it is not changed.
 #[must_use]
 pub fn reconcile(cluster: &Value, threshold: SignedDuration, now: Timestamp) -> Option<Value> {
     let last = last_heartbeat(cluster);
@@ -61,10 +62,13 @@ pub fn reconcile(cluster: &Value, threshold: SignedDuration, now: Timestamp) -> 
     conditions.put(HEARTBEAT_HEALTHY, &text, now);
     let ready_condition = conditions.find(READY);
     let is_false = ready_condition.is_some_and(|ready| ready["status"] == "False");
-    let is_by_heartbeat = ready_condition.is_some_and(|ready| ready["reason"] == ERROR_HEARTBEAT);
+    let has_reason = |reason: &str| ready_condition.is_some_and(|ready| ready["reason"] == reason);
+    let is_by_heartbeat = has_reason(ERROR_HEARTBEAT);
+    // A syncer may correct SyncerReady only after the heartbeat at which Ready copied it.
+    let is_copied = has_reason(CLUSTER_UNREACHABLE);
     if !healthy && (!is_false || is_by_heartbeat) {
         conditions.put(READY, &text, now);
-    } else if healthy && (ready_condition.is_none() || is_false && is_by_heartbeat) {
+    } else if healthy && (ready_condition.is_none() || is_false && (is_by_heartbeat || is_copied)) {
         let summary = conditions.summary();
         conditions.put(READY, &summary, now);
     }

@@ -16,6 +16,9 @@ pub const READY: &str = "Ready";
 pub const HEARTBEAT_HEALTHY: &str = "HeartbeatHealthy";
 /// The condition about the syncer and its cluster.
 pub const SYNCER_READY: &str = "SyncerReady";
+/// The reason of SyncerReady while the cluster does not answer its syncer. Ready has this reason only as a
+/// copy of SyncerReady.
+pub const CLUSTER_UNREACHABLE: &str = "ClusterUnreachable";
 /// The condition about placed objects that are not synced to the cluster. This condition does not affect
 /// Ready: a single invalid object must not prevent namespaces from being placed on the cluster.
 pub const SYNCED: &str = "Synced";

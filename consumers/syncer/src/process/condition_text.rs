@@ -1,11 +1,8 @@
 //! Conditions of the WorkloadCluster that its syncer writes.
 
 use berth_apimachinery::{Timestamp, time};
-use berth_dialect_kcp::readiness::{SYNCED, SYNCER_READY};
+use berth_dialect_kcp::readiness::{CLUSTER_UNREACHABLE, SYNCED, SYNCER_READY};
 use serde_json::{Value, json};
-
-/// The reason of SyncerReady while the cluster does not answer.
-const UNREACHABLE: &str = "ClusterUnreachable";
 
 /// Content of a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +18,7 @@ impl ConditionText {
     pub(super) fn unreachable(problem: &str) -> Self {
         Self {
             kind: SYNCER_READY,
-            failure: Some(("Error", UNREACHABLE)),
+            failure: Some(("Error", CLUSTER_UNREACHABLE)),
             message: format!("the cluster does not answer the syncer: {problem}"),
         }
     }
@@ -95,7 +92,7 @@ pub(super) fn reports_unreachable(cluster: &Value) -> bool {
     let conditions = cluster["status"]["conditions"].as_array();
     let mut conditions = conditions.into_iter().flatten();
     conditions.any(|known| {
-        known["type"] == SYNCER_READY && known["status"] == "False" && known["reason"] == UNREACHABLE
+        known["type"] == SYNCER_READY && known["status"] == "False" && known["reason"] == CLUSTER_UNREACHABLE
     })
 }
 

@@ -116,20 +116,28 @@ impl HeartbeatSender<'_> {
         }
     }
 
-    /// Sends a heartbeat, and writes the conditions about the synced objects and about a cluster that answers
-    /// again.
+    /// Writes the conditions about the synced objects and about a cluster that answers again, and sends a
+    /// heartbeat. The conditions come first, since the hub summarizes them in Ready at the heartbeat. A
+    /// condition that cannot be written does not prevent the heartbeat.
     async fn send(&self) -> ReportOutcome {
-        let status = json!({
-            "lastSyncerHeartbeatTime": time::rfc3339(SystemClock.now()),
-            "syncedResources": self.resources,
-        });
-        match self.patch(&json!({"status": status})).await {
+        let written = match self.get().await {
             ReportOutcome::Arrived(cluster) => {
                 let synced = self.problems.lock().condition();
                 let back = reports_unreachable(&cluster).then(ConditionText::reachable);
                 let conditions: Vec<ConditionText> = back.into_iter().chain([synced]).collect();
                 self.write_conditions(cluster, &conditions).await
             }
+            outcome => outcome,
+        };
+        if matches!(written, ReportOutcome::Replaced) {
+            return written;
+        }
+        let status = json!({
+            "lastSyncerHeartbeatTime": time::rfc3339(SystemClock.now()),
+            "syncedResources": self.resources,
+        });
+        match self.patch(&json!({"status": status})).await {
+            ReportOutcome::Arrived(_) => written,
             outcome => outcome,
         }
     }

@@ -121,6 +121,21 @@ fn a_heartbeat_that_returns_makes_ready_what_its_parts_say() {
 }
 
 #[test]
+fn a_cluster_that_answers_again_is_ready_also_if_its_heartbeat_came_first() {
+    let unreachable = json!([
+        {"type": "Ready", "status": "True"},
+        {"type": "SyncerReady", "status": "False", "severity": "Error", "reason": "ClusterUnreachable"},
+    ]);
+    let mut beating = at_second(&cluster(unreachable), 61).unwrap();
+    beating["status"]["lastSyncerHeartbeatTime"] = "1970-01-01T00:02:00Z".into();
+    let mut answering = at_second(&beating, 121).unwrap();
+    assert_eq!(shown(&answering)[0], "Ready False Error ClusterUnreachable");
+    answering["status"]["conditions"][1] = json!({"type": "SyncerReady", "status": "True"});
+    let answering = at_second(&answering, 122).unwrap();
+    assert_eq!(shown(&answering)[0], "Ready True - -");
+}
+
+#[test]
 fn another_reason_not_to_be_ready_is_left_to_whoever_found_it() {
     let broken = json!([{"type": "Ready", "status": "False", "reason": "InvalidKubeConfig"}]);
     let healthy = at_second(&cluster(broken.clone()), 1).unwrap();
