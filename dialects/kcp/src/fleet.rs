@@ -128,11 +128,6 @@ impl Fleet {
             .filter(|record| self.is_demand(record))
     }
 
-    /// The objects of `resource` that could not be parsed.
-    pub(crate) fn unreadable(&self, resource: GroupResource) -> impl Iterator<Item = &Key> {
-        self.unusable.keys().filter(move |key| key.resource == resource)
-    }
-
     /// Number of namespaces on the workload cluster with this identifier.
     pub(crate) fn count_of(&self, identifier: &str) -> i64 {
         self.counts.get(identifier).copied().unwrap_or(0)

@@ -223,7 +223,7 @@ fn target_view(row: &Row, namespaces: i64, now: Timestamp) -> TargetView {
         cluster_name: Arc::clone(&row.identifier),
         ready: match ready_reason {
             _ if ready => "True",
-            "StatusUnknown" | "ConditionMissing" => "Unknown",
+            "StatusUnknown" | "ConditionMissing" | "Unreadable" => "Unknown",
             _ => "False",
         },
         ready_reason,

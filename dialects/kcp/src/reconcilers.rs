@@ -22,7 +22,6 @@ use berth_dialect_contract::{Context, Reconciler, Verb, Write};
 use serde_json::{Value, json};
 
 use crate::fleet::{Fleet, identifier};
-use crate::names::WORKLOAD_CLUSTERS;
 
 pub(crate) use resources::ResourceController;
 
@@ -41,17 +40,6 @@ pub(crate) fn all(resources: ResourceController, targets_url: Option<Arc<str>>) 
 fn fleet<'a>(context: &Context<'a>) -> Option<&'a Fleet> {
     let any: &dyn Any = context.inventory;
     any.downcast_ref()
-}
-
-/// Whether there is a WorkloadCluster with this identifier. A WorkloadCluster that cannot be parsed counts,
-/// too: it must not lose its objects.
-fn exists(fleet: &Fleet, context: &Context<'_>, wanted: &str) -> bool {
-    let unreadable = || {
-        let objects = fleet.unreadable(WORKLOAD_CLUSTERS);
-        let mut objects = objects.filter_map(|key| context.objects.get(key));
-        objects.any(|object| identifier(object.meta()) == wanted)
-    };
-    fleet.cluster(wanted).is_some() || unreadable()
 }
 
 /// The identifiers of workload clusters that a change of a WorkloadCluster adds or removes.

@@ -32,6 +32,9 @@ pub(crate) fn remedies(
     };
     match Code::of_reason(refusal.reason) {
         Code::NotInLocation | Code::OtherLocation => label_for_location(fleet, decision, row),
+        Code::NotReady if row.record.problem.is_some() => {
+            vec![Remedy::none("the WorkloadCluster cannot be read: correct it first")]
+        }
         Code::NotReady => vec![Remedy::none(
             "the cluster or its syncer must be mended: its conditions and heartbeats decide whether it is ready",
         )],
@@ -74,7 +77,7 @@ fn label_for_location(fleet: &Fleet, decision: &Decision, row: &Row) -> Vec<Reme
     };
     let current_labels = row.record.object.meta().labels();
     let remedy = |(name, location): (&Arc<str>, &Arc<LocationRecord>)| {
-        let changes = labels::to_match(&location.selector, current_labels)?;
+        let changes = labels::to_match(location.selector.as_ref()?, current_labels)?;
         let instruction = labels::words(&format!("WorkloadCluster {}", row.name), &changes);
         let edit = Edit::Merge {
             key: Key::new(WORKLOAD_CLUSTERS, "", &row.name),

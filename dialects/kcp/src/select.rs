@@ -79,13 +79,16 @@ impl Fleet {
     }
 
     /// Whether the entry `place` may stay: the cluster is in the location and does not evict namespaces. It
-    /// does not matter whether the cluster is ready or cordoned.
+    /// does not matter whether the cluster is ready or cordoned. Every cluster may be in a location that
+    /// cannot be parsed.
     fn is_admissible(&self, place: &LocationString, now: Timestamp) -> bool {
         let Some((_, row)) = self.cluster(&place.identifier) else {
             return false;
         };
         let is_member = match self.locations.get(&place.location) {
-            Some(location) => self.locations_of(row).contains(&location.number),
+            Some(location) => {
+                location.selector.is_none() || self.locations_of(row).contains(&location.number)
+            }
             None => true,
         };
         self.has_location(place) && is_member && !row.facts.is_evicting(now)

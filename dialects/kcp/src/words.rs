@@ -66,6 +66,12 @@ fn locations_in_words(fleet: &Fleet, row: &Row) -> String {
 
 /// The reason token and the sentence about the readiness of a workload cluster.
 pub(crate) fn readiness_text(row: &Row, now: Timestamp) -> (&'static str, String) {
+    if let Some(problem) = &row.record.problem {
+        return (
+            "Unreadable",
+            format!("the WorkloadCluster cannot be read: {problem}"),
+        );
+    }
     let status = &row.record.view.status;
     match row.record.reported {
         ReportedConditions::False(part) => (

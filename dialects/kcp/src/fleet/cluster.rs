@@ -30,6 +30,8 @@ pub(crate) struct ClusterRecord {
     pub(crate) view: WorkloadCluster,
     /// The readiness by the conditions, regardless of the age of heartbeats.
     pub(crate) reported: ReportedConditions,
+    /// The reason why the object cannot be parsed, so that `view` is empty; `None` if it can.
+    pub(crate) problem: Option<String>,
 }
 
 /// The facts about a workload cluster that filters use.
@@ -62,14 +64,20 @@ pub(crate) fn identifier(meta: &Meta) -> &str {
 impl Row {
     /// Parses a WorkloadCluster. `locations` is the number of the set of its locations.
     ///
+    /// A WorkloadCluster that cannot be parsed still exists: without a row it would count as gone, and its
+    /// namespaces would leave it. It gets no others, since it is not ready.
+    ///
     /// # Errors
-    /// The reason why the object cannot be parsed.
+    /// The reason why the WorkloadCluster has no valid identifier.
     pub(crate) fn read(
         object: &Arc<Object>,
         threshold: SignedDuration,
         locations: u32,
     ) -> Result<Self, String> {
-        let view: WorkloadCluster = object.view().map_err(|error| error.to_string())?;
+        let (view, problem) = match object.view::<WorkloadCluster>() {
+            Ok(view) => (view, None),
+            Err(error) => (WorkloadCluster::default(), Some(error.to_string())),
+        };
         let meta = object.meta();
         let identifier = identifier(meta);
         let field = if meta.uid().is_empty() {
@@ -96,6 +104,7 @@ impl Row {
                 object: Arc::clone(object),
                 view,
                 reported,
+                problem,
             }),
             facts,
         })

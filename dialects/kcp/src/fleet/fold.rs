@@ -74,6 +74,9 @@ impl Fleet {
             let read = self.read_cluster(object);
             self.unusable.record(key, read)
         });
+        if let Some(problem) = row.as_ref().and_then(|row| row.record.problem.as_ref()) {
+            self.unusable.record(key, Err::<(), _>(problem));
+        }
         let old = match (self.place(&key.name), row.clone()) {
             (Ok(place), Some(row)) => Some(self.rows.set(place, row)),
             (Ok(place), None) => Some(self.rows.remove(place)),
@@ -112,19 +115,15 @@ impl Fleet {
 
     /// The number of the set of locations that match `object`.
     fn location_set(&mut self, object: &Object) -> u32 {
-        let labels = object.meta().labels();
-        let member = self
-            .locations
-            .values()
-            .filter(|location| location.selector.matches(labels));
+        let member = self.locations.values().filter(|location| location.has(object));
         let mut numbers: Vec<u32> = member.map(|location| location.number).collect();
         numbers.sort_unstable();
         self.sets.number(numbers)
     }
 
     /// The consequences of a change of a workload cluster from `old` to `new`; `None` if it does not exist or
-    /// cannot be used. If the change affects decisions, the namespaces on the cluster are due, and, if there
-    /// is a `new` version, also the namespaces that lack a cluster.
+    /// its identifier cannot be used. If the change affects decisions, the namespaces on the cluster are due,
+    /// and, if there is a `new` version, also the namespaces that lack a cluster.
     fn due_by_cluster(&self, old: Option<&Row>, new: Option<&Row>) -> Consequences {
         let both = [old, new];
         let mut targets: Vec<Arc<str>> = both
@@ -150,7 +149,7 @@ impl Fleet {
 
     fn fold_location(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         self.unusable.forget(key);
-        let selector = new.and_then(|object| self.unusable.record(key, LocationRecord::read(object)));
+        let selector = new.map(|object| self.unusable.record(key, LocationRecord::read(object)));
         let old = self
             .locations
             .get(&key.name)
@@ -180,10 +179,8 @@ impl Fleet {
     fn update_membership(&mut self, name: &Arc<str>, number: u32) {
         let location = self.locations.get(name).cloned();
         let member = |row: &Row| {
-            let labels = row.record.object.meta().labels();
-            location
-                .as_ref()
-                .is_some_and(|location| location.selector.matches(labels))
+            let location = location.as_ref();
+            location.is_some_and(|location| location.has(&row.record.object))
         };
         let sets_inside = self.sets.map(|set| set.contains(&number));
         let membership_changes: Vec<(usize, bool)> = self

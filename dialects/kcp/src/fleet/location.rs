@@ -12,8 +12,9 @@ use crate::kind::location::Location;
 pub(crate) struct LocationRecord {
     /// The number of the location in [`LocationSets`].
     pub(crate) number: u32,
-    /// The label selector of the location's workload clusters.
-    pub(crate) selector: Selector,
+    /// The label selector of the location's workload clusters; `None` if the Location cannot be parsed. Such
+    /// a location still exists: it keeps its namespaces, and gets no others.
+    pub(crate) selector: Option<Selector>,
 }
 
 impl LocationRecord {
@@ -25,6 +26,12 @@ impl LocationRecord {
         let location: Location = object.view().map_err(|error| error.to_string())?;
         Selector::compile(&location.spec.instance_selector, "spec.instanceSelector")
             .map_err(|errors| berth_apimachinery::field::aggregate(&errors))
+    }
+
+    /// Whether the location has the workload cluster `cluster`.
+    pub(crate) fn has(&self, cluster: &Object) -> bool {
+        let selector = self.selector.as_ref();
+        selector.is_some_and(|selector| selector.matches(cluster.meta().labels()))
     }
 }
 

@@ -1,13 +1,15 @@
 //! Folding: stored records, and demands that become due.
 
 use berth_apimachinery::selector::Selector;
-use berth_dialect_contract::{AffectedDemands, Consequences, Targets};
+use berth_dialect_contract::{AffectedDemands, Consequences, Outcome, Targets};
 use berth_dialect_contract::{Inventory, Phase};
 use serde_json::{Value, json};
 
 use super::*;
 use crate::names::NAMESPACES;
-use crate::testing::{cluster, configuration, fleet, location, namespace, now, put, remove, with};
+use crate::testing::{
+    cluster, configuration, decide, fleet, location, namespace, now, put, remove, with, written,
+};
 
 fn names(affected: &AffectedDemands) -> Vec<String> {
     match affected {
@@ -250,6 +252,38 @@ fn of_two_clusters_with_one_identifier_the_second_waits() {
     assert_eq!(world.target_name(world.candidate("twin").unwrap()), "second");
     put(&mut world, &with(twin("second"), "/metadata/uid", json!("own")));
     assert!(world.candidate("twin").is_none() && world.candidate("own").is_some());
+}
+
+#[test]
+fn a_cluster_that_cannot_be_read_keeps_its_namespaces_and_gets_no_others() {
+    let placed = namespace("placed", Some(r#"{"root:compute+default+a":"Bound"}"#));
+    let mut world = fleet(&[cluster("a", "east"), placed, namespace("waiting", Some("{}"))]);
+    put(&mut world, &with(cluster("a", "east"), "/spec", json!("odd")));
+    assert_eq!(world.unusable().len(), 1);
+    assert_eq!(written(&world, &decide(&world, "placed")), None);
+    assert_eq!(decide(&world, "waiting").outcome, Outcome::Unschedulable);
+    let view = world.target(0, now());
+    assert_eq!((view.ready, view.ready_reason), ("Unknown", "Unreadable"));
+    assert!(
+        view.ready_message
+            .starts_with("the WorkloadCluster cannot be read: invalid type"),
+        "{}",
+        view.ready_message
+    );
+    remove(&mut world, &cluster("a", "east"));
+    let left = written(&world, &decide(&world, "placed"));
+    assert_eq!(left.as_deref(), Some(r#"{"root:compute+default+a":"Removing"}"#));
+}
+
+#[test]
+fn a_location_that_cannot_be_read_keeps_its_namespaces_and_gets_no_others() {
+    let mut world = world();
+    put(&mut world, &with(location("east"), "/spec", json!("odd")));
+    assert_eq!(world.unusable().len(), 1);
+    assert_eq!(written(&world, &decide(&world, "placed")), None);
+    assert_eq!(decide(&world, "waiting").outcome, Outcome::Unschedulable);
+    put(&mut world, &location("east"));
+    assert_eq!(decide(&world, "waiting").outcome, Outcome::Scheduled);
 }
 
 #[test]

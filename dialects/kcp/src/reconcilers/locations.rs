@@ -24,9 +24,10 @@ fn member(row: &Row) -> Member {
 }
 
 /// The counts of the location `name`, and the next time at which the counts change by themselves: just after
-/// the last instant at which a heartbeat counts as healthy.
+/// the last instant at which a heartbeat counts as healthy. `None` if the location cannot be parsed.
 fn location_counts(fleet: &Fleet, name: &str, now: Timestamp) -> Option<(Counts, Option<Timestamp>)> {
-    let number = fleet.locations.get(name)?.number;
+    let known = fleet.locations.get(name);
+    let number = known.filter(|location| location.selector.is_some())?.number;
     let sets_inside = fleet.sets.map(|set| set.contains(&number));
     let rows = || {
         let rows = fleet.rows.iter();

@@ -4,7 +4,7 @@
 use berth_apimachinery::{Change, GroupResource, Key};
 use berth_dialect_contract::{Context, Reconciler, Step};
 
-use super::{added_or_removed, editable, exists, fleet, outline, outline_differs, update};
+use super::{added_or_removed, editable, fleet, outline, outline_differs, update};
 use crate::admission::user_of;
 use crate::machine::Actor;
 use crate::names::{NAMESPACES, WORKLOAD_CLUSTERS};
@@ -20,7 +20,7 @@ impl NamespaceController {
         };
         reconcile(
             &outline(object),
-            |wanted| exists(fleet, context, wanted),
+            |wanted| fleet.cluster(wanted).is_some(),
             context.now,
         )
         .is_some()
@@ -73,7 +73,7 @@ impl Reconciler for NamespaceController {
         };
         let new = reconcile(
             &editable(object),
-            |wanted| exists(fleet, context, wanted),
+            |wanted| fleet.cluster(wanted).is_some(),
             context.now,
         );
         Step {

@@ -8,7 +8,7 @@ use berth_apimachinery::{Change, GroupResource, Key, Object};
 use berth_dialect_contract::{Context, Reconciler, Step};
 use serde_json::Value;
 
-use super::{added_or_removed, editable, exists, fleet, outline, outline_differs, update};
+use super::{added_or_removed, editable, fleet, outline, outline_differs, update};
 use crate::admission::user_of;
 use crate::edit::{mentions, mentions_any};
 use crate::fleet::Fleet;
@@ -74,7 +74,7 @@ impl ResourceController {
         context: &Context<'_>,
     ) -> Option<Value> {
         let inputs = resource_controller::Context {
-            exists: &|wanted| exists(fleet, context, wanted),
+            exists: &|wanted| fleet.cluster(wanted).is_some(),
             coordinated: self.coordinated.contains(&resource),
             now: context.now,
         };
