@@ -33,7 +33,9 @@ pub(crate) fn remedies(
     match Code::of_reason(refusal.reason) {
         Code::NotInLocation | Code::OtherLocation => label_for_location(fleet, decision, row),
         Code::NotReady if row.record.problem.is_some() => {
-            vec![Remedy::none("the WorkloadCluster cannot be read: correct it first")]
+            vec![Remedy::none(
+                "the WorkloadCluster cannot be read: correct it first",
+            )]
         }
         Code::NotReady => vec![Remedy::none(
             "the cluster or its syncer must be mended: its conditions and heartbeats decide whether it is ready",

@@ -29,6 +29,8 @@ pub(crate) struct Cluster {
     pub(crate) cpu: Option<f64>,
     /// Allocatable memory in bytes, if both allocatable and capacity are reported.
     pub(crate) memory: Option<f64>,
+    /// The reason why the ManagedCluster cannot be parsed; `None` if it can.
+    pub(crate) problem: Option<String>,
 }
 
 impl Cluster {
@@ -37,7 +39,6 @@ impl Cluster {
     /// # Errors
     /// The quantity that cannot be parsed.
     pub(crate) fn new(name: Arc<str>, object: Arc<Object>, view: ManagedCluster) -> Result<Self, String> {
-        static STAMPS: AtomicU64 = AtomicU64::new(1);
         let cpu = allocatable(&view, "cpu")?;
         let memory = allocatable(&view, "memory")?;
         let ManagedCluster { spec, status } = view;
@@ -45,17 +46,33 @@ impl Cluster {
         let claims = claims.map(|claim| (claim.name, claim.value)).collect();
         let mut conditions = status.conditions.into_iter();
         let available = conditions.find(|condition| *condition.r#type == *AVAILABLE);
-        let stamp = STAMPS.fetch_add(1, Ordering::Relaxed);
         Ok(Self {
             object,
             name,
-            stamp,
+            stamp: next_stamp(),
             taints: spec.taints.into(),
             available,
             claims,
             cpu,
             memory,
+            problem: None,
         })
+    }
+
+    /// The cluster with the ManagedCluster `object`, which cannot be parsed because of `problem`. The cluster
+    /// still exists: without a record it would count as gone, and leave all decisions.
+    pub(crate) fn unreadable(name: Arc<str>, object: Arc<Object>, problem: String) -> Self {
+        Self {
+            object,
+            name,
+            stamp: next_stamp(),
+            taints: Box::default(),
+            available: None,
+            claims: Labels::default(),
+            cpu: None,
+            memory: None,
+            problem: Some(problem),
+        }
     }
 
     /// Whether the cluster is being deleted.
@@ -77,6 +94,7 @@ impl Cluster {
     /// or by expressions over the whole object.
     pub(crate) fn decides_alike(&self, other: &Self) -> bool {
         self.terminating() == other.terminating()
+            && self.problem.is_some() == other.problem.is_some()
             && self.taints() == other.taints()
             && (self.cpu, self.memory) == (other.cpu, other.memory)
     }
@@ -85,6 +103,12 @@ impl Cluster {
     pub(crate) fn is_named_like(&self, other: &Self) -> bool {
         self.labels() == other.labels() && self.claims == other.claims
     }
+}
+
+/// A number that no other version of any cluster has.
+fn next_stamp() -> u64 {
+    static STAMPS: AtomicU64 = AtomicU64::new(1);
+    STAMPS.fetch_add(1, Ordering::Relaxed)
 }
 
 /// The allocatable amount of `resource`, which counts only if the capacity is reported as well

@@ -5,9 +5,11 @@ berth_scheduling::filters! {
     ClusterSet = "ClusterSet" {
         NotInSet = "NotInSet",
     }
-    /// The cluster is not being deleted.
+    /// The cluster is not being deleted, and can be read.
     Lifecycle = "Lifecycle" {
         Terminating = "Terminating",
+        /// The ManagedCluster cannot be parsed. Placements that have selected the cluster keep it.
+        Unreadable = "Unreadable",
     }
     /// One of `spec.predicates` matches.
     Predicate = "Predicate" {

@@ -40,6 +40,8 @@ pub(crate) struct Columns {
     pub(crate) claims: Labels,
     /// The clusters that are being deleted.
     pub(crate) terminating: Bits,
+    /// The clusters that cannot be parsed.
+    pub(crate) unreadable: Bits,
     /// The taints of all clusters.
     pub(crate) taints: Taints,
     /// Allocatable CPU in cores; NaN if allocatable or capacity is not reported.
@@ -101,9 +103,10 @@ impl Columns {
     ) -> Self {
         let rows: Vec<Arc<Cluster>> = clusters.cloned().collect();
         let count = Ix::try_from(rows.len()).expect("a fleet has fewer than 2^32 clusters");
-        let mut terminating = Bits::none(count);
+        let (mut terminating, mut unreadable) = (Bits::none(count), Bits::none(count));
         for (candidate, row) in (0..).zip(&rows) {
             terminating.set(candidate, row.terminating());
+            unreadable.set(candidate, row.problem.is_some());
         }
         let mut columns = Self {
             index: (0..)
@@ -115,6 +118,7 @@ impl Columns {
             labels: Labels::build(rows.iter().map(|row| row.labels())),
             claims: Labels::build(rows.iter().map(|row| &row.claims)),
             terminating,
+            unreadable,
             taints: Taints::build(rows.iter().map(|row| row.taints())),
             cpu: rows.iter().map(|row| row.cpu.unwrap_or(f64::NAN)).collect(),
             memory: rows.iter().map(|row| row.memory.unwrap_or(f64::NAN)).collect(),
@@ -180,6 +184,7 @@ impl Columns {
         self.labels.change(candidate, old.labels(), row.labels());
         self.claims.change(candidate, &old.claims, &row.claims);
         self.terminating.set(candidate, row.terminating());
+        self.unreadable.set(candidate, row.problem.is_some());
         self.taints.set(candidate, row.taints());
         if old.cpu != row.cpu {
             self.cpu.set(candidate, row.cpu.unwrap_or(f64::NAN));

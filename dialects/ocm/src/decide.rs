@@ -210,7 +210,7 @@ impl PlacementFacts<'_> {
             ranked,
             picked: Vec::new(),
         };
-        solved.picked = self.pick(&solved)?;
+        solved.picked = self.pick(&solved, &self.kept(&scope))?;
         let satisfied = self.satisfied(&bound, &sets, has_clusters, &solved);
         let score_expiry = self
             .policy
@@ -371,15 +371,26 @@ impl PlacementFacts<'_> {
         (columns, totals, expires)
     }
 
-    /// The picked clusters: the best ranked clusters, up to the requested number, or the clusters that the
-    /// caller chose.
+    /// The selected clusters that cannot be read, in name order. They stay selected while they are in `scope`
+    /// and not being deleted: a typing error must not move workloads.
+    fn kept(&self, scope: &Bits) -> Vec<Ix> {
+        let unreadable = self.columns.unreadable.iter();
+        let kept = unreadable.filter(|&candidate| {
+            self.held.has(candidate) && scope.has(candidate) && !self.columns.terminating.has(candidate)
+        });
+        kept.collect()
+    }
+
+    /// The picked clusters: the clusters in `kept` and then the best ranked clusters, up to the requested
+    /// number, or the clusters that the caller chose.
     ///
     /// # Errors
     /// The errors in the clusters that the caller chose.
-    fn pick(&self, solved: &PipelineOutcome) -> Result<Vec<Ix>, ChoiceRefusal> {
+    fn pick(&self, solved: &PipelineOutcome, kept: &[Ix]) -> Result<Vec<Ix>, ChoiceRefusal> {
+        let in_order = kept.iter().chain(&solved.ranked).copied();
         let Some(chosen) = self.ask.chosen.filter(|chosen| !chosen.is_empty()) else {
             let number = self.policy.wanted.unwrap_or(usize::MAX);
-            return Ok(solved.ranked.iter().copied().take(number).collect());
+            return Ok(in_order.take(number).collect());
         };
         let mut errors = Vec::new();
         let mut picked = BTreeSet::new();
@@ -390,7 +401,9 @@ impl PlacementFacts<'_> {
                     let detail = format!("there is no ManagedCluster \"{name}\"");
                     errors.push(FieldError::invalid(path, name.as_str(), detail));
                 }
-                Some(candidate) if solved.row_of(candidate).is_none() => {
+                Some(candidate)
+                    if solved.row_of(candidate).is_none() && kept.binary_search(&candidate).is_err() =>
+                {
                     let facts = words::RefusalFacts {
                         fleet: self.fleet,
                         policy: Some(self.policy),
@@ -411,12 +424,7 @@ impl PlacementFacts<'_> {
             errors.push(FieldError::too_many("spec.targets", chosen.len(), number));
         }
         if errors.is_empty() {
-            Ok(solved
-                .ranked
-                .iter()
-                .copied()
-                .filter(|candidate| picked.contains(candidate))
-                .collect())
+            Ok(in_order.filter(|candidate| picked.contains(candidate)).collect())
         } else {
             Err(ChoiceRefusal { errors })
         }

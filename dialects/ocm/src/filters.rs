@@ -32,8 +32,18 @@ impl Filter<Columns> for ClusterSet<'_> {
     }
 }
 
-/// Refuses clusters that are being deleted.
+/// Refuses clusters that are being deleted, and clusters that cannot be read.
 pub(crate) struct Lifecycle;
+
+impl Lifecycle {
+    /// Reason why `candidate`, which is being deleted or cannot be read, is refused.
+    fn refusal(columns: &Columns, candidate: Ix) -> Code {
+        match columns.terminating.has(candidate) {
+            true => Code::Terminating,
+            false => Code::Unreadable,
+        }
+    }
+}
 
 impl Filter<Columns> for Lifecycle {
     fn plugin(&self) -> u16 {
@@ -41,13 +51,17 @@ impl Filter<Columns> for Lifecycle {
     }
 
     fn check(&self, columns: &Columns, candidate: Ix) -> Verdict {
-        Code::Terminating.unless(!columns.terminating.has(candidate))
+        let is_refused = columns.terminating.has(candidate) || columns.unreadable.has(candidate);
+        Self::refusal(columns, candidate).unless(!is_refused)
     }
 
     fn refuse(&self, columns: &Columns, _count: Ix) -> Refusals<'_> {
-        let reason = Code::Terminating.with(0);
-        let terminating = columns.terminating.iter();
-        Refusals::List(terminating.map(|candidate| (candidate, reason)).collect())
+        let mut refused = columns.terminating.clone();
+        refused.unite(&columns.unreadable);
+        let refusals = refused
+            .iter()
+            .map(|candidate| (candidate, Self::refusal(columns, candidate).with(0)));
+        Refusals::List(refusals.collect())
     }
 }
 

@@ -142,7 +142,11 @@ impl Words for Fleet {
         match Code::of_reason(reason) {
             // A deletion cannot be undone.
             Code::Terminating => FINAL,
-            Code::NotInSet | Code::PredicateMismatch | Code::ExpressionTooCostly | Code::Untolerated => 1,
+            Code::NotInSet
+            | Code::Unreadable
+            | Code::PredicateMismatch
+            | Code::ExpressionTooCostly
+            | Code::Untolerated => 1,
         }
     }
 

@@ -55,13 +55,12 @@ pub fn best(part: &dyn Inventory, ask: &Ask<'_>, whole: &Outline) -> Option<Vec<
     let fleet = fleet(part)?;
     let decision = decide_part(fleet, ask, Some(whole))?;
     let solved = &decision.solved;
-    let scored = |&candidate: &Ix| {
-        Some(ScoredCluster {
-            total: Reverse(solved.total_of(candidate)?),
-            cluster: Arc::clone(&fleet.columns().row(candidate).name),
-        })
+    let scored = |&candidate: &Ix| ScoredCluster {
+        // A kept cluster that cannot be read has no score, and is picked before all others.
+        total: Reverse(solved.total_of(candidate).unwrap_or(i64::MAX)),
+        cluster: Arc::clone(&fleet.columns().row(candidate).name),
     };
-    solved.picked.iter().map(scored).collect()
+    Some(solved.picked.iter().map(scored).collect())
 }
 
 /// Merges the `best` clusters of all parts, best first: the best `wanted` of them, or all if `wanted` is

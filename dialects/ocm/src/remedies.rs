@@ -46,6 +46,9 @@ pub(crate) fn remedies(
         Some(refusal) => match Code::of_reason(refusal.reason) {
             Code::NotInSet => pair.set_remedies(),
             Code::Terminating => vec![Remedy::none("a cluster that is being deleted cannot be chosen")],
+            Code::Unreadable => vec![Remedy::none(
+                "the ManagedCluster cannot be read: correct it first",
+            )],
             Code::PredicateMismatch | Code::ExpressionTooCostly => pair.predicate_remedies(),
             Code::Untolerated => pair.taint_remedies(refusal.reason.detail as usize),
         },
@@ -264,12 +267,15 @@ impl PlacementClusterPair<'_> {
         vec![tolerate, taints::removal(&taint, target, index, |_| true)]
     }
 
-    /// The remedy that increases the number of requested clusters until the cluster is picked.
+    /// The remedy that increases the number of requested clusters until the cluster is picked, after the kept
+    /// clusters that cannot be read, which have no rank.
     fn number_remedies(&self) -> Vec<Remedy> {
-        let ranked = &self.decision.solved.ranked;
-        let rank = ranked.iter().position(|&other| other == self.candidate);
+        let solved = &self.decision.solved;
+        let rank = solved.ranked.iter().position(|&other| other == self.candidate);
+        let picked = solved.picked.iter();
+        let unranked = picked.filter(|picked| solved.row_of(**picked).is_none()).count();
         let Some(number) = rank
-            .map(|rank| rank + 1)
+            .map(|rank| unranked + rank + 1)
             .filter(|_| self.record.policy.wanted.is_some())
         else {
             return Vec::new();

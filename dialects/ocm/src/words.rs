@@ -39,7 +39,7 @@ pub(crate) fn refusal(fleet: &Fleet, decision: &Decision, candidate: Ix, code: C
 pub(crate) fn alike(fleet: &Fleet, decision: &Decision, candidate: Ix, code: Code) -> Option<u32> {
     let policy = decision.detail::<Detail>()?.policy.as_deref()?;
     match code {
-        Code::NotInSet | Code::ExpressionTooCostly => None,
+        Code::NotInSet | Code::Unreadable | Code::ExpressionTooCostly => None,
         Code::Terminating => Some(0),
         Code::PredicateMismatch => {
             let predicates = policy.predicates.as_deref().ok()?;
@@ -111,6 +111,10 @@ impl RefusalFacts<'_> {
                 None => "the cluster is in none of the sets to choose from and has no set label".to_owned(),
             },
             Code::Terminating => "the cluster is being deleted".to_owned(),
+            Code::Unreadable => format!(
+                "the ManagedCluster cannot be read: {}",
+                row.problem.as_deref().unwrap_or_default()
+            ),
             Code::PredicateMismatch | Code::ExpressionTooCostly => {
                 let predicates = self.policy.and_then(|policy| policy.predicates.as_deref().ok());
                 let unmatched = UnmatchedParts {

@@ -346,7 +346,11 @@ fn columns(list: &Value) -> Vec<Column> {
 fn selectable(list: &Value) -> &'static [SelectableField] {
     let paths = list.as_array().into_iter().flatten();
     let paths = paths.filter_map(|field| field["jsonPath"].as_str());
-    SelectableField::list(&paths.filter_map(|path| path.strip_prefix('.')).collect::<Vec<_>>())
+    SelectableField::list(
+        &paths
+            .filter_map(|path| path.strip_prefix('.'))
+            .collect::<Vec<_>>(),
+    )
 }
 
 #[cfg(test)]
@@ -432,7 +436,13 @@ mod tests {
         let errors = CustomKind::read(&gizmos).unwrap_err();
         let lines: Vec<String> = errors
             .iter()
-            .map(|error| format!("{} {:?}", error.path.trim_start_matches("spec.versions[1]."), error.kind))
+            .map(|error| {
+                format!(
+                    "{} {:?}",
+                    error.path.trim_start_matches("spec.versions[1]."),
+                    error.kind
+                )
+            })
             .collect();
         assert_eq!(
             lines,

@@ -65,10 +65,7 @@ fn matches(inside: &str, item: &Value) -> bool {
 
 /// Parses the filter `?(@.field=="text")`, and returns the field and the text.
 fn filter(inside: &str) -> Option<(&str, &str)> {
-    let (field, quoted) = inside
-        .strip_prefix("?(@.")?
-        .strip_suffix(')')?
-        .split_once("==")?;
+    let (field, quoted) = inside.strip_prefix("?(@.")?.strip_suffix(')')?.split_once("==")?;
     let (field, quoted) = (field.trim(), quoted.trim());
     let quote = if quoted.starts_with('"') { '"' } else { '\'' };
     let text = quoted.strip_prefix(quote)?.strip_suffix(quote)?;
@@ -122,7 +119,10 @@ mod tests {
             (r#".status.conditions[?(@.type=="Gone")].status"#, true),
             (r#".status.conditions[?(@.type!="A")].status"#, false),
             (".status.conditions[?(@.type==Ready)].status", false),
-            (r#".status.conditions[?(@.type=="A" && @.status=="False")].status"#, false),
+            (
+                r#".status.conditions[?(@.type=="A" && @.status=="False")].status"#,
+                false,
+            ),
             (r#".status.conditions[?(@.a.b=="A")].status"#, false),
             (".spec.urls[0].url", false),
             (".spec['seedName']", false),

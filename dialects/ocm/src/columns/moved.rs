@@ -69,6 +69,7 @@ impl Columns {
                 numbered(&new_numbers, &added_rows, |row| &row.claims),
             ),
             terminating: renumbering.bits(&self.terminating),
+            unreadable: renumbering.bits(&self.unreadable),
             taints: self.taints.moved(&renumbering),
             kept: Arc::default(),
             cpu: renumbering.chunks(&self.cpu, f64::NAN),
@@ -165,6 +166,7 @@ impl Columns {
         places[slot as usize] = candidate;
         self.index.insert(Arc::clone(&row.name), slot);
         self.terminating.set(candidate, row.terminating());
+        self.unreadable.set(candidate, row.problem.is_some());
         self.taints.set(candidate, row.taints());
         self.cpu.set(candidate, row.cpu.unwrap_or(f64::NAN));
         self.memory.set(candidate, row.memory.unwrap_or(f64::NAN));

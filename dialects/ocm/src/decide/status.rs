@@ -148,7 +148,7 @@ fn list(names: &[impl AsRef<str>]) -> String {
 }
 
 /// The message for an empty selection, with the number of clusters that each filter refuses. Clusters of
-/// other sets and clusters that are being deleted are not counted.
+/// other sets and clusters that are being deleted or cannot be read are not counted.
 fn empty_selection_message(wanted: Option<usize>, solved: &PipelineOutcome) -> String {
     if wanted == Some(0) {
         return "numberOfClusters is 0".to_owned();
@@ -183,7 +183,7 @@ fn empty_selection_message(wanted: Option<usize>, solved: &PipelineOutcome) -> S
 }
 
 /// Whether clusters that this filter refuses are not counted: clusters of other sets, and clusters that are
-/// being deleted.
+/// being deleted or cannot be read.
 const fn excludes_from_count(filter: Plugin) -> bool {
     match filter {
         Plugin::ClusterSet | Plugin::Lifecycle => true,

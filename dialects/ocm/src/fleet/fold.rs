@@ -29,7 +29,7 @@ pub(crate) fn fold(fleet: &mut Fleet, change: &Change) -> Consequences {
     }
 }
 
-/// Parses `object` and converts it with `read`. An object that cannot be parsed is not in the fleet, and is
+/// Parses `object` and converts it with `read`. Returns `None` for an object that cannot be parsed, which is
 /// listed as unusable.
 fn read<T: DeserializeOwned, R>(
     fleet: &mut Fleet,
@@ -46,6 +46,11 @@ fn fold_cluster(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> C
     let name = &key.name;
     let new = read(fleet, key, object, |object, view: kind::ManagedCluster| {
         Cluster::new(Arc::clone(name), Arc::clone(object), view)
+    });
+    let new = new.or_else(|| {
+        let (object, problem) = object.zip(fleet.unusable.problem(key))?;
+        let cluster = Cluster::unreadable(Arc::clone(name), Arc::clone(object), problem);
+        Some(Arc::new(cluster))
     });
     let old = match &new {
         Some(row) => fleet.clusters.insert(Arc::clone(name), Arc::clone(row)),

@@ -34,6 +34,7 @@ pub(super) fn target(fleet: &Fleet, cluster: &Cluster) -> TargetView {
         ready_reason,
         ready_message,
         cordoned: cluster.terminating()
+            || cluster.problem.is_some()
             || cluster
                 .taints()
                 .iter()
@@ -57,6 +58,13 @@ pub(super) fn target(fleet: &Fleet, cluster: &Cluster) -> TargetView {
 fn readiness(cluster: &Cluster) -> (&'static str, &'static str, String) {
     if cluster.terminating() {
         return ("False", "Terminating", "the cluster is being deleted".to_owned());
+    }
+    if let Some(problem) = &cluster.problem {
+        return (
+            "Unknown",
+            "Unreadable",
+            format!("the ManagedCluster cannot be read: {problem}"),
+        );
     }
     let Some(condition) = &cluster.available else {
         return (

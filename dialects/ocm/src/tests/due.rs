@@ -1,10 +1,10 @@
 //! Placements that are due after each change, and objects that cannot be parsed.
 
 use berth_apimachinery::Key;
-use berth_dialect_contract::{AffectedDemands, Inventory, Targets};
+use berth_dialect_contract::{Action, AffectedDemands, Inventory, Outcome, Words};
 use serde_json::json;
 
-use super::world::{binding, cluster, columns, placement, scores, wants};
+use super::world::{binding, cluster, columns, now, placement, scores, wants};
 use crate::names::{BINDINGS, CLUSTERS, SETS};
 
 #[test]
@@ -195,11 +195,48 @@ fn what_cannot_be_read_is_listed_and_left_out() {
     assert_eq!(list.len(), 2);
     assert!(list[0].contains("status.allocatable[cpu]"), "{}", list[0]);
     assert!(list[1].contains("invalid type: string \"none\""), "{}", list[1]);
-    assert_eq!(world.fleet.count(), 0);
+    assert!(world.picked(&world.decide(&key)).is_empty());
     world.put(&cluster("a"));
     world.put(&cluster("b"));
     assert!(world.fleet.unusable().is_empty());
     assert_eq!(world.picked(&world.decide(&key)), ["a", "b"]);
+}
+
+#[test]
+fn a_cluster_that_cannot_be_read_stays_selected_and_is_not_selected_anew() {
+    let mut world = columns(&["a", "b"]);
+    let [one, all, new] = ["one", "all", "new"].map(|name| placement("ns", name));
+    world.put(&wants("one", &json!({"numberOfClusters": 1})));
+    world.put(&wants("all", &json!({})));
+    world.settle(&one);
+    world.settle(&all);
+    let cluster_key = Key::new(CLUSTERS, "", "a");
+    world.edit(&cluster_key, |value| value["spec"]["taints"] = json!("none"));
+    for (key, selected) in [(&one, &["a"][..]), (&all, &["a", "b"][..])] {
+        let decision = world.decide(key);
+        assert_eq!(
+            (decision.outcome, world.picked(&decision)),
+            (Outcome::Unchanged, owned(selected))
+        );
+    }
+    let chosen = owned(&["a"]);
+    let decision = world.ask(&one, now(), Some(&chosen)).unwrap();
+    assert_eq!(world.picked(&decision), chosen);
+    world.put(&wants("new", &json!({})));
+    let decision = world.decide(&new);
+    assert_eq!(world.picked(&decision), ["b"]);
+    let refusal = decision.solved.rejections[0];
+    assert_eq!(world.fleet.token(refusal.plugin, refusal.reason), "Unreadable");
+    world.put(&wants("one", &json!({"numberOfClusters": -1})));
+    let misconfigured = world.decide(&one);
+    assert_eq!(misconfigured.changes[0].action, Action::Keep);
+    world.put(&wants("one", &json!({"numberOfClusters": 1})));
+    world.delete(&cluster_key);
+    assert_eq!(world.picked(&world.decide(&one)), ["b"]);
+}
+
+fn owned(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
 }
 
 #[test]

@@ -86,7 +86,11 @@ fn of_several_files_in_the_variable_those_that_are_there_are_read() {
 
 #[tokio::test]
 async fn a_context_without_a_namespace_or_with_an_empty_one_has_the_namespace_default() {
-    for (namespace, wanted) in [("", "default"), (", namespace: ''", "default"), (", namespace: a", "a")] {
+    for (namespace, wanted) in [
+        ("", "default"),
+        (", namespace: ''", "default"),
+        (", namespace: a", "a"),
+    ] {
         let text = TWO.replace("user: u}", &format!("user: u{namespace}}}"));
         let (config, _) = of(&text, Some("one")).await.1.unwrap();
         assert_eq!(config.default_namespace, wanted);
