@@ -1,6 +1,7 @@
 //! kcp as a [`Dialect`].
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use berth_admission::Plugin;
 use berth_apimachinery::{FieldError, GroupResource, Kind, Schema};
@@ -25,13 +26,26 @@ use crate::reconcilers::{self, ResourceController};
 pub struct Kcp {
     /// The settings by the program's flags, which apply where a configuration does not override them.
     settings: Settings,
+    /// The resources that were synced since the start of the program, by any configuration.
+    synced: Arc<Mutex<BTreeSet<GroupResource>>>,
 }
 
 impl Kcp {
     /// Creates the dialect with these settings.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
-        Self { settings }
+        Self {
+            settings,
+            synced: Arc::default(),
+        }
+    }
+
+    /// Records that `resources` are synced. Returns all resources that were synced since the start of the
+    /// program.
+    fn record_synced(&self, resources: &[GroupResource]) -> Vec<GroupResource> {
+        let mut synced = self.synced.lock().unwrap_or_else(PoisonError::into_inner);
+        synced.extend(resources);
+        synced.iter().copied().collect()
     }
 
     /// The settings under the configuration `spec`, whose `syncedResources` override the program's flags.
@@ -173,9 +187,11 @@ impl Controllers for Kcp {
                 Vec::new()
             }
         });
-        // Resources that may have been synced before, by default or by the program's flags.
+        // Resources that may have been synced before, by default, by the program's flags, or by an earlier
+        // configuration.
         let mut former: Vec<GroupResource> = SYNCED_BY_DEFAULT.to_vec();
         former.extend(&self.settings.synced_resources);
+        former.extend(self.record_synced(&synced));
         former.sort_unstable();
         former.dedup();
         former.retain(|resource| !synced.contains(resource));

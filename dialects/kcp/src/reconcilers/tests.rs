@@ -348,37 +348,53 @@ fn what_is_no_longer_synced_loses_what_syncing_put_on_it() {
     assert_eq!(world.due(&reconciler, &change), ["plain"]);
 }
 
+/// The former resources of the resource controller under the configuration `spec`.
+fn former(kcp: &Kcp, spec: Option<Value>) -> String {
+    let reconcilers = kcp.controllers().reconcilers(spec.as_ref());
+    let found = reconcilers
+        .iter()
+        .find(|reconciler| reconciler.name() == "kcp-resource")
+        .unwrap();
+    let watches = found.watches();
+    assert!(
+        found
+            .former_resources()
+            .iter()
+            .all(|resource| !watches.contains(resource))
+    );
+    let texts: Vec<String> = found.former_resources().iter().map(ToString::to_string).collect();
+    texts.join(" ")
+}
+
 #[test]
 fn resources_that_are_not_synced_may_have_been_before() {
     let secrets = GroupResource::new("", "secrets");
     let ingresses = GroupResource::new("networking.k8s.io", "ingresses");
-    let started = Settings {
+    let started = Kcp::new(Settings {
         synced_resources: vec![secrets, ingresses],
         ..Settings::default()
-    };
-    let former = |settings: Settings, spec: Option<Value>| {
-        let reconcilers = Kcp::new(settings).controllers().reconcilers(spec.as_ref());
-        let found = reconcilers
-            .iter()
-            .find(|reconciler| reconciler.name() == "kcp-resource")
-            .unwrap();
-        let watches = found.watches();
-        assert!(
-            found
-                .former_resources()
-                .iter()
-                .all(|resource| !watches.contains(resource))
-        );
-        let texts: Vec<String> = found.former_resources().iter().map(ToString::to_string).collect();
-        texts.join(" ")
-    };
-    assert_eq!(former(Settings::default(), None), "");
+    });
+    assert_eq!(former(&Kcp::default(), None), "");
     assert_eq!(
-        former(started.clone(), None),
+        former(&started, None),
         "configmaps serviceaccounts services deployments.apps"
     );
     assert_eq!(
-        former(started, Some(json!({"syncedResources": ["configmaps"]}))),
+        former(&started, Some(json!({"syncedResources": ["configmaps"]}))),
+        "secrets serviceaccounts services deployments.apps ingresses.networking.k8s.io"
+    );
+}
+
+#[test]
+fn a_resource_that_only_an_earlier_configuration_named_was_synced_before() {
+    let kcp = Kcp::default();
+    let synced = |name: &str| Some(json!({"syncedResources": [name]}));
+    assert_eq!(
+        former(&kcp, synced("ingresses.networking.k8s.io")),
+        "configmaps secrets serviceaccounts services deployments.apps"
+    );
+    assert_eq!(
+        former(&kcp, synced("configmaps")),
         "secrets serviceaccounts services deployments.apps ingresses.networking.k8s.io"
     );
 }
