@@ -253,8 +253,8 @@ impl PlacementFacts<'_> {
             }
             let refusals: Vec<String> = verdicts
                 .rejections
+                .of_candidate(candidate)
                 .iter()
-                .filter(|rejection| rejection.candidate == candidate)
                 .map(|rejection| {
                     let reason = rejection.reason;
                     let sentence = words::refusal(self.fleet, row, &kept.reschedule, self.ask.now, reason);

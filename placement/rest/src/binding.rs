@@ -1,5 +1,6 @@
 //! `decisions/binding`, `bindings` and related resources: the binding of an object, to read and to create.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -164,20 +165,22 @@ fn chosen(snapshot: &Snapshot, body: &Value, targets: &[String]) -> Result<Optio
     if targets.is_empty() {
         return Ok(None);
     }
-    let mut clusters: Vec<String> = Vec::with_capacity(targets.len());
-    let mut errors = Vec::new();
-    for (index, name) in targets.iter().enumerate() {
-        let cluster = names::target(&*snapshot.inventory, snapshot.dialect.name(), name).map_or_else(
+    let cluster = |name: &String| {
+        names::target(&*snapshot.inventory, snapshot.dialect.name(), name).map_or_else(
             || name.to_owned(),
             |candidate| snapshot.inventory.cluster_name(candidate).to_string(),
-        );
-        if clusters.contains(&cluster) {
+        )
+    };
+    let clusters: Vec<String> = targets.iter().map(cluster).collect();
+    let mut seen = HashSet::new();
+    let mut errors = Vec::new();
+    for (index, (name, cluster)) in targets.iter().zip(&clusters).enumerate() {
+        if !seen.insert(cluster) {
             errors.push(FieldError::duplicate(
                 format!("spec.targets[{index}]"),
                 name.as_str(),
             ));
         }
-        clusters.push(cluster);
     }
     if errors.is_empty() {
         return Ok(Some(clusters));
