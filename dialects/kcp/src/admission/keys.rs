@@ -250,9 +250,34 @@ fn check_finalizers(writer: &Writer, old: &Value, new: &Value, findings: &mut Fi
     }
 }
 
+/// Fields of the metadata in which a syncer's write may differ: fields that are checked key by key, and
+/// fields that no client can change.
+const FREE_METADATA: [&str; 13] = [
+    LABELS,
+    ANNOTATIONS,
+    "finalizers",
+    "managedFields",
+    "uid",
+    "creationTimestamp",
+    "generation",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "name",
+    "namespace",
+    "selfLink",
+    "resourceVersion",
+];
+
+/// The names of the fields that differ between `old` and `new`.
+fn changed_fields<'a>(old: &'a Value, new: &'a Value) -> BTreeSet<&'a str> {
+    let names = |object: &'a Value| object.as_object().into_iter().flat_map(Map::keys);
+    let names = names(old).chain(names(new)).map(String::as_str);
+    names.filter(|name| old.get(*name) != new.get(*name)).collect()
+}
+
 /// Checks the parts of a syncer's write that [`check`] does not cover: a syncer may only change the status of
 /// an object, and the labels, the annotations and the finalizer of its own cluster, whose identifier is
-/// `own`. Metadata other than labels, annotations and finalizers is not compared.
+/// `own`.
 pub(super) fn check_syncer(
     own: &str,
     operation: Operation,
@@ -260,22 +285,19 @@ pub(super) fn check_syncer(
     new: &Value,
     findings: &mut Findings,
 ) {
+    const DETAIL: &str = "a syncer may only change the status and the keys of its own cluster";
     if operation == Operation::Create {
         findings.forbid("metadata.name", "a syncer may not create objects");
         return;
     }
-    let empty = Map::new();
-    let (before, after) = (
-        old.as_object().unwrap_or(&empty),
-        new.as_object().unwrap_or(&empty),
-    );
-    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-    for name in names {
-        if name != "metadata" && name != "status" && before.get(name) != after.get(name) {
-            findings.forbid(
-                name,
-                "a syncer may only change the status and the keys of its own cluster",
-            );
+    for name in changed_fields(old, new) {
+        if name != "metadata" && name != "status" {
+            findings.forbid(name, DETAIL);
+        }
+    }
+    for name in changed_fields(&old["metadata"], &new["metadata"]) {
+        if !FREE_METADATA.contains(&name) {
+            findings.forbid(&format!("metadata.{name}"), DETAIL);
         }
     }
     // `check` handles state labels and deletion annotations. A syncer may change its cluster's status and
@@ -289,10 +311,7 @@ pub(super) fn check_syncer(
     for part in [LABELS, ANNOTATIONS] {
         for change in key_changes(old, new, part) {
             if !is_checked(change.key) && !is_own(change.key) {
-                findings.forbid(
-                    &change.path,
-                    "a syncer may only change the status and the keys of its own cluster",
-                );
+                findings.forbid(&change.path, DETAIL);
             }
         }
     }

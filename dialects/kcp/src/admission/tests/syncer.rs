@@ -76,6 +76,23 @@ fn a_syncer_touches_nothing_else() {
 }
 
 #[test]
+fn a_syncer_changes_no_owners_and_need_not_repeat_what_the_server_sets() {
+    let mut old = synced();
+    old["metadata"]["uid"] = "1".into();
+    old["metadata"]["creationTimestamp"] = "2021-10-28T08:00:00Z".into();
+    let mut new = synced();
+    new["metadata"]["resourceVersion"] = "9".into();
+    assert_eq!(update_resource(SYNCER_X, &old, &new), Ok(()));
+    new["metadata"]["ownerReferences"] =
+        json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": "2"}]);
+    refused(
+        update_resource(SYNCER_X, &old, &new),
+        403,
+        &["metadata.ownerReferences: Forbidden"],
+    );
+}
+
+#[test]
 fn a_syncer_makes_and_deletes_nothing() {
     let guard = PlacementGuard::default();
     let bare = object(json!({}), json!({}), json!([]));
