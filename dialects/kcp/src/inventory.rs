@@ -55,7 +55,7 @@ impl Inventory for Fleet {
     }
 
     fn demand(&self, demand: &Key, _now: Timestamp) -> Option<DemandView> {
-        self.namespace(demand).map(|record| demand_view(record))
+        self.namespace(demand).map(|record| demand_view(self, record))
     }
 
     fn decide(&self, ask: &Ask<'_>) -> Option<Result<Decision, ChoiceRefusal>> {
@@ -171,13 +171,15 @@ impl Advisor for Fleet {
     }
 }
 
-fn demand_view(record: &NamespaceRecord) -> DemandView {
+fn demand_view(fleet: &Fleet, record: &NamespaceRecord) -> DemandView {
     let entries = &record.reading.placement.0;
     let active = entries.values().any(|state| state.is_active());
+    // A label that disables scheduling also ends the draining of a namespace that is no longer selected.
+    let leaves = record.deleting || !record.disabled && !fleet.is_subject(record);
     let phase = match () {
-        () if record.deleting && !entries.is_empty() => Phase::Releasing,
+        () if leaves && !entries.is_empty() => Phase::Releasing,
         // The scheduler no longer places such a namespace.
-        () if record.deleting || record.disabled => Phase::Ignored,
+        () if leaves || record.disabled => Phase::Ignored,
         () if active => Phase::Bound,
         () => Phase::Pending,
     };

@@ -187,6 +187,22 @@ fn labels_and_deletion_make_a_namespace_due() {
 }
 
 #[test]
+fn a_namespace_that_is_drained_is_releasing() {
+    let mut world = world();
+    let selector = json!({"matchLabels": {"team": "a"}});
+    put(
+        &mut world,
+        &configuration(&json!({"namespaceSelector": selector})),
+    );
+    let phase = |name: &str| {
+        let view = world.demand(&Key::new(NAMESPACES, "", name), now());
+        view.map(|view| view.phase)
+    };
+    assert_eq!(phase("placed"), Some(Phase::Releasing));
+    assert_eq!(phase("waiting"), None);
+}
+
+#[test]
 fn namespaces_are_demands_while_there_is_a_compute_service() {
     let mut world = fleet(&[namespace("app", None), namespace("kube-system", Some(ON_A))]);
     assert!(world.demands().is_empty());
