@@ -106,7 +106,8 @@ impl Engine {
         bind: Bind<'_>,
     ) -> Result<Result<BindOutcome, LostRace>, BindError> {
         let bound = self.decide_on_fresh_snapshot(slot, &bind).await?;
-        if bind.unplaced == UnplacedTreatment::Refuse && places_nothing(&bound.decision) {
+        let has_targets = bind.chosen.is_some_and(|chosen| !chosen.is_empty());
+        if bind.unplaced == UnplacedTreatment::Refuse && places_nothing(&bound.decision, has_targets) {
             return Err(BindError::Unplaced(Box::new(bound)));
         }
         let commit = commit(&bound, slot, bind.dry_run);
@@ -240,17 +241,18 @@ struct LostRace {
     is_scarce: bool,
 }
 
-/// Whether `decision` neither places nor releases anything.
-fn places_nothing(decision: &Decision) -> bool {
+/// Whether `decision` neither places nor releases anything. If the caller chose targets (`has_targets`), a
+/// release does not count: it would leave the targets out.
+fn places_nothing(decision: &Decision, has_targets: bool) -> bool {
     let releases = decision
         .changes
         .iter()
         .any(|change| change.action == Action::Unbind);
-    let outcome = decision.outcome;
-    matches!(
-        outcome,
-        Outcome::Unschedulable | Outcome::Invalid | Outcome::Ignored
-    ) && !releases
+    match decision.outcome {
+        Outcome::Unschedulable | Outcome::Invalid | Outcome::Ignored => has_targets || !releases,
+        Outcome::Released => has_targets,
+        Outcome::Scheduled | Outcome::Partial | Outcome::Provision | Outcome::Unchanged => false,
+    }
 }
 
 /// Returns the writes of the decision in `bound` with their guards: the revision of the demand, and a fence
@@ -294,4 +296,56 @@ pub(crate) fn newest(objects: &[Arc<Object>]) -> Revision {
 pub(crate) fn manager(dialect: &str, actor: &str) -> String {
     let part = actor.rsplit(':').next().unwrap_or(actor);
     format!("berth-{dialect}-{part}")
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_apimachinery::{GroupResource, Key, Timestamp};
+    use berth_dialect_contract::BindingChange;
+    use berth_scheduling::PipelineOutcome;
+
+    use super::*;
+
+    /// A decision with this outcome, which releases a cluster if `releases` is set.
+    fn decision(outcome: Outcome, releases: bool) -> Decision {
+        let release = BindingChange {
+            action: Action::Unbind,
+            cluster_name: "a".into(),
+            from: "",
+            to: "",
+            amount_from: None,
+            amount_to: None,
+        };
+        Decision {
+            demand: Key::new(GroupResource::new("", "things"), "", "thing"),
+            demand_revision: Revision(1),
+            outcome,
+            reason: "Reason",
+            solved: PipelineOutcome::default(),
+            amounts: Vec::new(),
+            scorers: Vec::new(),
+            unknown: Vec::new(),
+            current: Vec::new(),
+            changes: releases.then_some(release).into_iter().collect(),
+            fences: Vec::new(),
+            due_at: None,
+            now: Timestamp::UNIX_EPOCH,
+            detail: Box::new(()),
+        }
+    }
+
+    #[test]
+    fn a_release_is_a_result_only_if_no_targets_were_chosen() {
+        let nothing = |outcome: Outcome, releases: bool, has_targets: bool| {
+            places_nothing(&decision(outcome, releases), has_targets)
+        };
+        for outcome in [Outcome::Unschedulable, Outcome::Invalid, Outcome::Ignored] {
+            assert!(nothing(outcome, false, false), "{outcome:?}");
+            assert!(!nothing(outcome, true, false), "{outcome:?}");
+            assert!(nothing(outcome, true, true), "{outcome:?}");
+        }
+        assert!(!nothing(Outcome::Released, true, false));
+        assert!(nothing(Outcome::Released, true, true));
+        assert!(!nothing(Outcome::Scheduled, true, true));
+    }
 }

@@ -23,7 +23,8 @@ pub trait BindObserver: Send + Sync + 'static {
 /// Treatment of a decision that places nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnplacedTreatment {
-    /// Refuses the decision, unless it releases a place. For callers that requested a binding.
+    /// Refuses the decision, unless it releases a place and the caller chose no targets. For callers that
+    /// requested a binding.
     Refuse,
     /// Commits the writes of the decision, such as status conditions, as for any decision. For controllers.
     Commit,
