@@ -2,7 +2,7 @@
 //! clusters, then the clusters with the applied placement, then the rest of the status. Edits start from the
 //! stored objects, so that unknown fields survive.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use berth_apimachinery::types::{Time, condition};
 use berth_apimachinery::{Timestamp, time};
@@ -102,7 +102,9 @@ fn set_clusters(object: &mut Value, shares: &BTreeMap<&str, i64>) -> bool {
     let stored_entries = spec.get("clusters").and_then(Value::as_array);
     let stored_entries: Vec<Value> = stored_entries.cloned().unwrap_or_default();
     let name = |entry: &Value| entry["name"].as_str().unwrap_or_default().to_owned();
-    let is_same = stored_entries.len() == shares.len()
+    // A cluster may be listed twice: a list as long as the shares need not have all of them.
+    let listed: BTreeSet<String> = stored_entries.iter().map(name).collect();
+    let is_same = [stored_entries.len(), listed.len()] == [shares.len(); 2]
         && stored_entries.iter().all(|entry| {
             let replicas = shares.get(name(entry).as_str());
             replicas.is_some_and(|replicas| *replicas == entry["replicas"].as_i64().unwrap_or(0))

@@ -1,5 +1,7 @@
 //! Writes, in their order.
 
+use std::collections::BTreeMap;
+
 use berth_apimachinery::{Change, Key, Timestamp};
 use berth_dialect_contract::{Ask, Decision, Inventory, Outcome, Write};
 use serde_json::{Value, json};
@@ -40,6 +42,19 @@ fn decide(fleet: &Fleet) -> (Decision, Vec<Write>) {
 
 fn divided() -> Value {
     json!({"replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}})
+}
+
+#[test]
+fn a_cluster_that_is_listed_twice_does_not_count_as_two() {
+    let entry = json!({"name": "a", "replicas": 2});
+    let mut binding = json!({"spec": {"clusters": [entry, entry]}});
+    let shares = BTreeMap::from([("a", 2), ("b", 3)]);
+    assert!(super::set_clusters(&mut binding, &shares));
+    assert_eq!(
+        binding["spec"]["clusters"],
+        json!([entry, {"name": "b", "replicas": 3}])
+    );
+    assert!(!super::set_clusters(&mut binding, &shares));
 }
 
 #[test]
