@@ -116,6 +116,7 @@ impl Dialect for Kcp {
         let defaults = Config {
             namespace_selector: self.settings.namespace_selector.clone(),
             location_cluster: Arc::clone(&self.settings.location_cluster),
+            synced_resources: self.settings.synced_resources.clone(),
             ..Config::default()
         };
         Arc::new(Fleet::with_defaults(defaults).restricted_to(self.settings.syncable()))
@@ -210,7 +211,8 @@ impl Configuration for Kcp {
     }
 
     fn validate(&self, spec: &Value, path: &str) -> Vec<FieldError> {
-        let read = Config::read_within(Some(spec), path, self.settings.syncable());
+        let synced = &self.settings.synced_resources;
+        let read = Config::read_within(Some(spec), path, self.settings.syncable(), synced);
         read.err().unwrap_or_default()
     }
 
