@@ -13,6 +13,10 @@ use super::location::LocationRecord;
 use crate::config::Config;
 use crate::names::{DIALECT, LOCATIONS, NAMESPACES, WORKLOAD_CLUSTERS};
 
+/// The number of names of locations, and of sets of locations, that may have numbers in addition to twice
+/// those in use.
+const SPARE_NUMBERS: usize = 64;
+
 impl Fleet {
     /// Folds one change of any resource that the dialect reads.
     pub(crate) fn apply_change(&mut self, change: &Change) -> Consequences {
@@ -30,6 +34,7 @@ impl Fleet {
         } else {
             return Consequences::nothing();
         };
+        self.renumber_locations();
         if had_compute != self.has_compute() {
             // All namespaces become demands, or are no longer demands.
             due.decide = AffectedDemands::All;
@@ -202,6 +207,36 @@ impl Fleet {
                 _ => {}
             }
             row.facts.locations = self.sets.number(numbers);
+        }
+    }
+
+    /// Numbers the locations and their sets anew once most numbers are no longer used: each decision judges
+    /// every set with a number, and labels of workload clusters make ever new sets.
+    fn renumber_locations(&mut self) {
+        let is_tidy = |count: usize, used: usize| count <= 2 * used + SPARE_NUMBERS;
+        if is_tidy(self.sets.count(), self.rows.len())
+            && is_tidy(self.numbers.count(), self.locations.len())
+        {
+            return;
+        }
+        let (numbers, sets) = (
+            std::mem::take(&mut self.numbers),
+            std::mem::take(&mut self.sets),
+        );
+        let records = self.locations.iter().map(|(name, location)| {
+            let record = LocationRecord {
+                number: self.numbers.number(name),
+                selector: location.selector.clone(),
+            };
+            (Arc::clone(name), Arc::new(record))
+        });
+        self.locations = records.collect();
+        for row in self.rows.iter_mut() {
+            let old = sets.get(row.facts.locations).iter();
+            let new = old.map(|&number| self.numbers.number(numbers.name(number)));
+            let mut set: Vec<u32> = new.collect();
+            set.sort_unstable();
+            row.facts.locations = self.sets.number(set);
         }
     }
 

@@ -54,6 +54,11 @@ impl LocationNumbers {
         number
     }
 
+    /// Number of names, including those of locations that no longer exist.
+    pub(super) fn count(&self) -> usize {
+        self.names.len()
+    }
+
     /// The name with this number.
     pub(crate) fn name(&self, number: u32) -> &Arc<str> {
         &self.names[number as usize]
@@ -79,6 +84,11 @@ impl LocationSets {
         self.numbers.insert(Arc::clone(&set), number);
         self.sets.push_back(set);
         number
+    }
+
+    /// Number of sets, including those that no workload cluster has any more.
+    pub(super) fn count(&self) -> usize {
+        self.sets.len()
     }
 
     /// The locations of the set with this number.

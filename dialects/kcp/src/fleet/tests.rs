@@ -303,6 +303,40 @@ fn a_location_that_cannot_be_read_keeps_its_namespaces_and_gets_no_others() {
 }
 
 #[test]
+fn numbers_that_no_location_or_cluster_uses_any_more_are_given_up() {
+    let labels: Vec<String> = (0..8).map(|number| format!("label-{number}")).collect();
+    let by_label = |label: &String| {
+        with(
+            location(label),
+            "/spec/instanceSelector",
+            json!({"matchLabels": {label: "yes"}}),
+        )
+    };
+    let locations: Vec<Value> = labels.iter().map(by_label).collect();
+    let mut world = fleet(&locations);
+    for subset in 0..256_u32 {
+        let mut changed = cluster("a", "east");
+        let members = (0..8_usize).filter(|&number| subset >> number & 1 == 1);
+        let members: Vec<&str> = members.map(|number| labels[number].as_str()).collect();
+        for label in &members {
+            changed["metadata"]["labels"][*label] = "yes".into();
+        }
+        put(&mut world, &changed);
+        let numbers = world.locations_of(world.row(0)).iter();
+        let found: Vec<&str> = numbers.map(|&number| &**world.numbers.name(number)).collect();
+        assert_eq!(found, members);
+    }
+    assert!(world.sets.count() < 100, "{}", world.sets.count());
+    for number in 0..256 {
+        let passing = location(&format!("passing-{number}"));
+        put(&mut world, &passing);
+        remove(&mut world, &passing);
+    }
+    assert!(world.numbers.count() < 100, "{}", world.numbers.count());
+    assert_eq!(world.locations_of(world.row(0)).len(), 8);
+}
+
+#[test]
 fn what_the_program_was_told_holds_where_the_configuration_is_silent() {
     let mut world = Fleet::with_defaults(Config {
         location_cluster: "root:org".into(),
