@@ -345,9 +345,8 @@ mod tests {
     fn each_resource_that_cannot_be_synced_has_an_error() {
         let spec = json!({"syncedResources": ["configmaps", "ingresses.networking.k8s.io", "secrets"]});
         let configmaps = [GroupResource::new("", "configmaps")];
-        let within = |spec: &Value| {
-            Config::read_within(Some(spec), "spec.kcp", Some(&configmaps), &configmaps)
-        };
+        let within =
+            |spec: &Value| Config::read_within(Some(spec), "spec.kcp", Some(&configmaps), &configmaps);
         let errors = within(&spec).unwrap_err();
         let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
         assert_eq!(texts.len(), 2, "{texts:?}");

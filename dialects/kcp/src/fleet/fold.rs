@@ -214,15 +214,11 @@ impl Fleet {
     /// every set with a number, and labels of workload clusters make ever new sets.
     fn renumber_locations(&mut self) {
         let is_tidy = |count: usize, used: usize| count <= 2 * used + SPARE_NUMBERS;
-        if is_tidy(self.sets.count(), self.rows.len())
-            && is_tidy(self.numbers.count(), self.locations.len())
+        if is_tidy(self.sets.count(), self.rows.len()) && is_tidy(self.numbers.count(), self.locations.len())
         {
             return;
         }
-        let (numbers, sets) = (
-            std::mem::take(&mut self.numbers),
-            std::mem::take(&mut self.sets),
-        );
+        let (numbers, sets) = (std::mem::take(&mut self.numbers), std::mem::take(&mut self.sets));
         let records = self.locations.iter().map(|(name, location)| {
             let record = LocationRecord {
                 number: self.numbers.number(name),
@@ -258,7 +254,9 @@ impl Fleet {
             config.location_cluster = Arc::clone(&self.defaults.location_cluster);
         }
         if is_absent("syncedResources") {
-            config.synced_resources.clone_from(&self.defaults.synced_resources);
+            config
+                .synced_resources
+                .clone_from(&self.defaults.synced_resources);
         }
         if config == self.config {
             return Consequences::nothing();
