@@ -75,10 +75,12 @@ impl HeartbeatSender<'_> {
     /// SyncerReady is False. Ends when the WorkloadCluster was replaced by another with this name.
     pub(super) async fn run(&self, interval: Duration) {
         let mut last: Option<String> = None;
+        // The WorkloadCluster in the last answer.
+        let mut known: Option<Value> = None;
         loop {
             let cluster_answer = self.check_cluster(interval).await;
             let outcome = match &cluster_answer {
-                Ok(()) => self.send().await,
+                Ok(()) => self.send(known.take()).await,
                 Err(problem) => self.report_unreachable(problem).await,
             };
             let problem = match (outcome, cluster_answer) {
@@ -89,7 +91,10 @@ impl HeartbeatSender<'_> {
                 (ReportOutcome::Arrived(_), Err(problem)) => {
                     Some(format!("the cluster does not answer: {problem}"))
                 }
-                (ReportOutcome::Arrived(_), Ok(())) => None,
+                (ReportOutcome::Arrived(cluster), Ok(())) => {
+                    known = Some(cluster);
+                    None
+                }
             };
             // A problem may last: it is logged only when it changes.
             if let Some(problem) = problem.as_ref().filter(|problem| last.as_ref() != Some(problem)) {
@@ -118,9 +123,14 @@ impl HeartbeatSender<'_> {
 
     /// Writes the conditions about the synced objects and about a cluster that answers again, and sends a
     /// heartbeat. The conditions come first, since the hub summarizes them in Ready at the heartbeat. A
-    /// condition that cannot be written does not prevent the heartbeat.
-    async fn send(&self) -> ReportOutcome {
-        let written = match self.get().await {
+    /// condition that cannot be written does not prevent the heartbeat. `known` is the WorkloadCluster in the
+    /// last answer; it is only read anew if the last heartbeat failed, and if it was changed since.
+    async fn send(&self, known: Option<Value>) -> ReportOutcome {
+        let read = match known {
+            Some(cluster) => ReportOutcome::Arrived(cluster),
+            None => self.get().await,
+        };
+        let written = match read {
             ReportOutcome::Arrived(cluster) => {
                 let synced = self.problems.lock().condition();
                 let back = reports_unreachable(&cluster).then(ConditionText::reachable);
@@ -137,7 +147,10 @@ impl HeartbeatSender<'_> {
             "syncedResources": self.resources,
         });
         match self.patch(&json!({"status": status})).await {
-            ReportOutcome::Arrived(_) => written,
+            ReportOutcome::Arrived(cluster) => match written {
+                ReportOutcome::Arrived(_) => ReportOutcome::Arrived(cluster),
+                problem => problem,
+            },
             outcome => outcome,
         }
     }
