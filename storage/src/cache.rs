@@ -49,8 +49,8 @@ impl Cache {
         self.state.load_full()
     }
 
-    /// Publishes `state`, without waking waiting readers: the caller calls [`Cache::wake`] after it has
-    /// answered the writer.
+    /// Publishes `state`, without waking waiting readers: the caller calls [`Cache::wake`] afterwards, and
+    /// may answer its writers first.
     pub(crate) fn publish(&self, state: State) {
         self.held_lists.sweep(&state);
         self.state.store(Arc::new(state));
@@ -71,8 +71,9 @@ impl Cache {
         self.state.load().collection(resource)
     }
 
-    /// Returns a list: see [`crate::Source::list`]. Every acknowledged write is published, so `Latest` is the
-    /// published state.
+    /// Returns a list: see [`crate::Source::list`]. `Latest` is the published state, which has every write
+    /// that this process has acknowledged. A store that other processes share has to wait for their writes
+    /// first.
     pub(crate) async fn list(&self, resource: GroupResource, at: At) -> Result<Collection, StoreError> {
         match at {
             At::Latest | At::Any => Ok(self.collection(resource)),

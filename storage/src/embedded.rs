@@ -59,8 +59,8 @@ impl EmbeddedStore {
     /// The function blocks: call it where blocking is allowed.
     ///
     /// # Errors
-    /// `Corrupt`, with file and record, when anything in the file is damaged; `Unavailable` when the file
-    /// cannot be read or another process has it open.
+    /// `Corrupt`, with file and record, when anything in the file is damaged; `Sealed` when a value is
+    /// encrypted; `Unavailable` when the file cannot be read or another process has it open.
     pub fn open(file: &Path, limits: Limits) -> Result<Self, StoreError> {
         Self::open_encrypted(file, limits, &Arc::default())
     }
@@ -69,7 +69,7 @@ impl EmbeddedStore {
     /// `encryption`.
     ///
     /// # Errors
-    /// As [`EmbeddedStore::open`]; `Sealed` when a value was encrypted with a key that is not available.
+    /// As [`EmbeddedStore::open`]; `Sealed` only when a value was encrypted with a key that is not available.
     pub fn open_encrypted(
         file: &Path,
         limits: Limits,

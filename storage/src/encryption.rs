@@ -147,8 +147,9 @@ impl Encryption {
         }
     }
 
-    /// Also encrypts those `resources` that no rule encrypts, with a key that no other process knows. Opening
-    /// a store drops the values of these resources, which are copies that the process creates again.
+    /// Also encrypts those `resources` that no rule encrypts, with a key that no other process knows. Their
+    /// values are copies, which each process creates again: opening a store drops the values of earlier
+    /// processes, except values that are encrypted with a key of a rule.
     ///
     /// # Errors
     /// When the operating system provides no random numbers.

@@ -33,7 +33,7 @@ pub enum StoreError {
     Fenced {
         /// Name of the fence.
         name: String,
-        /// Revision at which the fence was last passed.
+        /// Revision at which the fence was last passed, or an upper limit if the store no longer knows it.
         at: Revision,
         /// Revision after which the fence must not have been passed.
         not_after: Revision,

@@ -8,8 +8,8 @@
 //! One watch of all objects feeds the watch cache ([`follow`], [`feed`]), so reads and watches are served
 //! from memory, as in other stores. A list of the newest state requests etcd's revision ([`newest`]) and
 //! waits until the watch has reached that revision, so the list has every write that any replica
-//! acknowledged. Lists at a revision that this process has not seen are read from etcd, page by page
-//! ([`load`]).
+//! acknowledged. Lists at a revision from before the start of this process, or too far in the past for the
+//! cache to undo the changes since, are read from etcd, page by page ([`load`]).
 
 mod compact;
 mod config;
@@ -57,8 +57,9 @@ impl EtcdStore {
     /// Connects, reads every object and starts the watch. An empty prefix becomes a new store.
     ///
     /// # Errors
-    /// `Unavailable`, with the servers, when none answers or the settings are invalid; `Unreadable`, with the
-    /// key, when a value is not an object.
+    /// `Unavailable` when no server answers, etcd is too old, the settings are invalid, or a copy into the
+    /// store is incomplete; `Unreadable`, with the key, when a value is not an object; `Sealed` when a value
+    /// cannot be decrypted.
     pub async fn open(config: &EtcdConfig, limits: Limits) -> Result<Self, StoreError> {
         open::open(config, limits).await
     }

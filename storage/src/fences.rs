@@ -1,8 +1,9 @@
 //! Fences, with the revision at which each was last passed.
 //!
-//! Fences are only in memory, which is sufficient: only one process at a time has the store, and every
-//! pending decision ends with that process. A decision after a restart is based on a snapshot at or after the
-//! loaded revision, and no fence was passed after that revision.
+//! The memory store and the embedded store have their fences only in memory, which is sufficient: only one
+//! process at a time has such a store, and every pending decision ends with that process. A decision after a
+//! restart is based on a snapshot at or after the loaded revision, and no fence was passed after that
+//! revision. In etcd, fences are keys.
 
 use std::collections::HashMap;
 use std::sync::Arc;

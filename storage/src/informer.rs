@@ -49,7 +49,7 @@ pub trait Handler: Send {
     fn ended(&self, problem: &StoreError) -> Duration;
 }
 
-/// Keeps `handler` informed of the objects in `scope` of `source`, until `stop` is cancelled.
+/// Keeps `handler` informed of the objects in `scope` of `source`, until `stop` completes.
 pub async fn run(
     source: Arc<dyn Source>,
     scope: Scope,

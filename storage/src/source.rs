@@ -60,7 +60,8 @@ pub trait Watch: Send {
     /// Waits for changes and returns all available ones, at most `max`. Cancel safe.
     ///
     /// # Errors
-    /// `Expired` when this watcher has fallen behind the kept history; it cannot recover.
+    /// `Expired` when this watcher has fallen behind the kept history, from which it cannot recover;
+    /// `Unavailable` when the store was closed.
     async fn next(&mut self, max: usize) -> Result<Vec<Arc<Event>>, StoreError>;
 
     /// Returns the revision up to which the watch has returned every change of the scope: the revision for a
@@ -74,7 +75,7 @@ pub trait Source: Send + Sync + 'static {
     /// Returns a consistent state of one resource. Objects in memory are shared, not copied.
     ///
     /// # Errors
-    /// `Expired`, `TooNew` or `Unavailable`.
+    /// `Expired`, `TooNew` or `Unavailable`; also `Unreadable` or `Sealed`, about a value in a shared store.
     async fn list(&self, resource: GroupResource, at: At) -> Result<Collection, StoreError>;
 
     /// Returns the objects in memory, without waiting; they may be stale on a store that other processes

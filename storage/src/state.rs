@@ -41,8 +41,8 @@ impl ResourceState {
         }
     }
 
-    /// Total bytes of all objects that were replaced or deleted so far. The difference of two totals is an
-    /// upper limit of the bytes that only a list from the time of the first total needs.
+    /// Total bytes of all objects that were replaced or deleted so far. If a list is kept from one total to a
+    /// later one, the difference of the totals is an upper limit of the bytes that only the list still needs.
     pub(crate) fn superseded(&self) -> u64 {
         self.superseded
     }

@@ -107,7 +107,7 @@ impl Projection {
         match tokio::time::timeout(MAX_WAIT, shown.wait_for(is_there)).await {
             Ok(Ok(_)) => Ok(()),
             _ => Err(StoreError::Unavailable(format!(
-                "virtual objects have not caught up with revision {wanted} within {} s: try again",
+                "Targets and Decisions have not caught up with revision {wanted} within {} s: try again",
                 MAX_WAIT.as_secs()
             ))),
         }

@@ -320,7 +320,7 @@ impl DemandPhase {
         builder.condition("Bound", status, reason, &self.message)
     }
 
-    /// State of an unbound demand, from the scheduler's decision.
+    /// State of a demand that is not bound or is being released, from Berth's decision.
     fn from_decision(snapshot: &Snapshot, decision: &Decision) -> Self {
         let phase = match decision.outcome {
             Outcome::Unschedulable => Phase::Unschedulable,

@@ -72,8 +72,8 @@ impl SubresourceHandler for Scheduling {
     }
 }
 
-/// Warning that another writer contests the decision on `demand`, or that another scheduler decides `demand`
-/// although its system is decided here.
+/// Warning that another writer contests the decision on `demand`, or that the configuration leaves `demand`
+/// to another scheduler although Berth decides other requests of the system.
 fn warning(engine: &Engine, snapshot: &Snapshot, demand: &Key) -> Option<String> {
     let dialect = snapshot.dialect.name();
     if let Some(text) = engine.contest(dialect, demand) {
@@ -266,7 +266,7 @@ pub(crate) fn decide(snapshot: &Snapshot, demand: &Key, now: Timestamp) -> Resul
 
 /// The Scheduling of `decision` without candidates, as a tree of JSON values: with the picked clusters, the
 /// changes and the planned writes, and if `counts` is set, with the numbers of targets that each reason
-/// refuses. The size of the result does not grow with the fleet.
+/// refuses. Targets that are not picked do not add to the size of the result.
 pub fn summary_of(snapshot: &Snapshot, decision: &Decision, counts: bool) -> Result<Value, Status> {
     let inventory = &*snapshot.inventory;
     let places = Places::of(inventory, decision);

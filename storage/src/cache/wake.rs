@@ -9,7 +9,8 @@ use tokio::sync::watch;
 
 use crate::source::Scope;
 
-/// Channels that wake waiters. The value of a channel is the newest revision of its resources.
+/// Channels that wake waiters. The value of a channel is the revision of the store at the last wake-up, or at
+/// the creation of the channel.
 pub(crate) struct WakeChannels {
     /// Channel for waiters for changes of any resource.
     any: watch::Sender<Revision>,

@@ -59,8 +59,8 @@ impl Watcher {
 impl Watch for Watcher {
     async fn next(&mut self, max: usize) -> Result<Vec<Arc<Event>>, StoreError> {
         loop {
-            // The wake-up is marked as seen before the history is read: a later change wakes again. Taken events
-            // are returned without a further wait, so dropping this future loses nothing.
+            // The wake-up is marked as seen before the history is read: a later change wakes again. Taken
+            // events are returned without a further wait, so dropping this future loses nothing.
             self.receiver.mark_unchanged();
             let events = self.take(max.max(1))?;
             if !events.is_empty() {

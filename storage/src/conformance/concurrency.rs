@@ -1,4 +1,5 @@
-//! Requirements of every store under concurrent writes: one winner, no lost update, reads after writes, fences.
+//! Requirements of every store under concurrent writes: one winner, no lost update, reads after writes,
+//! fences.
 
 use std::sync::Arc;
 

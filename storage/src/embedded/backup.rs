@@ -1,5 +1,5 @@
-//! Backups: streams of all records of a database file, each with its checksum and, if encrypted, still
-//! encrypted.
+//! Backups: streams of all objects as the records of a database file, each with its checksum and, if the
+//! file encrypts it, encrypted.
 //!
 //! A backup is a copy of one state and can be made while the store serves: it has every write that was
 //! acknowledged before the backup began, and no part of a later write. A backup ends with a checksum over all

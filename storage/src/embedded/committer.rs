@@ -188,8 +188,12 @@ impl Committer {
     /// file is uncertain until a restart reads it again. Reads continue from memory, which has exactly the
     /// acknowledged writes.
     fn fail(&mut self, error: &StoreError, waiters: Vec<CommitWaiter>) {
+        let problem = match error {
+            StoreError::Unavailable(problem) => problem.clone(),
+            error => error.to_string(),
+        };
         let reason =
-            format!("{error}; writes are refused until the cause is corrected and the server is restarted");
+            format!("{problem}; writes are refused until the cause is corrected and the server is restarted");
         // The reason is set before anything else that could fail, such as the log line.
         let reason = self.failed.get_or_init(|| reason);
         tracing::error!(%error, "commit failed; rejecting all writes until a restart");

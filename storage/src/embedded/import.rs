@@ -33,8 +33,8 @@ pub(crate) fn import(
 }
 
 /// Creates a database with `create` under another name, and renames it to `file` (replacing an existing file)
-/// when it is complete and on disk. So no server starts with an incomplete file. Files of failed attempts are
-/// removed.
+/// when it is complete and on disk. So no server starts with an incomplete file. The file of a failed attempt
+/// is removed, by the next attempt at the latest.
 pub(crate) fn create_atomically<T, E: From<StoreError>>(
     file: &Path,
     create: impl FnOnce(&Path) -> Result<T, E>,

@@ -29,7 +29,8 @@ pub(crate) enum RecordProblem {
     Damaged(String),
     /// The record may be undamaged, but it cannot be decrypted with the available keys.
     Sealed(String),
-    /// The record is a copy that only another process could decrypt; with the record's checksum.
+    /// The record is a copy that this process cannot use ([`DecryptionError::Ephemeral`]); with the record's
+    /// checksum.
     Ephemeral(u32),
 }
 
@@ -41,7 +42,7 @@ pub(crate) struct Contents {
     pub(crate) state: State,
     /// Total size of all records.
     pub(crate) bytes: u64,
-    /// Keys of records that only another process could decrypt.
+    /// Keys of the [`RecordProblem::Ephemeral`] records, which are not in the state.
     pub(crate) ephemeral: Vec<Vec<u8>>,
 }
 
@@ -49,7 +50,7 @@ pub(crate) struct Contents {
 #[derive(Default)]
 struct ParsedRecords {
     loaded: Vec<LoadedObject>,
-    /// Key and checksum of each record that only another process could decrypt.
+    /// Key and checksum of each [`RecordProblem::Ephemeral`] record.
     ephemeral: Vec<(Vec<u8>, u32)>,
 }
 

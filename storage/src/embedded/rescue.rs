@@ -1,7 +1,7 @@
 //! Removal of single records from a database file, and recovery of the readable records of a damaged file.
 //!
 //! The file stays unchanged until a new one is complete. A damaged file is read from a copy, forwards and
-//! then backwards, so that only the records on unreadable pages are lost.
+//! then backwards, so that only the records from the first to the last unreadable page are lost.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, TryLockError};

@@ -12,7 +12,7 @@ pub(crate) const RECORDS: TableDefinition<'static, &[u8], &[u8]> = TableDefiniti
 pub(crate) const TOTALS: TableDefinition<'static, &str, &[u8]> = TableDefinition::new("totals");
 /// The only key of [`TOTALS`].
 pub(crate) const TOTALS_KEY: &str = "totals";
-/// Part of the file in errors about damaged pages, which concern no single record.
+/// Name of the damaged part in errors about pages, which belong to no single record.
 pub(super) const PAGES: &str = "pages";
 
 /// Returns the error of a damaged part of `file`; `key` is the record or the part.

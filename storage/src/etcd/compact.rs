@@ -29,7 +29,7 @@ pub(crate) async fn run(link: Arc<Link>, layout: Layout, interval: Duration) {
             Ok(next) => state = next,
             Err(failure) => tracing::warn!(
                 problem = failure.text(),
-                "cannot compact etcd, which keeps old revisions until then; trying again after the compaction interval"
+                "cannot compact etcd, so that it keeps old revisions; trying again after the compaction interval"
             ),
         }
     }

@@ -71,7 +71,7 @@ impl EtcdConfig {
     /// Returns the options of etcd calls, with the content of the certificate files.
     ///
     /// # Errors
-    /// `Unavailable`, with the invalid flag or file.
+    /// `Unavailable`, with the invalid setting or file.
     pub(crate) fn options(&self) -> Result<ConnectOptions, StoreError> {
         self.check()?;
         let mut options = ConnectOptions::new()

@@ -59,8 +59,8 @@ impl EtcdStore {
     /// Reads every object of the store of `config` at one revision.
     ///
     /// # Errors
-    /// `Unavailable` when etcd does not answer or the store does not exist; `Unreadable` when a value is not
-    /// an object; `Sealed` when a value cannot be decrypted.
+    /// `Unavailable` when etcd does not answer, or the store does not exist or is incomplete; `Unreadable`
+    /// when a value is not an object; `Sealed` when a value cannot be decrypted.
     pub async fn export(config: &EtcdConfig) -> Result<Snapshot, StoreError> {
         let link = Link::new(config)?;
         let layout = Layout::new(&config.prefix, &config.encryption);
@@ -81,7 +81,12 @@ impl EtcdStore {
         match Marker::decode(kv.value()) {
             Ok(marker) if !marker.copying => {}
             Ok(_) => return Err(no_store("a copy was begun and not finished")),
-            Err(problem) => return Err(no_store(&problem)),
+            Err(problem) => {
+                let (place, key) = (link.place(), layout.store());
+                return Err(StoreError::Unavailable(format!(
+                    "{place}: the value of {key} cannot be read: {problem}"
+                )));
+            }
         }
         snapshot(&link, &layout).await
     }
@@ -91,8 +96,8 @@ impl EtcdStore {
     /// import, the copy starts over.
     ///
     /// # Errors
-    /// `Unavailable` when etcd does not answer, the store has objects, or etcd's revision is too far below
-    /// the source's.
+    /// `Unavailable` when etcd does not answer, the store has objects, another program writes to it, or
+    /// etcd's revision is too far below the source's; `Unreadable` when the marker of the store is invalid.
     pub async fn import(
         config: &EtcdConfig,
         source: &Snapshot,

@@ -129,7 +129,7 @@ impl Layout {
     /// Decodes the value from the stored form: the reverse of [`Layout::seal`].
     ///
     /// # Errors
-    /// The encryption key is missing or wrong.
+    /// The reason why the value cannot be decrypted.
     pub(crate) fn open(
         &self,
         resource: GroupResource,

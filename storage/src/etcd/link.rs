@@ -1,6 +1,6 @@
 //! Calls to etcd: choice of the member, timeout, and retries.
 //!
-//! One member gets all calls until it fails; then the next member gets them. A read is retried until its time
+//! One member gets all calls until it fails; then the next member gets them. A read is retried until a time
 //! limit. A write is retried only when etcd has certainly not executed it. Otherwise the error states that
 //! the outcome is unknown.
 
@@ -18,7 +18,7 @@ use crate::etcd::config::EtcdConfig;
 
 /// Timeout of one call. etcd itself ends a write after about seven seconds without a leader.
 const CALL_TIMEOUT: Duration = Duration::from_secs(5);
-/// Time limit of a call with its retries.
+/// Time after which a failed call is not retried any more.
 const RETRY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Pause before the first retry, and its maximum: the pause doubles with each retry.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(800));
@@ -256,7 +256,7 @@ impl Link {
     }
 
     /// Makes a call that may be repeated, such as a read: it is retried, on the next member, until it is
-    /// answered or the time limit is reached.
+    /// answered or [`RETRY_TIMEOUT`] has passed.
     pub(crate) async fn read<T, F>(&self, call: impl Fn(KvClient) -> F) -> Result<T, Failure>
     where
         F: Future<Output = Result<T, Error>>,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use berth_apimachinery::Revision;
 use etcd_client::{Compare, CompareOp, KvClient, Txn, TxnOp};
 
-use crate::error::StoreError;
+use crate::error::{NotReady, StoreError};
 use crate::etcd::config::EtcdConfig;
 use crate::etcd::feed::Feed;
 use crate::etcd::follow::{Reflector, newest};
@@ -66,9 +66,13 @@ async fn catch_up(store: &EtcdStore, now: Revision) -> Result<(), StoreError> {
             Ok(()) => return Ok(()),
             Err(_behind) if store.feed.cache().revision() > before => {}
             Err(_behind) => {
-                let why = store.feed.ready().err();
-                let why = why.map_or_else(|| "its watch makes no progress".to_owned(), |why| why.to_string());
-                return Err(StoreError::Unavailable(format!("{}: {why}", store.link.place())));
+                let place = store.link.place();
+                return Err(StoreError::Unavailable(match store.feed.ready() {
+                    // This message names the servers itself.
+                    Err(NotReady::Unreachable(why)) => why,
+                    Err(why) => format!("{place}: {why}"),
+                    Ok(()) => format!("{place}: its watch makes no progress"),
+                }));
             }
         }
     }

@@ -30,7 +30,7 @@ pub(super) struct ObjectDraft {
     pub(super) subject: Subject,
     /// Key of the object; `None` for a target that never had one.
     pub(super) key: Option<Key>,
-    /// The object; `None` if there is no such object any more.
+    /// The object; `None` if there is no such object any more, or it could not be built.
     pub(super) draft: Option<Draft>,
     pub(super) due_at: Option<Timestamp>,
     /// Properties by which a Decision is counted.
@@ -174,8 +174,8 @@ impl Renderer {
         }
     }
 
-    /// Whether `demand`, which another scheduler decides, is decided now for a comparison. A demand without a
-    /// place is decided whatever the budget, to report the reasons.
+    /// Whether `demand`, which another scheduler decides, is decided now for a comparison. A pending or
+    /// invalid demand is decided whatever the budget, since its Decision shows the reasons.
     fn decides_now(&mut self, demand: &Key, phase: Phase) -> bool {
         let is_decided_anyway = matches!(phase, Phase::Pending | Phase::Invalid);
         is_decided_anyway || self.budget.allows(&self.snapshot, demand)
