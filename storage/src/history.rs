@@ -1,5 +1,6 @@
 //! The known changes of one resource, oldest first, and the revision up to which changes are unknown.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -179,6 +180,28 @@ impl History {
         self.entries.focus().narrow(position..).into_iter()
     }
 
+    /// Returns the events of the first `max` changes after `revision`, oldest first, and of all other changes
+    /// that have the revision of the last of these: a cursor, which is a revision, cannot stand between them.
+    /// The event of a change that is not among the [`MAX_FRAMES`] newest ones is a copy, so that its frame
+    /// is not kept here.
+    pub(crate) fn events_after(&self, revision: Revision, max: usize) -> impl Iterator<Item = Arc<Event>> {
+        let start = self.position_after(revision);
+        let first_framed = self.entries.len().saturating_sub(MAX_FRAMES);
+        let mut last = None;
+        let entries = self.entries.focus().narrow(start..).into_iter().enumerate();
+        entries
+            .take_while(move |(index, entry)| {
+                let revision = entry.event.change.revision;
+                let is_taken = *index < max || last == Some(revision);
+                last = Some(revision);
+                is_taken
+            })
+            .map(move |(index, entry)| match start + index < first_framed {
+                true => Arc::new(Event::new(entry.event.change.clone())),
+                false => Arc::clone(&entry.event),
+            })
+    }
+
     fn position_after(&self, revision: Revision) -> usize {
         let length = self.entries.len();
         for behind in 0..MAX_LAG {
@@ -188,13 +211,11 @@ impl History {
                 return length - behind;
             }
         }
-        match self
-            .entries
-            .binary_search_by(|entry| entry.event.change.revision.cmp(&revision))
-        {
-            Ok(position) => position + 1,
-            Err(position) => position,
-        }
+        // Several changes may have this revision. No entry compares as equal, so that the position is after
+        // all of them.
+        let order = |entry: &Entry| entry.event.change.revision.cmp(&revision).then(Ordering::Less);
+        let (Ok(position) | Err(position)) = self.entries.binary_search_by(order);
+        position
     }
 }
 
@@ -241,6 +262,39 @@ mod tests {
             .after(Revision(0))
             .map(|entry| entry.event.frame.get().is_some());
         assert!(framed.eq((1..=MAX_FRAMES + 3).map(|position| position > 3)));
+    }
+
+    #[test]
+    fn a_change_that_is_read_late_keeps_no_frame() {
+        let mut history = History::new(Revision(0));
+        for revision in 1..=MAX_FRAMES as u64 + 3 {
+            history.push(entry(revision));
+        }
+        for event in history.events_after(Revision(0), usize::MAX) {
+            event.frame.set("frame".into()).unwrap();
+        }
+        let framed = history
+            .after(Revision(0))
+            .map(|entry| entry.event.frame.get().is_some());
+        assert!(framed.eq((1..=MAX_FRAMES + 3).map(|position| position > 3)));
+    }
+
+    #[test]
+    fn changes_of_one_revision_are_read_together() {
+        let mut history = History::new(Revision(0));
+        for revision in [1, 2, 2, 2, 3, 4, 5, 6, 7, 8] {
+            history.push(entry(revision));
+        }
+        let read = |after, max| -> Vec<u64> {
+            let events = history.events_after(Revision(after), max);
+            events.map(|event| event.change.revision.0).collect()
+        };
+        assert_eq!(read(0, 1), [1]);
+        assert_eq!(read(0, 2), [1, 2, 2, 2]);
+        assert_eq!(read(1, 1), [2, 2, 2]);
+        assert_eq!(read(2, 2), [3, 4]);
+        assert_eq!(read(7, 2), [8]);
+        assert_eq!(history.count_after(Revision(2)), 6);
     }
 
     #[test]

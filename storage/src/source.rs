@@ -57,7 +57,8 @@ impl Event {
 /// A running watch: changes in the order of their revisions, each once.
 #[async_trait]
 pub trait Watch: Send {
-    /// Waits for changes and returns all available ones, at most `max`. Cancel safe.
+    /// Waits for changes and returns all available ones, at most `max`. Changes of one revision are returned
+    /// together, even if they are more. Cancel safe.
     ///
     /// # Errors
     /// `Expired` when this watcher has fallen behind the kept history, from which it cannot recover;

@@ -255,7 +255,8 @@ impl State {
         self.revision = self.revision.max(revision);
     }
 
-    /// Returns at most `max` changes of `scope` after `cursor`, in the order of their revisions.
+    /// Returns the first `max` changes of `scope` after `cursor`, in the order of their revisions, and all
+    /// other changes with the revision of the last of these.
     ///
     /// # Errors
     /// `Expired` when a change after `cursor` is no longer kept.
@@ -281,17 +282,14 @@ impl State {
         let mut events: Vec<_> = resource_states
             .iter()
             .filter(|resource_state| resource_state.history.has_changes_after(cursor))
-            .flat_map(|resource_state| {
-                resource_state
-                    .history
-                    .after(cursor)
-                    .take(max)
-                    .map(|entry| Arc::clone(&entry.event))
-            })
+            .flat_map(|resource_state| resource_state.history.events_after(cursor, max))
             .collect();
         if resource_states.len() > 1 {
             events.sort_unstable_by_key(|event| event.change.revision);
-            events.truncate(max);
+            let last = max.checked_sub(1).and_then(|index| events.get(index));
+            if let Some(last) = last.map(|event| event.change.revision) {
+                events.truncate(events.partition_point(|event| event.change.revision <= last));
+            }
         }
         Ok(events)
     }

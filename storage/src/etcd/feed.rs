@@ -225,7 +225,8 @@ impl Feed {
         let mut revision = before;
         let mut staged = Vec::with_capacity(changes.len());
         for observed in changes {
-            if observed.revision > revision {
+            // A transaction of another program may change several objects at one revision.
+            if observed.revision > before {
                 revision = observed.revision;
                 staged.extend(set(&mut state, observed));
             }
@@ -269,4 +270,44 @@ fn set(state: &mut State, observed: ObjectState) -> Option<StagedChange> {
         new,
     };
     Some((change, before))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::source::Scope;
+
+    const THINGS: GroupResource = GroupResource::new("", "things");
+    const OTHERS: GroupResource = GroupResource::new("", "others");
+
+    fn created(resource: GroupResource, name: &str, revision: u64) -> ObjectState {
+        let value = json!({"apiVersion": "v1", "kind": "A", "metadata": {"name": name}});
+        let revision = Revision(revision);
+        ObjectState {
+            revision,
+            key: Key::new(resource, "", name),
+            new: Some(Arc::new(Object::new(&value, revision).unwrap())),
+        }
+    }
+
+    #[tokio::test]
+    async fn every_change_of_one_revision_is_applied_and_watched() {
+        let feed = Feed::new(State::new(Revision(1)), Limits::default());
+        let changes = vec![
+            created(THINGS, "a", 2),
+            created(THINGS, "b", 2),
+            created(OTHERS, "c", 2),
+            created(THINGS, "d", 3),
+        ];
+        feed.apply_changes(changes, Vec::new(), Some(Revision(3)));
+        let listed = [THINGS, OTHERS].map(|resource| feed.cache().collection(resource).items.len());
+        assert_eq!(listed, [3, 1]);
+        let mut watch = feed.cache().watch(Scope::All, Revision(1)).unwrap();
+        for (count, reached) in [(3, 2), (1, 3)] {
+            assert_eq!(watch.next(1).await.unwrap().len(), count);
+            assert_eq!(watch.revision(), Revision(reached));
+        }
+    }
 }
