@@ -493,3 +493,41 @@ async fn half_a_copy_is_not_served_and_the_next_one_begins_anew() {
         .await
         .expect("it is in use");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_deletes_no_object_that_stands_without_a_marker() {
+    let etcd = Etcd::start();
+    let config = config(etcd.url());
+    let mut client = Client::connect([etcd.url()], None).await.expect("a client");
+    let object = format!("{}/objects/conformance.example/things/a/x", config.prefix);
+    client.put(object.clone(), "{}", None).await.expect("written");
+    let source = berth_storage::Snapshot {
+        revision: Revision(2),
+        objects: Vec::new(),
+    };
+    let refused = EtcdStore::import(&config, &source, &mut |_| {})
+        .await
+        .expect_err("it is not empty");
+    assert!(refused.to_string().contains("1 objects"), "{refused}");
+    for (key, count) in [(object, 1), (format!("{}/store", config.prefix), 0)] {
+        let found = client.get(key.clone(), None).await.expect("read");
+        assert_eq!(found.kvs().len(), count, "{key}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_that_is_no_object_is_no_change_of_the_store() {
+    let etcd = Etcd::start();
+    let config = config(etcd.url());
+    let store = open(&config).await;
+    put(&store, create(&thing("a", "x"), 1)).await;
+    let mut client = Client::connect([etcd.url()], None).await.expect("a client");
+    let note = || format!("{}/objects/note", config.prefix);
+    client.put(note(), "x", None).await.expect("written");
+    let copy = EtcdStore::export(&config).await.expect("read back");
+    assert_eq!(copy.objects.len(), 1);
+    client.put(note(), "y", None).await.expect("written");
+    assert!(!EtcdStore::changed_since(&config, &copy).await.expect("asked"));
+    put(&store, update(&thing("a", "x"), 2, Expect::Present)).await;
+    assert!(EtcdStore::changed_since(&config, &copy).await.expect("asked"));
+}

@@ -18,7 +18,7 @@ use crate::etcd::follow::newest;
 use crate::etcd::layout::{Layout, Marker, end_of};
 use crate::etcd::link::{Failure, Link, header_revision, number};
 use crate::etcd::load::{load, unreadable};
-use crate::etcd::open::store_marker;
+use crate::etcd::open::find_marker;
 use crate::snapshot::Snapshot;
 use crate::state::State;
 
@@ -143,22 +143,19 @@ impl EtcdStore {
     pub async fn changed_since(config: &EtcdConfig, snapshot: &Snapshot) -> Result<bool, StoreError> {
         let link = Link::new(config)?;
         let layout = Layout::new(&config.prefix, &config.encryption);
-        let newer = Revision(snapshot.revision.0 + 1);
-        let respond = |options: GetOptions| {
-            let (link, layout) = (&link, &layout);
-            async move {
-                let call = |mut kv: KvClient| {
-                    let options = options.clone().with_range(end_of(layout.objects()));
-                    async move { kv.get(layout.objects(), Some(options)).await }
-                };
-                link.read(call).await.map_err(|failure| link.read_error(&failure))
-            }
+        let keys = |mut kv: KvClient| {
+            let objects = layout.objects();
+            let options = GetOptions::new().with_range(end_of(objects)).with_keys_only();
+            async move { kv.get(objects, Some(options)).await }
         };
-        let all = respond(GetOptions::new().with_count_only()).await?;
-        let changed = GetOptions::new().with_keys_only().with_limit(1);
-        let changed = respond(changed.with_min_mod_revision(number(newer))).await?;
-        let count = u64::try_from(all.count()).unwrap_or_default();
-        Ok(count != snapshot.objects.len() as u64 || !changed.kvs().is_empty())
+        let found = link.read(keys).await;
+        let found = found.map_err(|failure| link.read_error(&failure))?;
+        // The snapshot does not have other keys, which are ignored.
+        let of_objects = found.kvs().iter().filter(|kv| layout.parse(kv.key()).is_some());
+        let is_newer = of_objects
+            .clone()
+            .any(|kv| kv.mod_revision() > number(snapshot.revision));
+        Ok(is_newer || of_objects.count() != snapshot.objects.len())
     }
 }
 
@@ -213,11 +210,12 @@ impl Import {
         )))
     }
 
-    /// Marks the store as incomplete. Deletes the objects of an interrupted copy, and refuses other objects.
+    /// Marks the store as incomplete. Deletes the objects of an interrupted copy, and refuses other objects,
+    /// also those without a marker.
     async fn begin(&self) -> Result<(), StoreError> {
-        let (marker, _) = store_marker(&self.link, &self.layout, true).await?;
+        let found = find_marker(&self.link, &self.layout).await?;
         let objects = self.layout.objects();
-        if marker.copying {
+        if found.is_some_and(|(marker, _)| marker.copying) {
             let delete = |mut kv: KvClient| {
                 let options = DeleteOptions::new().with_range(end_of(objects));
                 async move { kv.delete(objects, Some(options)).await }

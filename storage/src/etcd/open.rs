@@ -26,7 +26,7 @@ pub(crate) async fn open(config: &EtcdConfig, limits: Limits) -> Result<EtcdStor
     let link = Arc::new(Link::new(config)?);
     let layout = Layout::new(&config.prefix, &config.encryption);
     check_version(&link).await?;
-    let (marker, since) = store_marker(&link, &layout, false).await?;
+    let (marker, since) = store_marker(&link, &layout).await?;
     if marker.copying {
         return Err(StoreError::Unavailable(format!(
             "{}: a copy into {} was begun and not finished: run the migration again",
@@ -129,39 +129,57 @@ async fn read(
     }
 }
 
-/// Returns the marker of the store, and the marker's revision. A missing marker is created, with `copying`.
-pub(crate) async fn store_marker(
-    link: &Link,
-    layout: &Layout,
-    copying: bool,
-) -> Result<(Marker, Revision), StoreError> {
+/// Returns the marker of the store, and the marker's revision. A missing marker is created.
+async fn store_marker(link: &Link, layout: &Layout) -> Result<(Marker, Revision), StoreError> {
+    if let Some(found) = find_marker(link, layout).await? {
+        return Ok(found);
+    }
     let key = layout.store();
     let make = Txn::new()
         .when([Compare::mod_revision(key, CompareOp::Equal, 0)])
-        .and_then([TxnOp::put(key, Marker::encode(copying), None)]);
+        .and_then([TxnOp::put(key, Marker::encode(false), None)]);
     // The transaction is retried if no answer arrives: an existing marker is equivalent.
     let create_marker = |mut kv: KvClient| {
         let make = make.clone();
         async move { kv.txn(make).await }
     };
-    let read_error = |failure: Failure| link.read_error(&failure);
+    let answer = link.read(create_marker).await;
+    let answer = answer.map_err(|failure| link.read_error(&failure))?;
+    tracing::info!(key, revision = %header_revision(answer.header()), "initialized an empty store in etcd");
+    let created = find_marker(link, layout).await?;
+    created.ok_or_else(|| {
+        invalid_marker(
+            link,
+            layout,
+            "it was deleted right after it was created".to_owned(),
+        )
+    })
+}
+
+/// Returns the marker of the store, and the marker's revision; `None` when there is no marker.
+pub(crate) async fn find_marker(
+    link: &Link,
+    layout: &Layout,
+) -> Result<Option<(Marker, Revision)>, StoreError> {
+    let key = layout.store();
     let get = |mut kv: KvClient| async move { kv.get(key, None).await };
-    let mut found = link.read(get).await.map_err(read_error)?;
-    if found.kvs().is_empty() {
-        let answer = link.read(create_marker).await.map_err(read_error)?;
-        tracing::info!(key, revision = %header_revision(answer.header()), "initialized an empty store in etcd");
-        found = link.read(get).await.map_err(read_error)?;
-    }
-    let problem = |problem: String| StoreError::Unreadable {
-        place: link.place().to_owned(),
-        key: key.to_owned(),
-        problem,
+    let found = link.read(get).await;
+    let found = found.map_err(|failure| link.read_error(&failure))?;
+    let Some(kv) = found.kvs().first() else {
+        return Ok(None);
     };
-    let kv = found.kvs().first();
-    let kv = kv.ok_or_else(|| problem("it was deleted right after it was created".to_owned()))?;
-    let marker = Marker::decode(kv.value()).map_err(problem)?;
+    let marker = Marker::decode(kv.value()).map_err(|problem| invalid_marker(link, layout, problem))?;
     let since = Revision(u64::try_from(kv.mod_revision()).unwrap_or_default());
-    Ok((marker, since))
+    Ok(Some((marker, since)))
+}
+
+/// Returns the error of an invalid marker.
+fn invalid_marker(link: &Link, layout: &Layout, problem: String) -> StoreError {
+    StoreError::Unreadable {
+        place: link.place().to_owned(),
+        key: layout.store().to_owned(),
+        problem,
+    }
 }
 
 async fn check_version(link: &Link) -> Result<(), StoreError> {
