@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use berth_apimachinery::write::Verb;
-use berth_apimachinery::{Change, Object};
+use berth_apimachinery::{Change, Meta, Object};
 use tokio::sync::oneshot;
 
 use crate::cache::Cache;
@@ -217,15 +217,21 @@ impl Drop for ThreadGuard {
     }
 }
 
-/// Whether a step needs more disk space than the object that it replaces. Marking an object as being deleted
-/// counts as a deletion.
+/// Whether a step needs more disk space than the object that it replaces. Steps of a deletion do not count.
 fn grows(state: &State, step: &Step) -> bool {
     let Some(draft) = &step.object else { return false };
     match (step.verb, state.get(&step.key)) {
-        (Verb::Update, _) if draft.meta().deletion_timestamp().is_some() => false,
-        (Verb::Update, Some(current)) => draft.len() > current.len(),
+        (Verb::Update, Some(current)) => {
+            draft.len() > current.len() && !advances_deletion(current.meta(), draft.meta())
+        }
         _ => true,
     }
+}
+
+/// Whether an update marks the object as being deleted, or removes a finalizer of an object with this mark.
+fn advances_deletion(before: &Meta, after: &Meta) -> bool {
+    after.deletion_timestamp().is_some()
+        && (before.deletion_timestamp().is_none() || after.finalizers().len() < before.finalizers().len())
 }
 
 /// Returns the number of bytes that a change frees.
@@ -253,5 +259,45 @@ fn gather(first: Request, requests: &Receiver<Request>) -> Vec<Request> {
 fn answer(reply: Reply, result: Result<Vec<StepResult>, StoreError>) {
     if reply.send(result).is_err() {
         tracing::debug!("a caller left before its write was answered");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_apimachinery::{Draft, Revision};
+    use serde_json::json;
+
+    use super::*;
+    use crate::conformance::{thing, update};
+    use crate::step::Expect;
+
+    #[test]
+    fn on_a_full_disk_an_object_with_the_mark_of_deletion_may_lose_finalizers_but_not_grow() {
+        let object = |is_marked: bool, finalizers: &[&str], text: &str| {
+            let mut value = json!({
+                "apiVersion": "conformance.example/v1", "kind": "Thing",
+                "metadata": {"namespace": "a", "name": "x", "finalizers": finalizers},
+                "spec": {"text": text},
+            });
+            if is_marked {
+                value["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+            }
+            Draft::new(&value).unwrap()
+        };
+        let is_growth = |before: Draft, after: Draft| {
+            let key = thing("a", "x");
+            let mut state = State::new(Revision(1));
+            state.set(&key, Some(Arc::new(before.at(Revision(1)))));
+            let step = Step {
+                object: Some(after),
+                ..update(&key, 1, Expect::Present)
+            };
+            grows(&state, &step)
+        };
+        let (both, long) = (&["f", "g"][..], "longer than a finalizer");
+        assert!(!is_growth(object(false, both, ""), object(true, both, "")));
+        assert!(!is_growth(object(true, both, ""), object(true, &["f"], long)));
+        assert!(is_growth(object(true, both, ""), object(true, both, long)));
+        assert!(is_growth(object(false, both, ""), object(false, both, long)));
     }
 }

@@ -109,7 +109,8 @@ impl EtcdConfig {
         if secured != 0 && secured != self.endpoints.len() {
             return wrong("etcd servers: either all with https:// or none".to_owned());
         }
-        if secured == 0 && (self.ca_file.is_some() || self.cert_file.is_some()) {
+        let files = [&self.ca_file, &self.cert_file, &self.key_file];
+        if secured == 0 && files.into_iter().any(Option::is_some) {
             return wrong("certificates for etcd need servers with https://".to_owned());
         }
         let path = &self.prefix;
@@ -172,6 +173,7 @@ mod tests {
         assert!(problem(|config| config.endpoints.push("ftp://x".into())).contains("\"ftp://x\""));
         assert!(problem(|config| config.endpoints.push("https://x".into())).contains("either all"));
         assert!(problem(|config| config.ca_file = Some("ca.pem".into())).contains("https://"));
+        assert!(problem(|config| config.key_file = Some("key.pem".into())).contains("https://"));
         assert!(problem(|config| config.prefix = "berth".into()).contains("\"berth\""));
         assert!(problem(|config| config.prefix = "/berth/".into()).contains("slash"));
         let missing = problem(|config| {
