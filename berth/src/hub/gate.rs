@@ -64,7 +64,7 @@ fn refusal(info: &RequestInfo, held: impl Iterator<Item = ReadinessError>) -> Op
             ReadinessError::NotSynced { dialect, .. } => {
                 may_select(&fields, dialect).then(|| (*dialect, held.to_string()))
             }
-            ReadinessError::NotCaughtUp { .. } => None,
+            ReadinessError::NotCaughtUp { .. } | ReadinessError::SourceUnavailable(_) => None,
         })
         .collect();
     if incomplete.is_empty() {

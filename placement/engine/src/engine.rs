@@ -6,8 +6,9 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use berth_apimachinery::{Change, Clock, GroupResource, Key, LabelSet, Revision};
+use berth_dialect_contract::names::TARGETS;
 use berth_dialect_contract::{Consequences, Dialect, Inventory};
-use berth_storage::Source;
+use berth_storage::{At, Source};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinHandle;
@@ -322,14 +323,27 @@ impl Engine {
         }
     }
 
-    /// A snapshot with every write that this server acknowledged before this call; `None` for an unknown
+    /// Waits until every write that any server acknowledged before this call is folded. On a store that
+    /// several servers share, the store is asked for its revision.
+    ///
+    /// # Errors
+    /// As [`Engine::caught_up`], and when the store does not return its revision.
+    pub async fn caught_up_with_all(&self) -> Result<(), ReadinessError> {
+        // No objects of this resource are stored, but the answer has the newest revision of the store. The
+        // revision in memory may be older, since another server may have written.
+        let newest = self.source.list(TARGETS, At::Latest).await;
+        let newest = newest.map_err(|error| ReadinessError::SourceUnavailable(error.to_string()))?;
+        self.caught_up(newest.revision).await
+    }
+
+    /// A snapshot with every write that any server acknowledged before this call; `None` for an unknown
     /// dialect.
     ///
     /// # Errors
-    /// As [`Engine::caught_up`], and when the dialect is held.
+    /// As [`Engine::caught_up_with_all`], and when the dialect is held.
     pub async fn fresh(&self, dialect: &str) -> Result<Option<Snapshot>, ReadinessError> {
         self.complete(dialect)?;
-        self.caught_up(self.source.revision()).await?;
+        self.caught_up_with_all().await?;
         Ok(self.snapshot(dialect))
     }
 

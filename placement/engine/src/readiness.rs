@@ -13,6 +13,9 @@ pub enum ReadinessError {
         /// The folded revision; 0 before the first load.
         have: Revision,
     },
+    /// The source has not returned its newest revision; with its error.
+    #[error("{0}")]
+    SourceUnavailable(String),
     /// Some objects of the dialect are not synced yet ([`crate::Engine::hold`]).
     #[error("{dialect}: {why}")]
     NotSynced {

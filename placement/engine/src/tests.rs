@@ -477,6 +477,47 @@ impl Watch for ForgetfulWatch {
     }
 }
 
+/// A store that other servers write to: its own revision stays behind theirs.
+struct Shared {
+    inner: Arc<MemoryStore>,
+    revision: Revision,
+}
+
+#[async_trait]
+impl Source for Shared {
+    async fn list(&self, resource: GroupResource, at: At) -> Result<Collection, StoreError> {
+        self.inner.list(resource, at).await
+    }
+    fn cached(&self, resource: GroupResource) -> Collection {
+        self.inner.cached(resource)
+    }
+    fn watch(&self, scope: Scope, after: Revision) -> Result<Box<dyn Watch>, StoreError> {
+        self.inner.watch(scope, after)
+    }
+    fn revision(&self) -> Revision {
+        self.revision
+    }
+}
+
+#[tokio::test]
+async fn a_read_sees_the_writes_of_other_servers() {
+    let store = Arc::new(MemoryStore::default());
+    let source = Shared {
+        inner: Arc::clone(&store),
+        revision: store.revision(),
+    };
+    let engine = engine(Arc::new(source));
+    engine.spawn();
+    engine.caught_up(store.revision()).await.unwrap();
+    put(
+        &store,
+        &Key::new(BOXES, "", "a"),
+        &object("Box", "", "a", json!({"capacity": 1})),
+    );
+    let snapshot = engine.fresh("toy").await.unwrap().unwrap();
+    assert_eq!(snapshot.inventory.count(), 1);
+}
+
 #[tokio::test]
 async fn a_lost_watch_is_made_good_by_loading_again() {
     let store = Arc::new(MemoryStore::default());

@@ -299,9 +299,12 @@ impl ReconcilerInput {
             dialect: dialect.name(),
             why: "the engine does not have this system".to_owned(),
         };
+        engine.complete(dialect.name())?;
+        // The lists are from memory, so that a write of another server is not awaited: it makes its keys due.
+        engine.caught_up(engine.source().revision()).await?;
         Ok(Self {
             lists,
-            snapshot: engine.fresh(dialect.name()).await?.ok_or_else(unknown)?,
+            snapshot: engine.snapshot(dialect.name()).ok_or_else(unknown)?,
             now: engine.clock().now(),
         })
     }

@@ -1,0 +1,89 @@
+//! Copies and their removal, and the writers of objects.
+
+use berth_apimachinery::{CustomKind, Revision};
+use berth_storage::MemoryStore;
+use http::{Request, Response};
+use kube::client::Body;
+use serde_json::json;
+
+use super::*;
+
+/// A reflector of things on the leader. Its hub serves nothing.
+fn reflector(store: &Arc<dyn Store>) -> Reflector {
+    let schema = json!({"openAPIV3Schema": {"type": "object"}});
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "things.example.com"},
+        "spec": {
+            "group": "example.com", "scope": "Namespaced",
+            "names": {"kind": "Thing", "plural": "things"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": schema}],
+        },
+    });
+    let kind: Arc<dyn Kind> = Arc::new(CustomKind::read(&definition).unwrap());
+    let hub = |_: Request<Body>| async { Response::builder().status(404).body(Body::empty()) };
+    let context = ReflectorContext {
+        client: Client::new(tower::service_fn(hub), "default"),
+        store: Arc::clone(store),
+        versions: Arc::default(),
+        leading: watch::channel(true).1,
+        progress: Arc::new(watch::Sender::new(Progress::new())),
+    };
+    Reflector::new(context, &kind, None)
+}
+
+#[tokio::test]
+async fn each_list_on_the_leader_removes_copies_that_another_leader_left() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let mut reflector = reflector(&store);
+    let is_stored = |key: &Key| {
+        let copies = store.cached(key.resource);
+        copies.get(&key.namespace, &key.name).is_some()
+    };
+    for name in ["a", "b"] {
+        let key = Key::new(reflector.resource, "ns", name);
+        let value = json!({"apiVersion": "example.com/v1", "kind": "Thing",
+            "metadata": {"name": name, "namespace": "ns"}});
+        let draft = Draft::new(&value).unwrap();
+        let step = reflector.step(&key, &Some(draft)).unwrap();
+        store.apply(vec![step]).await.unwrap();
+        assert!(is_stored(&key));
+        reflector.finish_list().await;
+        assert!(!is_stored(&key), "{name} is not on the hub");
+    }
+}
+
+#[test]
+fn a_copy_is_deleted_and_a_default_in_its_place_stays_until_there_is_a_copy() {
+    let key = berth_dialect_contract::config::key("gardener");
+    let object = |annotations: Value| {
+        json!({
+            "apiVersion": "config.berth.dev/v1alpha1", "kind": "SchedulerConfiguration",
+            "metadata": {"name": "gardener", "annotations": annotations},
+        })
+    };
+    let stored = |annotations: Value| Object::new(&object(annotations), Revision(1)).unwrap();
+    let (copy, default) = (stored(json!({})), stored(json!({FROM_FILE: "gardener.yaml"})));
+    let draft = Some(Draft::new(&object(json!({}))).unwrap());
+    let verb = |draft: &Option<Draft>, stored| step(&key, draft, stored).map(|step| step.verb);
+    assert_eq!(verb(&None, Some(&copy)), Some(Verb::Delete));
+    assert_eq!(verb(&None, Some(&default)), None);
+    assert_eq!(verb(&draft, Some(&default)), Some(Verb::Update));
+    assert_eq!(verb(&draft, None), Some(Verb::Create));
+}
+
+#[test]
+fn the_manager_of_the_newest_fields_is_who_wrote_an_object() {
+    let of = |fields: Value| {
+        let metadata = serde_json::from_value(json!({"name": "a", "managedFields": fields})).unwrap();
+        manager(&metadata).map(|manager| manager.to_string())
+    };
+    let entry =
+        |manager: &str, time: &str| json!({"manager": manager, "operation": "Update", "time": time});
+    let (early, late) = ("2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z");
+    assert_eq!(of(json!([])), None);
+    let fields = json!([entry("placement", late), entry("kubectl", early)]);
+    assert_eq!(of(fields).as_deref(), Some("placement"));
+    let fields = json!([entry("placement", late), entry("kubectl", late)]);
+    assert_eq!(of(fields).as_deref(), Some("kubectl"));
+}
