@@ -2,12 +2,15 @@
 //! the caller may not `get`, the report shows only apiVersion, kind, namespace, name and the changed paths.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use berth_apimachinery::{Key, Status};
+use berth_apimachinery::{GroupResource, Key, Object, Status};
 use berth_apiserver::{Attributes, Call};
-use berth_engine::{Catalog, Engine};
+use berth_engine::Catalog;
 use serde_json::{Value, json};
 
+/// The resource of Namespaces.
+pub(super) const NAMESPACES: GroupResource = GroupResource::new("", "namespaces");
 /// Maximal number of checks of the right to read a single object, each of which may be a SubjectAccessReview.
 /// Further objects are shown only to a caller who may read all objects of the namespace.
 const CHECK_LIMIT: usize = 20;
@@ -15,13 +18,15 @@ const CHECK_LIMIT: usize = 20;
 const MAX_PATHS: usize = 100;
 
 /// Reduces the objects in `writes` that the user of `call` may not read to their names and changed paths.
+/// `before` returns the object that a write replaces, in the world of the decision. It must not be another
+/// object, since the user may know the written one: the changed paths would tell how the other differs.
 ///
 /// # Errors
 /// When the user's rights cannot be checked.
 pub(super) async fn hide(
     call: &Call,
-    engine: &Engine,
     catalog: &Catalog,
+    before: &(dyn Fn(&Key) -> Option<Arc<Object>> + Sync),
     writes: &mut [Value],
 ) -> Result<(), Status> {
     let mut reader = Reader {
@@ -39,16 +44,15 @@ pub(super) async fn hide(
         let found = catalog.find(text("/apiVersion"), text("/kind"));
         let known = found.map(|(kind, version)| (kind.info().resource(), version));
         let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
-        let (may_read, stored) = match known {
+        let (may_read, replaced) = match known {
             None => (false, None),
             Some((resource, version)) => {
                 let key = Key::new(resource, namespace, name);
-                let stored = engine.source().cached(resource).get(namespace, name).cloned();
-                (reader.may_read(&key, version).await?, stored)
+                (reader.may_read(&key, version).await?, before(&key))
             }
         };
         if !may_read {
-            let before = stored.map_or(Value::Null, |object| object.parse_unmanaged());
+            let before = replaced.map_or(Value::Null, |object| object.parse_unmanaged());
             *write = without_object(write, &before);
         }
     }
@@ -56,7 +60,7 @@ pub(super) async fn hide(
 }
 
 /// Returns `write` with its object reduced to apiVersion, kind, namespace and name, and with the changed
-/// paths. `before` is the stored object, or null if there is none.
+/// paths. `before` is the replaced object, or null if there is none.
 fn without_object(write: &Value, before: &Value) -> Value {
     let object = &write["object"];
     let mut metadata = json!({"name": object["metadata"]["name"]});
@@ -143,15 +147,37 @@ pub(super) fn right_to_read(key: &Key, version: &str) -> Attributes {
         group: key.resource.group.to_owned(),
         version: version.to_owned(),
         resource: key.resource.resource.to_owned(),
-        namespace: key.namespace.to_string(),
+        namespace: authorized_in(key).to_owned(),
         name: key.name.to_string(),
         ..Attributes::default()
+    }
+}
+
+/// The namespace in which a right to the object at `key` is checked. Requests for a single Namespace are
+/// authorized in the namespace of that name, so that a role in it may allow them.
+pub(super) fn authorized_in(key: &Key) -> &str {
+    if key.resource == NAMESPACES {
+        &key.name
+    } else {
+        &key.namespace
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_right_to_read_a_namespace_is_checked_in_that_namespace() {
+        for (key, namespace, name) in [
+            (Key::new(NAMESPACES, "", "team"), "team", "team"),
+            (Key::new(NAMESPACES, "", ""), "", ""),
+            (Key::new(GroupResource::new("g", "foos"), "n", "f"), "n", "f"),
+        ] {
+            let right = right_to_read(&key, "v1");
+            assert_eq!((&*right.namespace, &*right.name), (namespace, name), "{key}");
+        }
+    }
 
     #[test]
     fn a_hidden_write_has_only_the_changed_paths() {

@@ -18,17 +18,18 @@ pub struct Question {
     pub objects: Vec<Value>,
     /// The demand to decide.
     pub demand: Key,
-    /// The demand's object, unless it is in the world or among `objects`.
+    /// The demand's object, which `objects` must not have as well. `None` if it is in the world or in
+    /// `objects`.
     pub object: Option<Arc<Object>>,
     /// The instant of the decision.
     pub now: Timestamp,
 }
 
-/// Answers with the report as JSON: the status of the review.
+/// Answers with the report as JSON, which is the status of the review, and with the world of the decision.
 ///
 /// # Errors
 /// All problems of the input, with their paths in the review.
-pub fn answer(catalog: &Catalog, question: Question) -> Result<Value, Vec<FieldError>> {
+pub fn answer(catalog: &Catalog, question: Question) -> Result<(Value, World), Vec<FieldError>> {
     let Question {
         mut world,
         config,
@@ -47,7 +48,8 @@ pub fn answer(catalog: &Catalog, question: Question) -> Result<Value, Vec<FieldE
                 .flatten(),
         );
     }
-    errors.extend(add(catalog, &mut world, objects, now));
+    let given = object.as_ref().map(|_| &demand);
+    errors.extend(add(catalog, &mut world, given, objects, now));
     if let Some(object) = object
         && let Err(UnreadableObject(problem)) = world.put(&demand, Arc::clone(&object))
     {
@@ -58,10 +60,10 @@ pub fn answer(catalog: &Catalog, question: Question) -> Result<Value, Vec<FieldE
     }
     let snapshot = world.snapshot();
     match snapshot.decide(&demand, None, now) {
-        Some(Ok(decision)) => {
-            let report = serde_json::to_value(snapshot.report(&decision));
-            report.map_err(|error| vec![FieldError::invalid("spec", Value::Null, error.to_string())])
-        }
+        Some(Ok(decision)) => match serde_json::to_value(snapshot.report(&decision)) {
+            Ok(report) => Ok((report, world)),
+            Err(error) => Err(vec![FieldError::invalid("spec", Value::Null, error.to_string())]),
+        },
         Some(Err(refused)) => Err(refused.errors),
         None => Err(vec![FieldError::not_found(
             "spec.reference",
@@ -70,10 +72,17 @@ pub fn answer(catalog: &Catalog, question: Question) -> Result<Value, Vec<FieldE
     }
 }
 
-/// Adds `objects` to `world`; returns the problems of all objects.
-fn add(catalog: &Catalog, world: &mut World, objects: Vec<Value>, now: Timestamp) -> Vec<FieldError> {
+/// Adds `objects` to `world`; returns the problems of all objects. `given` is the key of the object that the
+/// review has beside `objects`, which must not have another one at this key.
+fn add(
+    catalog: &Catalog,
+    world: &mut World,
+    given: Option<&Key>,
+    objects: Vec<Value>,
+    now: Timestamp,
+) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    let mut added = BTreeSet::new();
+    let mut added: BTreeSet<Key> = given.cloned().into_iter().collect();
     for (index, value) in objects.into_iter().enumerate() {
         let path = format!("spec.objects[{index}]");
         if budget::check_needed().is_err() {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use berth_apimachinery::{FieldError, GroupResource, Key, Object, Status, Timestamp, time};
+use berth_apimachinery::{FieldError, Key, Object, Status, Timestamp, time};
 use berth_apiserver::{Attributes, Call, Computed, Reply, RequestInfo, heavy};
 use berth_dialect_contract::{DemandKind, Dialect};
 use berth_engine::{Catalog, Engine, World};
@@ -70,9 +70,11 @@ impl Computed for Reviews {
             object: demand.object,
             now,
         };
-        body["status"] = review::answer(&self.catalog, question).map_err(invalid)?;
+        let (report, world) = review::answer(&self.catalog, question).map_err(invalid)?;
+        body["status"] = report;
         if let Some(writes) = body["status"]["writes"].as_array_mut() {
-            hidden::hide(call, &self.engine, &self.catalog, writes).await?;
+            let before = |key: &Key| world.get(key).cloned();
+            hidden::hide(call, &self.catalog, &before, writes).await?;
         }
         Ok(Reply::Value(body))
     }
@@ -195,7 +197,7 @@ impl Reviews {
 /// without a namespace may be about any object.
 fn check_namespace(namespace: &str, demand: &Demand) -> Result<(), FieldError> {
     let key = &demand.key;
-    let itself = key.resource == GroupResource::new("", "namespaces") && *key.name == *namespace;
+    let itself = key.resource == hidden::NAMESPACES && *key.name == *namespace;
     if namespace.is_empty() || itself || *key.namespace == *namespace {
         return Ok(());
     }

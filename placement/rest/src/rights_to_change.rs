@@ -10,7 +10,7 @@ use berth_engine::advice::{Form, Patch, Set, TargetAdvice};
 use berth_engine::{Catalog, Engine};
 use berth_scheduling_api::{GROUP, VERSION};
 
-use super::own_places;
+use super::{hidden, own_places};
 
 /// Maximal number of checked rights, each of which may be one or two SubjectAccessReviews; further rights
 /// count as missing.
@@ -136,7 +136,7 @@ impl Rights<'_> {
             version: version.to_owned(),
             resource: resource.to_owned(),
             subresource: subresource.to_owned(),
-            namespace: key.namespace.to_string(),
+            namespace: hidden::authorized_in(key).to_owned(),
             name: key.name.to_string(),
             ..Attributes::default()
         }

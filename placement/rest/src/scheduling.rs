@@ -59,7 +59,12 @@ impl SubresourceHandler for Scheduling {
         for write in report::writes(&*snapshot.inventory, &decision) {
             writes.push(json!(write));
         }
-        hidden::hide(call, &self.engine, &self.catalog, &mut writes).await?;
+        let source = self.engine.source();
+        let before = |key: &Key| {
+            let stored = source.cached(key.resource);
+            stored.get(&key.namespace, &key.name).cloned()
+        };
+        hidden::hide(call, &self.catalog, &before, &mut writes).await?;
         Ok(Reply::Document(Arc::new(ExplainedDecision {
             warning: warning(&self.engine, &snapshot, &demand),
             places: Places::of(&*snapshot.inventory, &decision),

@@ -227,6 +227,12 @@ async fn bad_input_is_named_by_its_path() {
     typed["spec"]["region"] = 7.into();
     assert_eq!(ask(json!({"object": typed})).await, ["spec.object.spec.region"]);
 
+    let twice = shoot("a", "eu-west-1");
+    assert_eq!(
+        ask(json!({"object": twice, "inventory": "Provided", "objects": [twice]})).await,
+        ["spec.objects[0].metadata.name"]
+    );
+
     let mut objects = fleet();
     objects.retain(|object| object["kind"] == "Seed");
     objects.truncate(3);
@@ -262,6 +268,24 @@ async fn a_review_of_an_object_whose_name_is_taken_needs_the_right_to_read_the_s
     let mut alone = placement("placement");
     alone["inventory"] = "Provided".into();
     world.review(alone).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_changed_paths_of_an_object_of_the_review_tell_nothing_of_the_stored_one() {
+    let mut world = gardener::world();
+    world.denied = vec!["get shoots"];
+    let spec = json!({"object": shoot("new", "eu-west-1"), "inventory": "Provided", "objects": fleet()});
+    let alone = world.review(spec.clone()).await.unwrap();
+    let paths = &alone["status"]["writes"][0]["changedPaths"];
+    assert!(
+        paths.as_array().unwrap().contains(&"/spec/seedName".into()),
+        "{paths}"
+    );
+    let mut stored = shoot("new", "eu-west-1");
+    stored["metadata"]["labels"] = json!({"secret": "yes"});
+    world.put(stored);
+    let beside = world.review(spec).await.unwrap();
+    assert_eq!(beside["status"]["writes"], alone["status"]["writes"]);
 }
 
 #[tokio::test]
