@@ -13,6 +13,7 @@ use berth_scheduling_api::shared::{Manifest, SchedulingSpec};
 use serde_json::{Map, Value};
 
 use super::head::head;
+use super::limit::limit;
 use super::live::live_world;
 use super::resolve::{DemandResolver, ResolvedDemand};
 use super::{render, rights_to_change};
@@ -56,15 +57,7 @@ impl SubresourceHandler for AdviceReader {
 /// # Errors
 /// 400 for an invalid limit, and where both cluster and target are set.
 fn terms(query: &Query, now: Timestamp) -> Result<Terms, Status> {
-    let limit = match query.first("limit").unwrap_or_default() {
-        "" => advice::TARGETS,
-        "0" => usize::MAX,
-        text => text.parse().map_err(|_problem| {
-            Status::bad_request(format!(
-                "invalid limit {text:?}: it must be the number of targets with advice, 0 for all"
-            ))
-        })?,
-    };
+    let limit = limit(query, advice::TARGETS, "targets with advice")?;
     let named = |name: &str| query.first(name).filter(|text| !text.is_empty());
     let only = match (named("cluster"), named("target")) {
         (Some(_), Some(_)) => {

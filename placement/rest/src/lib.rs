@@ -31,6 +31,7 @@ mod decision_query;
 pub mod faults;
 mod head;
 mod hidden;
+mod limit;
 mod live;
 pub mod names;
 pub mod observed;

@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use berth_apimachinery::{GroupResource, Object, Status};
-use berth_apiserver::{Call, Document, Query, Reply, RequestInfo, Rows, SubresourceHandler};
+use berth_apiserver::{Call, Document, Reply, RequestInfo, Rows, SubresourceHandler};
 use berth_scheduling_api::GROUP;
 use berth_scheduling_api::record::{self, DecisionHistory, HistoryStatus, NamedRecord};
 use berth_scheduling_api::shared::Manifest;
 use berth_storage::{At, Collection, Name, Store};
 use serde_json::{Map, Value};
+
+use super::limit::limit;
 
 /// Resource of DecisionRecords.
 pub const RECORDS: GroupResource = GroupResource::new(GROUP, "decisionrecords");
@@ -100,7 +102,7 @@ impl SubresourceHandler for HistoryReader {
 
     /// Returns the history of a decision. A deleted decision may still have records; an unknown one has none.
     async fn get(&self, call: &Call) -> Result<Reply, Status> {
-        let limit = limit(&call.query)?;
+        let limit = limit(&call.query, usize::MAX, "the newest records to return")?;
         let resource = resource_of(&call.namespace);
         let stored = self.0.store.list(resource, At::Latest).await;
         let stored = stored.map_err(|error| Status::unavailable(error.to_string(), 1))?;
@@ -115,21 +117,6 @@ impl SubresourceHandler for HistoryReader {
             records,
             remaining,
         })))
-    }
-}
-
-/// The parameter `limit` of `query`. All records are returned without the parameter.
-///
-/// # Errors
-/// 400 for an invalid limit.
-fn limit(query: &Query) -> Result<usize, Status> {
-    match query.first("limit").unwrap_or_default() {
-        "" | "0" => Ok(usize::MAX),
-        text => text.parse().map_err(|_problem| {
-            Status::bad_request(format!(
-                "invalid limit {text:?}: it must be the number of the newest records to return, 0 for all"
-            ))
-        }),
     }
 }
 

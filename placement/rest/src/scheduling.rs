@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use super::advice::advise;
 use super::head::head;
+use super::limit::limit;
 use super::live::live_world;
 use super::resolve::{DemandResolver, ResolvedDemand};
 use super::{hidden, rights_to_change};
@@ -127,14 +128,7 @@ impl Choice {
     /// # Errors
     /// 400 for an invalid limit, and for invalid values of a parameter.
     fn parse(query: &Query) -> Result<Self, Status> {
-        let limit = match query.first("limit").unwrap_or_default() {
-            "" | "0" => usize::MAX,
-            text => text.parse().map_err(|_problem| {
-                Status::bad_request(format!(
-                    "invalid limit {text:?}: it must be the number of candidates to return, 0 for all"
-                ))
-            })?,
-        };
+        let limit = limit(query, usize::MAX, "candidates to return")?;
         let reasons = match query.first("reasons").unwrap_or_default() {
             "none" => Reasons::None,
             "counts" => Reasons::Counts,

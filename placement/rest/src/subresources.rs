@@ -179,10 +179,8 @@ impl SubresourceHandler for OwnPlaceBinding {
     async fn update(&self, call: &Call, body: Value) -> Result<Reply, Status> {
         check_name(&body, call)?;
         let key = self.key(call);
-        if body["metadata"]["resourceVersion"]
-            .as_str()
-            .is_none_or(str::is_empty)
-        {
+        let version = body["metadata"]["resourceVersion"].as_str().unwrap_or_default();
+        if matches!(version, "" | "0") {
             let error = FieldError::invalid("metadata.resourceVersion", 0, "must be specified for an update");
             return Err(Status::invalid(
                 key.resource.group,

@@ -246,16 +246,15 @@ async fn shoots_binding_is_gardeners_own() {
         .await
         .unwrap_err();
     assert_eq!(tainted.details.unwrap().causes[0].field, "spec.seedName");
-    let mut blind = put("aws-us1");
-    blind["metadata"]
-        .as_object_mut()
-        .unwrap()
-        .remove("resourceVersion");
-    let blind = world
-        .sub(SHOOTS, "binding", &call, "update", blind)
-        .await
-        .unwrap_err();
-    assert_eq!(blind.details.unwrap().causes[0].field, "metadata.resourceVersion");
+    for version in [Value::Null, "".into(), "0".into()] {
+        let mut blind = put("aws-us1");
+        blind["metadata"]["resourceVersion"] = version;
+        let blind = world
+            .sub(SHOOTS, "binding", &call, "update", blind)
+            .await
+            .unwrap_err();
+        assert_eq!(blind.details.unwrap().causes[0].field, "metadata.resourceVersion");
+    }
     let stale = put("aws-us1");
     world.edit(&key, |shoot| shoot["metadata"]["annotations"] = json!({"a": "b"}));
     let stale = world
