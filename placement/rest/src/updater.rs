@@ -22,7 +22,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 pub use self::alarms::Alarms;
-use self::renderer::{ObjectDraft, RenderRequest, Renderer, VirtualObjects};
+use self::renderer::{ObjectDraft, RenderRequest, Renderer, VirtualObjects, render_each};
 use self::subject_index::SubjectIndex;
 use super::observed::Budget;
 use super::projection::Projection;
@@ -59,6 +59,7 @@ pub(super) fn spawn(projection: Arc<Projection>, grace: Duration) -> JoinHandle<
         alarms: Alarms::default(),
         modes: HashMap::new(),
         postponed: BTreeMap::new(),
+        compared_last: "",
         next_comparison: Instant::now(),
     };
     tokio::spawn(updater.run())
@@ -77,6 +78,8 @@ struct Updater {
     modes: HashMap<&'static str, Mode>,
     /// The observed demands whose comparison is postponed, by dialect.
     postponed: BTreeMap<&'static str, BTreeSet<Key>>,
+    /// The dialect of the last postponed comparisons that were made.
+    compared_last: &'static str,
     /// Earliest time of the next postponed comparisons: the last ones are followed by a pause of equal
     /// length.
     next_comparison: Instant,
@@ -182,20 +185,21 @@ impl Updater {
     /// Makes some of the postponed comparisons.
     async fn compare(&mut self) {
         let start = Instant::now();
-        let Some(mut entry) = self.postponed.first_entry() else {
+        let Some(dialect) = next_in_turn(&self.postponed, self.compared_last) else {
             return;
         };
-        let dialect = *entry.key();
+        self.compared_last = dialect;
+        let mut demands = self.postponed.remove(dialect).unwrap_or_default();
         let snapshot = self.projection.engine.snapshot(dialect);
         let mut subjects = BTreeSet::new();
         let mut budget = Budget::new();
-        while let (Some(snapshot), Some(demand)) = (&snapshot, entry.get().first())
+        while let (Some(snapshot), Some(demand)) = (&snapshot, demands.first())
             && budget.allows(snapshot, demand)
         {
-            subjects.extend(entry.get_mut().pop_first().map(Subject::Demand));
+            subjects.extend(demands.pop_first().map(Subject::Demand));
         }
-        if entry.get().is_empty() || snapshot.is_none() {
-            entry.remove();
+        if !demands.is_empty() && snapshot.is_some() {
+            self.postponed.insert(dialect, demands);
         }
         if let Some(snapshot) = snapshot {
             self.update(dialect, snapshot, subjects).await;
@@ -255,8 +259,7 @@ impl Updater {
             now,
         };
         let rendering = tokio::task::spawn_blocking(move || {
-            let drafts = requests.into_iter().map(|request| renderer.render(request));
-            drafts.collect::<Vec<_>>()
+            render_each(dialect, requests, |request| renderer.render(request))
         });
         match rendering.await {
             Ok(drafts) => self.store(dialect, drafts, now),
@@ -323,5 +326,26 @@ impl Updater {
         if let Err(error) = self.projection.store.commit(&steps) {
             tracing::error!(dialect, %error, "cannot cache Decisions and Targets; those served are out of date until the next change");
         }
+    }
+}
+
+/// The dialect in `postponed` that follows `last`, or the first one: all dialects take turns.
+fn next_in_turn<T>(postponed: &BTreeMap<&'static str, T>, last: &str) -> Option<&'static str> {
+    let mut dialects = postponed.keys().copied();
+    let next = dialects.find(|dialect| *dialect > last);
+    next.or_else(|| postponed.keys().copied().next())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_systems_with_postponed_comparisons_take_turns() {
+        let postponed = BTreeMap::from([("a", ()), ("c", ())]);
+        for (last, next) in [("", "a"), ("a", "c"), ("b", "c"), ("c", "a")] {
+            assert_eq!(next_in_turn(&postponed, last), Some(next), "after {last}");
+        }
+        assert_eq!(next_in_turn::<()>(&BTreeMap::new(), "a"), None);
     }
 }

@@ -1,6 +1,7 @@
 //! Rendering of one virtual object from the engine's snapshot.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -93,6 +94,26 @@ impl VirtualObjects {
         };
         self.0.get(&key.resource)?.items.get(&name)
     }
+}
+
+/// Renders the objects of `requests` with `render`. A panic, which is a bug of `dialect`, leaves out only the
+/// object about its subject.
+pub(super) fn render_each(
+    dialect: &'static str,
+    requests: Vec<RenderRequest>,
+    mut render: impl FnMut(RenderRequest) -> ObjectDraft,
+) -> Vec<ObjectDraft> {
+    let mut drafts = Vec::with_capacity(requests.len());
+    for request in requests {
+        let subject = request.subject.clone();
+        match catch_unwind(AssertUnwindSafe(|| render(request))) {
+            Ok(draft) => drafts.push(draft),
+            Err(_panic) => {
+                tracing::error!(dialect, ?subject, "a Decision or Target cannot be computed, and is out of date until its object changes; report it as a bug, with this line");
+            }
+        }
+    }
+    drafts
 }
 
 /// Renderer of the virtual objects of one dialect at one instant.
@@ -194,4 +215,25 @@ fn decision_key(snapshot: &Snapshot, demand: &Key) -> Key {
         DECISIONS
     };
     Key::new(resource, &namespace, &name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_about_one_object_leaves_out_no_other() {
+        let [first, broken, last] = ["a", "b", "c"].map(|name| Subject::Target(name.into()));
+        let requests = [&first, &broken, &last].map(|subject| RenderRequest {
+            subject: subject.clone(),
+            name: None,
+            compared: None,
+        });
+        let drafts = render_each("test", requests.into(), |request| {
+            assert_ne!(request.subject, broken, "a bug of the dialect");
+            ObjectDraft::absent(request.subject, None)
+        });
+        let rendered: Vec<Subject> = drafts.into_iter().map(|draft| draft.subject).collect();
+        assert_eq!(rendered, [first, last]);
+    }
 }
