@@ -382,13 +382,18 @@ impl<'a> ConditionBuilder<'a> {
         }
     }
 
-    /// The condition of `type`. The transition time changes only with the status. At first it is the source's
-    /// creation, which is equal on every replica and after every restart.
+    /// The condition of `type`. The transition time changes only with the status. For a new object, it is the
+    /// source's creation, which is equal on every replica and after every restart.
     fn condition(&self, r#type: &str, status: &str, reason: &str, message: &str) -> Condition {
-        let mut before = self.before.iter().flatten();
-        let last_transition_time = match before.find(|condition| condition.r#type == r#type) {
-            Some(before) if before.status == status => before.last_transition_time.clone(),
-            Some(_) => time::rfc3339(self.now),
+        let last_transition_time = match &self.before {
+            Some(before) => {
+                let mut before = before.iter();
+                let unchanged = before.find(|before| before.r#type == r#type && before.status == status);
+                unchanged.map_or_else(
+                    || time::rfc3339(self.now),
+                    |before| before.last_transition_time.clone(),
+                )
+            }
             None => time::rfc3339(self.source.creation_timestamp().unwrap_or(self.now)),
         };
         let generation = self.source.generation();
@@ -410,5 +415,37 @@ fn labels(metadata: &mut Map<String, Value>, labels: &Labels) {
         .collect();
     if !labels.is_empty() {
         metadata.insert("labels".to_owned(), labels.into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_apimachinery::Revision;
+
+    use super::*;
+
+    #[test]
+    fn a_condition_that_appears_later_has_the_time_at_which_it_appears() {
+        let source = json!({"name": "x", "creationTimestamp": "2021-10-28T08:00:00Z"});
+        let source: Meta = serde_json::from_value(source).unwrap();
+        let now: Timestamp = "2021-10-28T09:00:00Z".parse().unwrap();
+        let times = |old: Option<&Object>| {
+            let builder = ConditionBuilder::new(old, &source, now);
+            ["Bound", "Contested"].map(|r#type| builder.condition(r#type, "True", "R", ""))
+        };
+        let first = times(None);
+        assert!(
+            first
+                .iter()
+                .all(|condition| condition.last_transition_time == "2021-10-28T08:00:00Z")
+        );
+        let old = json!({
+            "apiVersion": "g/v1", "kind": "Decision", "metadata": {"name": "x"},
+            "status": {"conditions": [first[0]]},
+        });
+        let old = Object::new(&old, Revision(1)).unwrap();
+        let [bound, contested] = times(Some(&old)).map(|condition| condition.last_transition_time);
+        assert_eq!(bound, "2021-10-28T08:00:00Z");
+        assert_eq!(contested, "2021-10-28T09:00:00Z");
     }
 }
