@@ -584,19 +584,4 @@ impl Recorder {
             self.add_unobserved(&place, subject, Some(last), None, now);
         }
     }
-
-    /// The records of deleted namespaces. They are deleted with their namespace, since the next
-    /// namespace of that name may belong to other users.
-    fn of_deleted_namespaces(&mut self) -> Vec<(Name, Arc<str>)> {
-        let Some(namespaces) = self.history.namespaces else {
-            return Vec::new();
-        };
-        let existing = self.history.store.cached(namespaces);
-        let deleted = self.record_index.namespaces().into_iter();
-        let deleted: Vec<Arc<str>> = deleted.filter(|name| existing.get("", name).is_none()).collect();
-        deleted
-            .iter()
-            .flat_map(|name| self.record_index.take_namespace(name))
-            .collect()
-    }
 }

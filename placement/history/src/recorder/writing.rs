@@ -40,6 +40,21 @@ impl Recorder {
         }
         Ok(())
     }
+
+    /// The records of deleted namespaces. They are deleted with their namespace, since the next
+    /// namespace of that name may belong to other users.
+    pub(super) fn of_deleted_namespaces(&mut self) -> Vec<(Name, Arc<str>)> {
+        let Some(namespaces) = self.history.namespaces else {
+            return Vec::new();
+        };
+        let existing = self.history.store.cached(namespaces);
+        let deleted = self.record_index.namespaces().into_iter();
+        let deleted: Vec<Arc<str>> = deleted.filter(|name| existing.get("", name).is_none()).collect();
+        deleted
+            .iter()
+            .flat_map(|name| self.record_index.take_namespace(name))
+            .collect()
+    }
 }
 
 /// The deletions of `records`, each named by the place of its decision and its own name.

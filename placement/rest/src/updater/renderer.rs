@@ -109,7 +109,11 @@ pub(super) fn render_each(
         match catch_unwind(AssertUnwindSafe(|| render(request))) {
             Ok(draft) => drafts.push(draft),
             Err(_panic) => {
-                tracing::error!(dialect, ?subject, "a Decision or Target cannot be computed, and is out of date until its object changes; report it as a bug, with this line");
+                tracing::error!(
+                    dialect,
+                    ?subject,
+                    "a Decision or Target cannot be computed, and is out of date until its object changes; report it as a bug, with this line"
+                );
             }
         }
     }

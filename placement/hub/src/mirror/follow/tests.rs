@@ -78,8 +78,7 @@ fn the_manager_of_the_newest_fields_is_who_wrote_an_object() {
         let metadata = serde_json::from_value(json!({"name": "a", "managedFields": fields})).unwrap();
         manager(&metadata).map(|manager| manager.to_string())
     };
-    let entry =
-        |manager: &str, time: &str| json!({"manager": manager, "operation": "Update", "time": time});
+    let entry = |manager: &str, time: &str| json!({"manager": manager, "operation": "Update", "time": time});
     let (early, late) = ("2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z");
     assert_eq!(of(json!([])), None);
     let fields = json!([entry("placement", late), entry("kubectl", early)]);
