@@ -113,6 +113,11 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Manifests(mut args) => {
             if args.detect {
                 let found = crate::check::detect_sources(&args.server).await?;
+                if found.is_empty() && args.installation.source.is_empty() {
+                    anyhow::bail!(
+                        "--detect: the hub serves no system that can be detected; name the systems with --source"
+                    );
+                }
                 args.installation.source.splice(..0, found);
             }
             return crate::manifests::run(&args);

@@ -355,7 +355,7 @@ impl Registration {
         };
         let now = self.clock.now();
         // Read before the Secret, so that a server with an older CA cannot overwrite a newer bundle.
-        let published = ca.published().await?;
+        let published = ca.published().await;
         let snapshot = ca.open(now).await?;
         let before = snapshot.shared.bundle();
         let service = &self.service;
@@ -371,7 +371,7 @@ impl Registration {
             *state = RegistrationState::Unsettled;
         }
         let bundle = snapshot.shared.bundle();
-        if let Some(published) = &published {
+        if let Some(published) = &published? {
             ca.publish(published, &bundle).await?;
         }
         Ok(Some(bundle))

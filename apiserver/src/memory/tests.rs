@@ -63,11 +63,12 @@ fn the_estimate_of_a_tree_is_not_below_what_it_takes() {
 }
 
 #[test]
-fn small_maps_and_nested_lists_are_estimated_with_the_room_that_they_have() {
+fn small_maps_and_nested_lists_are_estimated_with_room() {
     let value = size_of::<serde_json::Value>();
     let (map, list) = (11 * (size_of::<String>() + value), 4 * value);
     for (text, size) in [
-        (r#"{"a":1},"#, map + value),
+        // Half of the room of a map is charged.
+        (r#"{"a":1},"#, map / 2 + value),
         ("[1],", list + value),
         ("- - - - x\n", 3 * list + value),
     ] {
@@ -84,4 +85,13 @@ fn the_longest_body_with_texts_fits_into_the_share_of_a_user() {
     let limiter = ByteLimiter::new(DEFAULT_BYTES);
     let bytes = body.len() + tree_size(body.as_bytes());
     limiter.charge("ann", Share::USER, bytes).unwrap();
+}
+
+#[test]
+fn a_review_of_a_decision_of_twenty_thousand_clusters_fits_into_the_share_of_a_user() {
+    let list = r#"{"name":"member-12345","replicas":12},"#.repeat(20_000);
+    let review = format!(r#"{{"object":[{list}1],"oldObject":[{list}1]}}"#);
+    let limiter = ByteLimiter::new(DEFAULT_BYTES);
+    let bytes = review.len() + tree_size(review.as_bytes());
+    limiter.charge("hub", Share::USER, bytes).unwrap();
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use berth_apimachinery::write::{CommitError, Guard, Verb, Write};
 use berth_apimachinery::{Key, Object, Status};
-use berth_storage::StoreError;
+use berth_storage::{At, StoreError};
 
 use crate::annotations::Annotations;
 use crate::errors;
@@ -92,19 +92,41 @@ impl Registry {
             if attempt == CONFLICT_ATTEMPTS || !self.is_repeatable(writes, &guards, &error) {
                 return Err(self.explain(error, writes));
             }
+            self.catch_up(writes).await;
             attempt += 1;
+        }
+    }
+
+    /// Reads the newest state of a shared store, so that the next attempt is not judged by the state of this
+    /// one. If the store does not answer, the next attempt has its error.
+    async fn catch_up(&self, writes: &[Write]) {
+        let served = writes
+            .first()
+            .and_then(|write| self.index().preferred(write.key.resource));
+        let store = served.and_then(|served| Some((served.store()?, served.stored)));
+        if let Some((store, resource)) = store.filter(|(store, _)| store.is_shared()) {
+            drop(store.list(resource, At::Latest).await);
         }
     }
 
     /// Whether the commit can be repeated after `error`: a concurrent write changed an object of the list, or
     /// the state that admission judged. The author has to decide again if `guards` or the base of a write
-    /// required that state.
+    /// required that state. Several writes into a shared store are only repeated after a change of one of their
+    /// objects, since the writes before the failed one stay.
     fn is_repeatable(&self, writes: &[Write], guards: &[Guard], error: &StoreError) -> bool {
         let is_based = |key: &Key| {
             let mut of_key = writes.iter().filter(|write| self.stored_key(write) == *key);
             of_key.any(|write| write.base.is_some() || write.verb == Verb::Create)
         };
+        let is_written = |key: &Key| writes.iter().any(|write| self.stored_key(write) == *key);
+        let is_own = matches!(error, StoreError::Conflict { key, .. } if is_written(key));
+        let served = writes
+            .first()
+            .and_then(|write| self.index().preferred(write.key.resource));
+        let store = served.and_then(|served| served.store());
+        let is_atomic = writes.len() == 1 || store.is_some_and(|store| !store.is_shared());
         prepare::is_outdated(error)
+            && (is_own || is_atomic)
             && !prepare::is_about(error, guards)
             && !matches!(error, StoreError::Conflict { key, .. } if is_based(key))
     }

@@ -59,11 +59,15 @@ impl Registry {
         let mut may_be_outdated = served.store().is_some_and(|store| store.is_shared());
         loop {
             object_name.fill_in(intent.value_mut());
+            let judged = served.store().map(|store| store.revision());
             let admitted = match input.create(intent).await {
                 // The cache of a shared store may have an older namespace or quota, or none yet.
                 Err(refusal) if may_be_outdated && matches!(refusal.code, 403 | 404) => {
                     may_be_outdated = false;
-                    refresh(served).await?;
+                    let is_fresh = refresh(served).await.is_ok();
+                    if !is_fresh || served.store().map(|store| store.revision()) == judged {
+                        return Err(refusal.into());
+                    }
                     intent = body()?;
                     continue;
                 }

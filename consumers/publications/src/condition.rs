@@ -46,6 +46,11 @@ async fn write(engine: &Engine, committer: &dyn Committer, verdict: &Verdict) ->
     let Some(object) = stored.get("", &verdict.name) else {
         return true;
     };
+    let version = (object.meta().uid().to_owned(), object.meta().generation());
+    if verdict.version != version {
+        // The present state gets a verdict of its own, which is reported since it differs.
+        return true;
+    }
     let (status, reason, message) = match &verdict.problem {
         None => ("True", "Valid", "it is in force".to_owned()),
         Some((reason, problem)) => ("False", *reason, format!("it is not in force: {problem}")),

@@ -45,6 +45,7 @@ pub(super) fn spawn(
         reports,
         judgement: None,
         repeats_all: false,
+        is_incomplete: false,
         published_state: PublishedState::default(),
     };
     tokio::spawn(publisher.run())
@@ -71,9 +72,11 @@ struct Publisher {
     /// The verdicts by which all objects were published last; `None` before the first run, and after anything
     /// that may have been missed: an obstacle, a time without leadership, or the end of the watch.
     judgement: Option<PublicationVerdicts>,
-    /// Whether the last run could not compute or delete some objects, so that the next run publishes everything
-    /// again.
+    /// Whether the last run ended early or could not delete some objects, so that the next run publishes
+    /// everything again.
     repeats_all: bool,
+    /// Whether the last run could not compute some objects.
+    is_incomplete: bool,
     published_state: PublishedState,
 }
 
@@ -236,7 +239,7 @@ impl Publisher {
 
     /// Publishes all objects again, and deletes objects that are not published any more.
     async fn publish_all(&mut self) {
-        self.repeats_all = false;
+        (self.repeats_all, self.is_incomplete) = (false, false);
         self.published_state = PublishedState {
             limiters: std::mem::take(&mut self.published_state.limiters),
             ..PublishedState::default()
@@ -272,7 +275,7 @@ impl Publisher {
         let now = self.now();
         let clusters = self.clusters(dialect, targets, &snapshot);
         let computed = self.compute_profiles(&snapshot, clusters, now).await;
-        let Some(computed) = self.ok_or_repeat(computed) else {
+        let Some(computed) = self.computed(computed) else {
             return;
         };
         let (mut changes, mut unwanted, mut profiles_changed) = (Vec::new(), Vec::new(), false);
@@ -294,7 +297,7 @@ impl Publisher {
         let demands = if profiles_changed { MarkedSet::All } else { demands };
         let demands = self.demands(dialect, demands, &snapshot);
         let computed = self.compute_slices(&snapshot, demands, now).await;
-        let Some(computed) = self.ok_or_repeat(computed) else {
+        let Some(computed) = self.computed(computed) else {
             return;
         };
         let mut unfinished = HashSet::new();
@@ -349,13 +352,18 @@ impl Publisher {
         snapshot: &Snapshot,
         clusters: BTreeSet<Arc<str>>,
         now: Timestamp,
-    ) -> Result<Vec<ComputedProfiles>, JoinError> {
+    ) -> Result<Vec<Option<ComputedProfiles>>, JoinError> {
         let (snapshot, in_force) = (snapshot.clone(), self.in_force().to_vec());
         let stored = self.source().cached(CLUSTER_PROFILES);
         let task = tokio::task::spawn_blocking(move || {
             let clusters = clusters.into_iter();
             clusters
-                .map(|cluster| compute::profiles(&snapshot, &in_force, &stored, cluster, now))
+                .map(|cluster| {
+                    let subject = Arc::clone(&cluster);
+                    ok_or_log(&subject, || {
+                        compute::profiles(&snapshot, &in_force, &stored, cluster, now)
+                    })
+                })
                 .collect()
         });
         task.await
@@ -366,7 +374,7 @@ impl Publisher {
         snapshot: &Snapshot,
         demands: BTreeSet<Key>,
         now: Timestamp,
-    ) -> Result<Vec<ComputedSlices>, JoinError> {
+    ) -> Result<Vec<Option<ComputedSlices>>, JoinError> {
         let (snapshot, in_force) = (snapshot.clone(), self.in_force().to_vec());
         let profiles = Arc::clone(&self.published_state.profiles);
         let [stored_profiles, stored_slices] =
@@ -375,27 +383,35 @@ impl Publisher {
             let demands = demands.into_iter();
             demands
                 .map(|demand| {
-                    compute::slices(
-                        &snapshot,
-                        &in_force,
-                        &stored_slices,
-                        &stored_profiles,
-                        &profiles,
-                        demand,
-                        now,
-                    )
+                    let subject = demand.to_string();
+                    ok_or_log(&subject, || {
+                        compute::slices(
+                            &snapshot,
+                            &in_force,
+                            &stored_slices,
+                            &stored_profiles,
+                            &profiles,
+                            demand,
+                            now,
+                        )
+                    })
                 })
                 .collect()
         });
         task.await
     }
 
-    /// Returns the result of a computation. If the computation panicked or was cancelled, logs the error and
-    /// returns `None`: the next run publishes everything again, and until then nothing is [swept](Self::sweep),
-    /// since the objects that were not computed are not known to be wanted.
-    fn ok_or_repeat<T>(&mut self, result: Result<T, JoinError>) -> Option<T> {
+    /// Returns the computed objects. If some were not computed, nothing is [swept](Self::sweep) in this run,
+    /// since they are not known to be wanted. If the whole task ended early, the next run publishes everything
+    /// again.
+    fn computed<T>(&mut self, result: Result<Vec<Option<T>>, JoinError>) -> Option<Vec<T>> {
         match result {
-            Ok(result) => Some(result),
+            Ok(results) => {
+                let count = results.len();
+                let computed: Vec<T> = results.into_iter().flatten().collect();
+                self.is_incomplete |= computed.len() < count;
+                Some(computed)
+            }
             Err(error) => {
                 tracing::error!(%error, "cannot compute the objects to publish; trying again");
                 self.repeats_all = true;
@@ -456,7 +472,7 @@ impl Publisher {
                 })
                 .map(|(key, _)| key);
             let unwanted = unwanted.collect();
-            if !self.repeats_all {
+            if !self.repeats_all && !self.is_incomplete {
                 self.remove(unwanted).await;
             }
         }
@@ -556,6 +572,18 @@ async fn changed(leading: &mut watch::Receiver<bool>) {
     if leading.changed().await.is_err() {
         std::future::pending::<()>().await;
     }
+}
+
+/// Returns the result of `compute` for `subject`. A panic is logged, so that it leaves out no other object.
+fn ok_or_log<T>(subject: &str, compute: impl FnOnce() -> T) -> Option<T> {
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(compute));
+    if result.is_err() {
+        tracing::error!(
+            subject,
+            "cannot compute the published objects; they stay as they are until the next change"
+        );
+    }
+    result.ok()
 }
 
 #[cfg(test)]

@@ -149,61 +149,40 @@ impl Config {
 
     /// Reads a configuration that may only sync the resources in `syncable`, or any resource if it is `None`.
     /// On a hub, the program can only read, write and guard the resources of its flags (docs/systems/kcp.md,
-    /// "Configuration"). Without `syncedResources`, the resources in `default` are synced.
+    /// "Configuration").
     ///
     /// # Errors
-    /// All errors in `spec`, or else one error for each resource that is not in `syncable`, or is coordinated
-    /// and not synced.
+    /// All errors in `spec`, or else one error for each resource that is not in `syncable`.
     pub fn read_within(
         spec: Option<&Value>,
         path: &str,
         syncable: Option<&[GroupResource]>,
-        default: &[GroupResource],
     ) -> Result<Self, Vec<FieldError>> {
         let config = Self::read(spec, path)?;
+        // Without the field, the resources of the program's flag are synced.
         let is_set = spec.is_some_and(|spec| !spec["syncedResources"].is_null());
-        let errors = match syncable {
-            _ if !is_set => config.coordinated_beyond(default, path),
-            Some(syncable) => config.synced_beyond(syncable, path),
-            None => Vec::new(),
+        let Some(syncable) = syncable.filter(|_| is_set) else {
+            return Ok(config);
         };
+        let names: Vec<String> = syncable.iter().map(ToString::to_string).collect();
+        let detail = format!(
+            "behind a kube-apiserver, only the resources in --kcp-synced-resources can be synced, since permissions and \
+             webhooks are only created for these: {}",
+            names.join(", ")
+        );
+        let numbered = config.synced_resources.iter().enumerate();
+        let beyond = numbered.filter(|(_, resource)| !syncable.contains(resource));
+        let errors: Vec<FieldError> = beyond
+            .map(|(index, resource)| {
+                let field_path = below(path, &format!("syncedResources[{index}]"));
+                FieldError::invalid(field_path, resource.to_string(), detail.clone())
+            })
+            .collect();
         if errors.is_empty() {
             Ok(config)
         } else {
             Err(errors)
         }
-    }
-
-    /// An error for each synced resource that is not in `syncable`.
-    fn synced_beyond(&self, syncable: &[GroupResource], path: &str) -> Vec<FieldError> {
-        let detail = format!(
-            "behind a kube-apiserver, only the resources in --kcp-synced-resources can be synced, since permissions and \
-             webhooks are only created for these: {}",
-            names(syncable)
-        );
-        let numbered = self.synced_resources.iter().enumerate();
-        let beyond = numbered.filter(|(_, resource)| !syncable.contains(resource));
-        let errors = beyond.map(|(index, resource)| {
-            let field_path = below(path, &format!("syncedResources[{index}]"));
-            FieldError::invalid(field_path, resource.to_string(), detail.clone())
-        });
-        errors.collect()
-    }
-
-    /// An error for each coordinated resource that is not in `synced`, the default of the synced resources.
-    fn coordinated_beyond(&self, synced: &[GroupResource], path: &str) -> Vec<FieldError> {
-        let detail = format!(
-            "must be one of {}: nothing else is synced without {}",
-            names(synced),
-            below(path, "syncedResources")
-        );
-        let coordinated = self.coordinated_resources.iter().flatten();
-        let beyond = coordinated.filter(|resource| !synced.contains(resource));
-        let errors = beyond.map(|resource| {
-            let field_path = below(path, "coordinatedResources");
-            FieldError::invalid(field_path, resource.to_string(), detail.clone())
-        });
-        errors.collect()
     }
 
     /// Warnings about values that are valid but hardly intended. Each begins with the path of its field,
@@ -227,16 +206,29 @@ impl Config {
         warnings
     }
 
+    /// The warning about coordinated resources that are not in `synced`, the resources that are synced without
+    /// `syncedResources`.
+    #[must_use]
+    pub fn unsynced_warning(&self, synced: &[GroupResource], path: &str) -> Option<String> {
+        let coordinated = self.coordinated_resources.iter().flatten();
+        let unsynced: Vec<String> = coordinated
+            .filter(|resource| !synced.contains(resource))
+            .map(ToString::to_string)
+            .collect();
+        let field = below(path, "coordinatedResources");
+        (!unsynced.is_empty()).then(|| {
+            format!(
+                "{field}: {} are not synced, so that this has no effect on them; name them in {}, too",
+                unsynced.join(", "),
+                below(path, "syncedResources")
+            )
+        })
+    }
+
     /// Whether the configuration selects a namespace with this metadata.
     pub(crate) fn selects(&self, namespace: &berth_apimachinery::Meta) -> bool {
         self.namespace_selector.matches(namespace.labels())
     }
-}
-
-/// The names of `resources`, separated by commas.
-fn names(resources: &[GroupResource]) -> String {
-    let names: Vec<String> = resources.iter().map(ToString::to_string).collect();
-    names.join(", ")
 }
 
 /// The error about a text that is not the name of a resource.
@@ -345,8 +337,7 @@ mod tests {
     fn each_resource_that_cannot_be_synced_has_an_error() {
         let spec = json!({"syncedResources": ["configmaps", "ingresses.networking.k8s.io", "secrets"]});
         let configmaps = [GroupResource::new("", "configmaps")];
-        let within =
-            |spec: &Value| Config::read_within(Some(spec), "spec.kcp", Some(&configmaps), &configmaps);
+        let within = |spec: &Value| Config::read_within(Some(spec), "spec.kcp", Some(&configmaps));
         let errors = within(&spec).unwrap_err();
         let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
         assert_eq!(texts.len(), 2, "{texts:?}");
@@ -363,25 +354,25 @@ mod tests {
             within(&json!({"heartbeatThreshold": "2m"})).is_ok(),
             "it does not say"
         );
-        assert!(Config::read_within(Some(&spec), "spec.kcp", None, &configmaps).is_ok());
+        assert!(Config::read_within(Some(&spec), "spec.kcp", None).is_ok());
     }
 
     #[test]
-    fn a_coordinated_resource_is_one_of_those_that_are_synced_by_default() {
+    fn coordinated_resources_that_are_not_synced_are_warned_of() {
         let configmaps = [GroupResource::new("", "configmaps")];
-        let within = |spec: Value| Config::read_within(Some(&spec), "spec.kcp", None, &configmaps);
-        let errors = within(json!({"coordinatedResources": ["configmaps", "secrets"]})).unwrap_err();
-        let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        let warning = |list: Value| {
+            let spec = json!({"coordinatedResources": list});
+            let config = Config::read(Some(&spec), "spec.kcp").unwrap();
+            config.unsynced_warning(&configmaps, "spec.kcp")
+        };
+        assert_eq!(warning(json!(["configmaps"])), None);
         assert_eq!(
-            texts,
-            [
-                "spec.kcp.coordinatedResources: Invalid value: \"secrets\": must be one of configmaps: nothing else is synced \
-                 without spec.kcp.syncedResources"
-            ]
+            warning(json!(["configmaps", "secrets"])).as_deref(),
+            Some(
+                "spec.kcp.coordinatedResources: secrets are not synced, so that this has no effect on them; name them in \
+                 spec.kcp.syncedResources, too"
+            )
         );
-        assert!(within(json!({"coordinatedResources": ["configmaps"]})).is_ok());
-        let both = json!({"coordinatedResources": ["secrets"], "syncedResources": ["secrets"]});
-        assert!(within(both).is_ok());
     }
 
     #[test]

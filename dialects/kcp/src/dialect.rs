@@ -116,7 +116,6 @@ impl Dialect for Kcp {
         let defaults = Config {
             namespace_selector: self.settings.namespace_selector.clone(),
             location_cluster: Arc::clone(&self.settings.location_cluster),
-            synced_resources: self.settings.synced_resources.clone(),
             ..Config::default()
         };
         Arc::new(Fleet::with_defaults(defaults).restricted_to(self.settings.syncable()))
@@ -211,13 +210,19 @@ impl Configuration for Kcp {
     }
 
     fn validate(&self, spec: &Value, path: &str) -> Vec<FieldError> {
-        let synced = &self.settings.synced_resources;
-        let read = Config::read_within(Some(spec), path, self.settings.syncable(), synced);
+        let read = Config::read_within(Some(spec), path, self.settings.syncable());
         read.err().unwrap_or_default()
     }
 
     fn warnings(&self, spec: &Value, path: &str, _: RulesChoice) -> Vec<String> {
-        Config::read(Some(spec), path).map_or_else(|_| Vec::new(), |config| config.warnings(path))
+        let Ok(config) = Config::read(Some(spec), path) else {
+            return Vec::new();
+        };
+        let mut warnings = config.warnings(path);
+        if spec["syncedResources"].is_null() {
+            warnings.extend(config.unsynced_warning(&self.settings.synced_resources, path));
+        }
+        warnings
     }
 
     /// The field with the selector of namespaces. Namespaces that stop matching are drained.

@@ -256,11 +256,19 @@ pub(crate) fn not_picked(
 /// Whether the caller chose other clusters than the scheduler would have picked: the best ranked ones, up to
 /// the requested number.
 fn is_choice(decision: &Decision) -> bool {
-    let PipelineOutcome { ranked, picked, .. } = &decision.solved;
+    let solved = &decision.solved;
+    // Clusters that are kept although they cannot be read come first, and have no rank.
+    let kept = solved
+        .picked
+        .iter()
+        .take_while(|one| solved.row_of(**one).is_none())
+        .count();
+    let (ranked, picked) = (&solved.ranked, &solved.picked[kept..]);
     let policy = decision
         .detail::<Detail>()
         .and_then(|detail| detail.policy.as_deref());
     let wanted = policy.and_then(|policy| policy.wanted).unwrap_or(usize::MAX);
+    let wanted = wanted.saturating_sub(kept);
     // Picked clusters are in the order of their ranks: if the last one has the rank of its place, all have.
     let last = picked.len().checked_sub(1).and_then(|last| ranked.get(last));
     picked.len() < wanted.min(ranked.len()) || picked.last() != last

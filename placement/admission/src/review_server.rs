@@ -41,7 +41,7 @@ const MAX_REVIEWS: usize = 200;
 /// Time limit for the arrival of a body: the longest timeout that a kube-apiserver allows for a webhook.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Share of the memory for requests that all reviews from one address together may use.
-const MEMORY_SHARE: Share = Share::OneIn(8);
+const MEMORY_SHARE: Share = Share::OneIn(4);
 
 /// Answers admission reviews by a chain of plugins.
 pub struct ReviewServer {

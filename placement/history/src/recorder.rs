@@ -38,6 +38,8 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(15);
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 /// Longest wait for the last changes to appear in the Decisions when the server ends.
 const END_TIMEOUT: Duration = Duration::from_secs(2);
+/// Assumed highest difference between the clocks of servers that share a store, in microseconds.
+const MAX_SKEW_MICROSECONDS: i64 = 5_000_000;
 /// Highest number of events that are processed at once.
 const BATCH: usize = 512;
 
@@ -479,9 +481,15 @@ impl Recorder {
     /// Whether the last record may be the record of `change` by another server: it does not name all
     /// clusters, and has no difference from the state after `change`.
     fn may_be_recorded(&self, place: &Name, change: &StateChange) -> bool {
-        let last = self.record_index.last(place);
-        let last = last.and_then(|last| last.to.as_deref());
+        let Some(last) = self.record_index.last(place) else {
+            return false;
+        };
+        // A record from before the change is about another one. The clocks of the servers may differ a little.
+        let earliest = change.at.as_microsecond() - MAX_SKEW_MICROSECONDS;
+        let is_newer = record::number(&last.name).is_some_and(|number| number >= earliest);
+        let last = last.to.as_deref();
         self.history.store.is_shared()
+            && is_newer
             && last.is_some_and(DecisionState::is_shortened)
             && !differ(last, change.to.as_deref())
     }

@@ -459,7 +459,8 @@ impl Computed for Candidates {
         if let Some(target) = required_value(&query.fields, "target") {
             return self.list_of_target(call, query, &demands_by_dialect, target);
         }
-        check_span(&demands_by_dialect)?;
+        let is_named = required_value(&query.fields, "decision").is_some();
+        check_span(&demands_by_dialect, is_named)?;
         let mut sources = Vec::new();
         for (snapshot, demands) in &demands_by_dialect {
             for demand in demands {
@@ -472,8 +473,8 @@ impl Computed for Candidates {
 }
 
 /// Checks that a list of several decisions has no more than [`MAX_PAIRS`] candidates. Decisions of one name
-/// may be in many namespaces.
-fn check_span(demands_by_dialect: &[(Snapshot, Vec<Key>)]) -> Result<(), Status> {
+/// (`is_named`) may be in many namespaces.
+fn check_span(demands_by_dialect: &[(Snapshot, Vec<Key>)], is_named: bool) -> Result<(), Status> {
     let decisions: usize = demands_by_dialect.iter().map(|(_, demands)| demands.len()).sum();
     let pairs =
         |(snapshot, demands): &(Snapshot, Vec<Key>)| demands.len() * snapshot.inventory.count() as usize;
@@ -481,8 +482,13 @@ fn check_span(demands_by_dialect: &[(Snapshot, Vec<Key>)]) -> Result<(), Status>
     if decisions <= 1 || count <= MAX_PAIRS {
         return Ok(());
     }
+    let remedy = match is_named {
+        true => "request those of a single namespace",
+        false => {
+            "request those of one decision with --field-selector decision=<name>, or those of a single namespace"
+        }
+    };
     Err(Status::bad_request(format!(
-        "this list would span {count} candidates, more than {MAX_PAIRS}: request those of one decision with \
-         --field-selector decision=<name>, or those of a single namespace"
+        "this list would span {count} candidates, more than {MAX_PAIRS}: {remedy}"
     )))
 }

@@ -14,6 +14,8 @@ use super::*;
 struct Shared {
     newest: Arc<MemoryStore>,
     behind: parking_lot::Mutex<Option<Collection>>,
+    /// The revision of the local view until somebody requests the newest state; `None` if it is the newest.
+    local: parking_lot::Mutex<Option<Revision>>,
     /// Number of requests for the newest state.
     asked: AtomicUsize,
 }
@@ -25,6 +27,7 @@ impl Source for Shared {
             return Ok(self.cached(resource));
         }
         self.asked.fetch_add(1, Ordering::SeqCst);
+        *self.local.lock() = None;
         self.newest.list(resource, at).await
     }
 
@@ -38,7 +41,8 @@ impl Source for Shared {
     }
 
     fn revision(&self) -> Revision {
-        self.newest.revision()
+        let local = *self.local.lock();
+        local.unwrap_or_else(|| self.newest.revision())
     }
 }
 
@@ -99,6 +103,7 @@ fn share(toys: &toys::Toys) -> Arc<Shared> {
     Arc::new(Shared {
         newest: Arc::clone(&toys.store),
         behind: parking_lot::Mutex::default(),
+        local: parking_lot::Mutex::default(),
         asked: AtomicUsize::new(0),
     })
 }
@@ -197,6 +202,7 @@ async fn a_create_that_is_refused_on_what_is_old_is_judged_again_once() {
     let shared = share(&toys);
     let chain = Chain::new(vec![Arc::new(Outdated(Arc::clone(&shared)))]);
     let client = client_of(&shared, toys, chain);
+    *shared.local.lock() = Some(Revision(0));
     client.widget("a").await;
     assert_eq!(shared.asked(), 1);
     let refused = client.post(WIDGETS, &widget("taboo")).await;

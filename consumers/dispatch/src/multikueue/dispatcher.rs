@@ -262,11 +262,13 @@ impl Dispatcher {
     }
 }
 
-/// Whether an apply was refused since another field manager owns fields with other values. Unlike a conflict
-/// of resource versions, this does not end when the object is read again.
+/// Whether an apply was refused since another field manager owns the nominated clusters. Conflicts about other
+/// fields, which the apply only repeats, end when the object is read again.
 fn is_field_conflict(status: &Status) -> bool {
     let mut causes = status.details.iter().flat_map(|details| &details.causes);
-    status.code == 409 && causes.any(|cause| cause.reason == "FieldManagerConflict")
+    let is_nomination = |field: &str| field.starts_with(".status.nominatedClusterNames");
+    status.code == 409
+        && causes.any(|cause| cause.reason == "FieldManagerConflict" && is_nomination(&cause.field))
 }
 
 /// Text of the Event about a nomination: the clusters in order, each with the reason, and the command that

@@ -61,6 +61,7 @@ async fn publisher() -> (Publisher, Arc<Deletions>) {
         reports: watch::channel(Vec::new()).0,
         judgement: Some(PublicationVerdicts::default()),
         repeats_all: false,
+        is_incomplete: false,
         published_state: PublishedState::default(),
     };
     (publisher, deletions)
@@ -69,9 +70,14 @@ async fn publisher() -> (Publisher, Arc<Deletions>) {
 #[tokio::test]
 async fn nothing_is_deleted_after_a_failed_computation() {
     let (mut publisher, deletions) = publisher().await;
-    let failed = tokio::spawn(async { panic!("a bad object") }).await;
-    assert!(publisher.ok_or_repeat(failed).is_none());
-    assert!(publisher.repeats_all, "the next run publishes everything");
+    let results = ["a", "bad", "c"].map(|name| {
+        ok_or_log(name, || {
+            assert_ne!(name, "bad");
+            name
+        })
+    });
+    assert_eq!(publisher.computed(Ok(results.to_vec())), Some(vec!["a", "c"]));
+    assert!(!publisher.repeats_all, "the others are published");
     publisher.sweep().await;
     assert!(deletions.0.lock().unwrap().is_empty());
 

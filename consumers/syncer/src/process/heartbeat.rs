@@ -79,8 +79,10 @@ impl HeartbeatSender<'_> {
         let mut known: Option<Value> = None;
         loop {
             let cluster_answer = self.check_cluster(interval).await;
+            // Taken in any case: what is known from before an outage lacks the condition about it.
+            let last_known = known.take();
             let outcome = match &cluster_answer {
-                Ok(()) => self.send(known.take()).await,
+                Ok(()) => self.send(last_known).await,
                 Err(problem) => self.report_unreachable(problem).await,
             };
             let problem = match (outcome, cluster_answer) {

@@ -64,14 +64,21 @@ impl Search {
     /// Searches at intervals, until the receiver is dropped.
     pub(super) async fn run(self) {
         let mut last_problem = String::new();
+        let shortest = self.remove_after.clamp(MIN_PAUSE, MAX_PAUSE);
+        let mut next_pause = shortest;
         loop {
-            let mut pause = self.remove_after.clamp(MIN_PAUSE, MAX_PAUSE);
+            let mut pause = shortest;
             let problem = match self.search().await {
                 Ok(found) => {
                     let problems: Vec<String> = found.unlisted.values().cloned().collect();
                     let problem = problems.join("; ");
-                    if found.earlier.is_empty() && found.unproven.is_empty() && problem.is_empty() {
-                        pause = IDLE_PAUSE;
+                    if found.earlier.is_empty() && found.unproven.is_empty() {
+                        // While some kinds cannot be listed, the pauses grow.
+                        pause = if problem.is_empty() {
+                            IDLE_PAUSE
+                        } else {
+                            next_pause
+                        };
                     }
                     if self.out.send(found).await.is_err() {
                         return;
@@ -87,6 +94,10 @@ impl Search {
                     "cannot look for copies of earlier registrations; retrying"
                 );
             }
+            next_pause = match problem == last_problem {
+                true => next_pause.saturating_mul(2).min(IDLE_PAUSE),
+                false => shortest,
+            };
             last_problem = problem;
             tokio::time::sleep(pause).await;
         }

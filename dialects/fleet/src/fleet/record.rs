@@ -99,11 +99,11 @@ impl PlacementRecord {
     }
 }
 
-/// Parses `text`, the number of a policy snapshot. As for KubeFleet, it is at most the highest signed number
-/// of 64 bits, so that there is always a higher number for the next snapshot.
+/// Parses `text`, the number of a policy snapshot. For KubeFleet, it is at most the highest signed number of
+/// 64 bits; here it is lower, so that there is always a number for the next snapshot.
 pub(crate) fn snapshot_index(text: &str) -> Option<u64> {
     let index: i64 = text.parse().ok()?;
-    u64::try_from(index).ok()
+    u64::try_from(index).ok().filter(|_| index < i64::MAX)
 }
 
 /// The data of a policy snapshot that decisions use.

@@ -237,7 +237,7 @@ fn a_snapshot_that_others_change_or_remove_is_due() {
 
 #[test]
 fn a_snapshot_with_the_highest_number_leaves_numbers_for_others() {
-    const HIGHEST: &str = "18446744073709551615";
+    const HIGHEST: &str = "9223372036854775807";
     let mut world = settled(&pick(1));
     let mut snapshot = world
         .fleet

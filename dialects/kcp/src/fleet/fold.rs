@@ -240,8 +240,7 @@ impl Fleet {
     fn fold_config(&mut self, key: &Key, new: Option<&Arc<Object>>) -> Consequences {
         self.unusable.forget(key);
         let spec = new.and_then(|object| object.value().get("spec")?.get(DIALECT));
-        let (path, synced) = (format!("spec.{DIALECT}"), &self.defaults.synced_resources);
-        let result = Config::read_within(spec, &path, self.syncable.as_deref(), synced);
+        let result = Config::read_within(spec, &format!("spec.{DIALECT}"), self.syncable.as_deref());
         let result = result.map_err(|errors| berth_apimachinery::field::aggregate(&errors));
         let Some(mut config) = self.unusable.record(key, result) else {
             return Consequences::nothing();
@@ -252,11 +251,6 @@ impl Fleet {
         }
         if is_absent("locationCluster") {
             config.location_cluster = Arc::clone(&self.defaults.location_cluster);
-        }
-        if is_absent("syncedResources") {
-            config
-                .synced_resources
-                .clone_from(&self.defaults.synced_resources);
         }
         if config == self.config {
             return Consequences::nothing();

@@ -235,6 +235,22 @@ fn a_cluster_that_cannot_be_read_stays_selected_and_is_not_selected_anew() {
     assert_eq!(world.picked(&world.decide(&one)), ["b"]);
 }
 
+#[test]
+fn what_is_left_beside_a_selected_cluster_that_cannot_be_read_is_outranked() {
+    let mut world = columns(&["a", "b", "c"]);
+    let two = placement("ns", "two");
+    world.put(&wants("two", &json!({"numberOfClusters": 2})));
+    world.settle(&two);
+    world.edit(&Key::new(CLUSTERS, "", "a"), |value| {
+        value["spec"]["taints"] = json!("none")
+    });
+    let decision = world.decide(&two);
+    assert_eq!(world.picked(&decision), ["a", "b"]);
+    let left = *decision.solved.ranked.last().unwrap();
+    let (_, text) = crate::words::not_picked(&world.fleet, &decision, left, Some(2));
+    assert!(text.starts_with("ranks 2 of 2, and 2 are selected"), "{text}");
+}
+
 fn owned(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }

@@ -34,6 +34,8 @@ const ABSENT_PAUSES: (Duration, Duration) = (Duration::from_secs(5), Duration::f
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 /// Interval at which copies that no longer concern a system are removed.
 const TIDY_INTERVAL: Duration = Duration::from_secs(30);
+/// Size of a copy in bytes above which etcd, with its default limit of 1.5 MiB, may refuse it.
+const MAY_BE_REFUSED: usize = 1 << 20;
 /// Highest number of namespaces that are listed one by one when they begin to concern a system. With more,
 /// all objects are listed again.
 const MAX_NAMESPACES: usize = 8;
@@ -80,6 +82,8 @@ pub(super) struct Reflector {
     known: HashSet<Key>,
     /// The keys of the last list, or of the list that is being received.
     listed: HashSet<Key>,
+    /// Objects whose copies the store may refuse for their size, so that no copy of them is awaited.
+    large: HashSet<Key>,
     /// Drafts to store (`Some`) and keys to remove.
     pending: Vec<(Key, Option<Draft>)>,
     /// Whether this replica has received a list that the leader may not have written yet.
@@ -109,6 +113,7 @@ impl Reflector {
             concerns,
             known: HashSet::new(),
             listed: HashSet::new(),
+            large: HashSet::new(),
             pending: Vec::new(),
             is_awaiting: false,
         }
@@ -336,7 +341,11 @@ impl Reflector {
     fn check_copies(&mut self) {
         let copies = self.context.store.cached(self.resource);
         let is_there = |key: &Key| copies.get(&key.namespace, &key.name).is_some();
-        if self.listed.iter().all(is_there) {
+        if self
+            .listed
+            .iter()
+            .all(|key| is_there(key) || self.large.contains(key))
+        {
             self.is_awaiting = false;
             self.set_progress(CopyProgress::Complete);
         }
@@ -376,6 +385,10 @@ impl Reflector {
                 return None;
             }
         };
+        match draft.len() > MAY_BE_REFUSED {
+            true => drop(self.large.insert(key.clone())),
+            false => drop(self.large.remove(&key)),
+        }
         let hub_version = HubVersion::of(&draft, version).with_manager(manager);
         self.known.insert(key.clone());
         if self.is_leader() {
@@ -391,6 +404,7 @@ impl Reflector {
     fn remove(&mut self, key: Key) {
         // No copy of the object will be written.
         self.listed.remove(&key);
+        self.large.remove(&key);
         if self.is_leader() {
             self.known.remove(&key);
             self.pending.push((key, None));
