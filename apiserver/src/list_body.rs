@@ -13,7 +13,7 @@ use crate::protobuf;
 use crate::render::{MessageEncoder, ObjectForm};
 use crate::served::ServedVersion;
 
-/// Size at which a chunk is complete, in bytes. A chunk is larger if its last object exceeds this size.
+/// Size at which a chunk is complete, in bytes. Objects are not split, so the last one may make it larger.
 pub(crate) const CHUNK: usize = 128 * 1024;
 
 /// A complete body, in chunks.

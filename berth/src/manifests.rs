@@ -33,8 +33,9 @@ pub struct ManifestsArgs {
     /// The installation.
     #[command(flatten)]
     pub installation: InstallationArgs,
-    /// Detect the systems of the kubeconfig's hub: --source=SYSTEM=hub for each except kcp, =owned if Berth
-    /// already stores its objects. A --source flag takes precedence over the detected value.
+    /// Detect the systems of the kubeconfig's hub: add --source=SYSTEM=owned for each system whose objects
+    /// Berth already stores, and --source=SYSTEM=hub for each other system on the hub, except kcp, which has
+    /// to be named. A --source flag takes precedence over the detected value.
     #[arg(long)]
     pub detect: bool,
     /// The hub, for --detect.

@@ -20,8 +20,8 @@ pub struct MigrateArgs {
     /// Store to copy: `embedded:PATH` (a data folder or a database file) or `etcd:URL[,URL…]`.
     #[arg(long, value_name = "STORE")]
     pub from: StoreLocation,
-    /// Store to copy to, which must not contain objects: `etcd:URL[,URL…]` or `embedded:PATH` (a data folder, which
-    /// may be new, or a new database file, whose name ends in .redb).
+    /// Store to copy to, which must not contain objects: `etcd:URL[,URL…]` or `embedded:PATH` (a data folder,
+    /// which may be new, or a new database file, whose name ends in .redb).
     #[arg(long, value_name = "STORE")]
     pub to: StoreLocation,
     /// kube-apiserver's EncryptionConfiguration, with the keys of the source; it also decides the encryption
@@ -230,9 +230,13 @@ mod enabled {
         let is_changed = EtcdStore::changed_since(source, &snapshot).await;
         if !matches!(is_changed, Ok(false)) {
             // The copy lacks, or may lack, writes to the source since the export.
-            EtcdStore::withdraw(target).await?;
-            is_changed
-                .context("the source was not read again after the copy, so no server can use this copy")?;
+            EtcdStore::withdraw(target).await.with_context(|| {
+                let prefix = &target.prefix;
+                format!("the copy below {prefix} may lack writes, and could not be marked so: delete it, and do not serve from it")
+            })?;
+            is_changed.context(
+                "the source was not read again after the copy, so no server can use this copy: copy again",
+            )?;
             bail!(
                 "the source was written to during the copy: stop every server that uses the source, then copy again (no server can \
                  use this copy)"
@@ -306,7 +310,12 @@ mod enabled {
             },
         };
         if let Some(problem) = problem {
-            std::fs::remove_file(&file).with_context(|| file.display().to_string())?;
+            if let Err(error) = std::fs::remove_file(&file) {
+                bail!(
+                    "{problem}; the copy {} could not be removed ({error}): delete it, and do not serve from it",
+                    file.display()
+                );
+            }
             bail!("{problem}; {} was removed", file.display());
         }
         berth_commands::say!(

@@ -3,11 +3,11 @@
 //! 1. the next CA is *announced*: clients of the present CA get a bundle with both;
 //! 2. once all clients trust both, the next CA *takes over*: servers sign with it, and the old CA is still
 //!    trusted;
-//! 3. once all servers have new certificates, the old CA is *dropped*.
+//! 3. after the shortest time of a step, in which all servers renew their certificates, the old CA is *dropped*.
 //!
 //! Each step is one write of the whole state ([`SharedAuthorities::write`]) to an object that all servers
-//! read, so that a second server finds the step done. All functions of this module depend only on that state
-//! and the time.
+//! read, so that a second server finds the step done. The functions do no I/O: they compute the next state
+//! from the state, the time and [`StepConditions`].
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -112,7 +112,15 @@ impl SharedAuthorities {
                 }
             }
         };
-        let since = text(SINCE)?.as_deref().and_then(berth_apimachinery::time::parse);
+        let since = match text(SINCE)?.as_deref() {
+            Some(since) => Some(berth_apimachinery::time::parse(since).ok_or_else(|| {
+                let problem = format!(
+                    "{SINCE} is not a time in the form of RFC 3339: restore it, or remove all entries, so that a new CA is created"
+                );
+                CertsError::malformed(place, problem)
+            })?),
+            None => None,
+        };
         let (Some(current), Some(since)) = (pair(CURRENT)?, since) else {
             let names = format!("{}, {} and {SINCE}", CURRENT[0], CURRENT[1]);
             return Err(CertsError::malformed(

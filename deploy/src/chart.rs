@@ -1,6 +1,6 @@
 //! Parts of the Helm chart that are rendered from the code. The chart's templates are written by hand
-//! and name no system: the needs of a system on a hub are in `files/systems/<system>/<place>.yaml`, and
-//! the definitions of its kinds in `files/definitions`.
+//! and name no system: the needs of each system are in `files/systems/<system>/<place>.yaml`, where
+//! the place is `hub`, `owned` or `observe`, and the definitions of its kinds in `files/definitions`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -135,7 +135,7 @@ fn needs(installation: &Installation) -> Value {
 
 /// Fields that the template of an APIService reads.
 const API_SERVICE: [&str; 4] = ["group", "groupPriorityMinimum", "version", "versionPriority"];
-/// Fields that the template of a webhook reads; the other fields are equal in all webhooks.
+/// Fields that the template of a webhook reads; the other fields are equal in all webhooks of a configuration.
 const WEBHOOK: [&str; 5] = [
     "failurePolicy",
     "matchConditions",

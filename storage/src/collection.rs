@@ -66,8 +66,8 @@ impl Collection {
         self.items.get(&NameRef(namespace, name))
     }
 
-    /// Iterates over the objects of `namespace` (`None`: of all namespaces) in order, beginning after
-    /// `after`.
+    /// Iterates over the objects of `namespace` (`None`: of all namespaces) in order, beginning after `after`,
+    /// which must be in `namespace`.
     pub fn iter<'a>(
         &'a self,
         namespace: Option<&'a str>,

@@ -1,8 +1,8 @@
-//! The commands that do not start a server: `berth simulate`, `compare`, `why`, `history`, `advice`, `plan`,
-//! `export` and `load` (docs/terminal.md). Each takes its arguments ([`args`]) and prints. [`simulate`] and
-//! [`compare`] decide the requests in files or on a hub ([`reading`]). [`export`] copies the objects of a
-//! server to files, and [`load`] writes the objects in files to a server. The others get answers from a
-//! server or from such objects ([`source`]).
+//! The commands that explain decisions (`berth simulate`, `compare`, `why`, `history`, `advice`, `plan`) and
+//! copy objects (`export`, `load`); docs/terminal.md describes them. Each takes its arguments ([`args`]) and
+//! prints. [`simulate`] and [`compare`] decide the requests in files or on a hub ([`reading`]). [`export`]
+//! copies the objects of a server to files, and [`load`] writes the objects in files to a server. The others
+//! get answers from a server or from such objects ([`source`]).
 //!
 //! ```
 //! use berth_commands::{args::SimulateArgs, simulate};

@@ -49,7 +49,8 @@ impl Document {
     }
 }
 
-/// Reason why a file or a document is not among the read objects.
+/// Problem of a file or a document. Except for a duplicate field of a list, its object is not among the read
+/// ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The file or folder.
@@ -178,7 +179,7 @@ pub fn parse(file: &str, text: &str, documents: &mut Vec<Document>, problems: &m
                 add_problem(problem, false);
             }
         }
-        let mut add = |object: Value, duplicates: Vec<String>| match check(&object) {
+        let mut add = |object: Value, place: &str, duplicates: Vec<String>| match check(&object) {
             Ok(()) => documents.push(Document {
                 file: file.to_owned(),
                 number,
@@ -187,16 +188,17 @@ pub fn parse(file: &str, text: &str, documents: &mut Vec<Document>, problems: &m
             }),
             Err(problem) => match configuration_note(&object) {
                 Some(note) => add_problem(note, true),
-                None => add_problem(problem.to_owned(), false),
+                None => add_problem(format!("{place}{problem}"), false),
             },
         };
         match items {
             Value::Array(items) => {
                 for (index, item) in items.into_iter().enumerate() {
-                    add(item, paths_below(&duplicates, &format!("items[{index}].")));
+                    let duplicates = paths_below(&duplicates, &format!("items[{index}]."));
+                    add(item, &format!("items[{index}]: "), duplicates);
                 }
             }
-            _ => add(value, duplicates),
+            _ => add(value, "", duplicates),
         }
     }
 }

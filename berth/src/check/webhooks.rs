@@ -57,7 +57,8 @@ impl Checker<'_> {
     }
 }
 
-/// Findings about the state of each webhook configuration, of which `needed` are needed in `mode`.
+/// Findings about the state of each webhook configuration. `needed` tells which of them the systems of the
+/// installation need if Berth decides.
 fn findings(
     configured: Vec<WebhookState>,
     needed: [bool; 2],

@@ -1,5 +1,6 @@
-//! The last part of the demo: decisions that change without a Binding, after a cluster is lost, and after a
-//! cluster is evicted. The commands of the user are printed, with the output of `kubectl get`.
+//! The last part of the demo: decisions that change by themselves, first when a cluster is lost, then when a
+//! cluster is evicted. Nobody creates a Binding. The commands of the user are printed, with the output of
+//! `kubectl get`.
 //!
 //! The demo changes a cluster as the operator of the cluster would, and waits for the controllers.
 

@@ -1,5 +1,6 @@
 //! Writes of kcp's syncers to objects of the hub, as the user `berth:syncer:<identifier>` and with the
-//! revision that the syncer saw. The hub checks the rights of this user, and calls Berth's own webhooks.
+//! revision of the object on which the write is based. The hub checks the rights of this user, and calls
+//! Berth's own webhooks.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,7 +14,8 @@ use berth_hub::HubCommitter;
 use crate::view::HubOrigin;
 
 /// Text at the end of a refusal because of missing rights.
-const REMEDY: &str = "; `berth syncer-rights --identifier` prints the missing rights";
+const REMEDY: &str =
+    "; `berth syncer-rights --target NAME --user USER --identifier UID` prints the rights of a syncer";
 
 /// The hub as the store of the objects that syncers see.
 pub struct OnHub(pub Arc<HubCommitter>);

@@ -90,7 +90,7 @@ impl Range {
 
     /// Whether the range is an IPv4 range.
     #[must_use]
-    pub(crate) const fn is_four(self) -> bool {
+    pub(crate) const fn is_ipv4(self) -> bool {
         matches!(self.family, Family::Four)
     }
 
@@ -196,7 +196,7 @@ impl Families {
 
     /// Whether the cluster has IPv4 addresses, and thus IPv4 ranges.
     #[must_use]
-    pub(crate) const fn has_four(self) -> bool {
+    pub(crate) const fn has_ipv4(self) -> bool {
         self.four
     }
 
@@ -271,10 +271,10 @@ mod tests {
             (&["IPv6"], false, true, "IPv6"),
             (&["IPv6", "IPv4"], true, true, "IPv4 and IPv6"),
         ];
-        for (names, has_four, has_six, words) in cases {
+        for (names, has_ipv4, has_ipv6, words) in cases {
             let families = Families::of(names.iter().copied());
-            assert_eq!(families.has_four(), has_four, "{names:?}");
-            assert_eq!((families.admit(four), families.admit(six)), (has_four, has_six));
+            assert_eq!(families.has_ipv4(), has_ipv4, "{names:?}");
+            assert_eq!((families.admit(four), families.admit(six)), (has_ipv4, has_ipv6));
             assert!(families.admit(Range::NONE) && families.admit(Range::UNREADABLE));
             assert_eq!(families.words(), words);
         }

@@ -75,7 +75,8 @@ impl PlacementClusterPair<'_> {
         Key::new(CLUSTERS, "", &self.cluster.name)
     }
 
-    /// The remedy that sets labels on the cluster so that `selector` matches; `None` if it matches already.
+    /// The remedy that sets labels on the cluster so that `selector` matches; `None` if it matches already,
+    /// or no permitted change of labels makes it match.
     fn label_cluster(&self, selector: &Selector) -> Option<Remedy> {
         let changes = labels::to_match(selector, self.cluster.labels())?;
         if changes.is_empty() {
@@ -267,8 +268,8 @@ impl PlacementClusterPair<'_> {
         vec![tolerate, taints::removal(&taint, target, index, |_| true)]
     }
 
-    /// The remedy that increases the number of requested clusters until the cluster is picked, after the kept
-    /// clusters that cannot be read, which have no rank.
+    /// The remedy that raises the number of requested clusters to the rank of the cluster plus the number of
+    /// kept clusters that cannot be read: those have no rank, and come first.
     fn number_remedies(&self) -> Vec<Remedy> {
         let solved = &self.decision.solved;
         let rank = solved.ranked.iter().position(|&other| other == self.candidate);

@@ -126,8 +126,8 @@ fn update(object: &Arc<Object>, key: berth_apimachinery::Key, value: Value) -> W
     }
 }
 
-/// Returns the request with the scheduler's finalizer and without the annotation `reconcile`. Adds the write
-/// to `list` if anything changes.
+/// Returns the request with the scheduler's finalizer, and without the annotation of the operation if its value
+/// is `reconcile`. Adds the write to `list` if anything changes.
 fn with_scheduler_finalizer(request: &Record, decision: &Decision, list: &mut Vec<Write>) -> Value {
     let mut value = stored_value(&request.object);
     if !request.has_finalizer {

@@ -90,7 +90,7 @@ pub enum Element {
     Key(Vec<(String, Scalar)>),
     /// An item of a set.
     Value(Scalar),
-    /// An item by its position: in decoded sets, and for items without another element.
+    /// An item by its position: an item that has neither keys nor a value in a set, and as decoded from `i:`.
     Index(i64),
 }
 

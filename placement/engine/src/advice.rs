@@ -79,7 +79,7 @@ pub struct Advice {
     pub decision: Decision,
     /// The advice for each target, the targets nearest to fitting first.
     pub targets: Vec<TargetAdvice>,
-    /// Number of further targets that are not in the resulting set; 0 with [`Terms::only`].
+    /// Number of further targets that are not picked; 0 with [`Terms::only`].
     pub remaining: usize,
     /// The reason why the search ended early; `None` if it was completed.
     pub gave_up: Option<String>,
@@ -109,7 +109,7 @@ pub struct TargetAdvice {
 /// A set of changes that was tried: after all changes, the target fits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Set {
-    /// `Picked` if the target is in the resulting set after the changes, else `Feasible`.
+    /// `Picked` if the target is picked after the changes, else `Feasible`.
     pub then: &'static str,
     /// Whether the caller may make all changes; `None` if the rights of the caller were not checked.
     pub allowed: Option<bool>,

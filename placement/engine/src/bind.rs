@@ -183,7 +183,7 @@ impl Engine {
             let mut dirty = Dirty::default();
             dirty.decide.mark(Some([bind.demand.clone()]));
             dirty.since = self.source.revision();
-            self.remark(&[(slot.dialect.name(), dirty)]);
+            self.mark_stale(&[(slot.dialect.name(), dirty)]);
         }
         Ok(Ok(bound))
     }
@@ -216,7 +216,7 @@ impl Engine {
         };
         let mut dirty = Dirty::default();
         dirty.demands.mark(Some([bind.demand.clone()]));
-        self.remark(&[(slot.dialect.name(), dirty)]);
+        self.mark_stale(&[(slot.dialect.name(), dirty)]);
     }
 }
 

@@ -363,11 +363,11 @@ impl Engine {
     /// Makes controllers check again which systems they decide, since the set of decided systems may have
     /// changed.
     pub fn reconsider(&self) {
-        self.remark(&[]);
+        self.mark_stale(&[]);
     }
 
     /// Marks objects as stale without a folded change.
-    pub(crate) fn remark(&self, dirty: &[(&'static str, Dirty)]) {
+    pub(crate) fn mark_stale(&self, dirty: &[(&'static str, Dirty)]) {
         let subscribers = self.subscribers.lock();
         if let Some(through) = *self.folded.borrow() {
             for subscription in subscribers.iter().filter_map(Weak::upgrade) {

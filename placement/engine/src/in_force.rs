@@ -1,6 +1,6 @@
 //! The configuration in force of each system: the stored one, or the last valid one while the stored one is
-//! invalid (docs/concepts.md, "Configuration"). A configuration is in force as a whole, so that every reader
-//! of any part uses this module.
+//! invalid (docs/concepts.md, "Configuration"). A configuration is in force as a whole, so every reader of
+//! any part uses this module.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -44,7 +44,7 @@ impl ConfigurationInForce {
 /// Test whether a whole SchedulerConfiguration is valid.
 pub type Judge = Arc<dyn Fn(&Object) -> bool + Send + Sync>;
 
-/// The configurations in force of all systems. They are read before every write, so that the verdict on each
+/// The configurations in force of all systems. Since they are read before every write, the verdict on each
 /// stored configuration is cached.
 pub struct Configurations {
     source: Arc<dyn Source>,

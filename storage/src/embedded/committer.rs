@@ -115,7 +115,8 @@ impl Committer {
     }
 
     /// Reserves the space again if the disk has room for it. If not, but deletions freed as much space in the
-    /// file as the reserve needs, shrinks the file. Less freed space stays in the file, for new objects.
+    /// file as the reserve needs, shrinks the file. If less was freed, the file is not shrunk: the free space
+    /// is used once writes are accepted again.
     fn restore_reserve(&mut self) {
         self.disk.reserve().hold();
         let reserve = self.disk.reserve().bytes();

@@ -60,7 +60,8 @@ impl Pass<'_, '_> {
                         &mut annotations,
                         notes,
                     );
-                    // One failure is enough, so the remaining parameters are skipped.
+                    // The budget was used up before this parameter: all further ones would fail in the same
+                    // way.
                     if is_used_up {
                         break;
                     }

@@ -110,8 +110,8 @@ impl StepExecutor {
         }
     }
 
-    /// Whether the unmarked downstream object `found` is the copy of `key`, according to the locator of a
-    /// namespace or the record of another object.
+    /// Whether the unmarked downstream object `found` is the copy of `key`: for a namespace according to its
+    /// locator, for any other object according to its record.
     fn was_ours(&self, key: &Key, found: &Value) -> bool {
         if key.kind == NAMESPACES {
             located(&self.owner.logical_cluster, found).as_ref() == Some(&key.name)

@@ -22,7 +22,7 @@ pub(super) fn check(row: &Row, requirements: &Requirements, rules: Rules) -> Ver
     let ranges = [0, 1, 2].map(|index: usize| requirements.networks[index].or(defaults[index]));
     let status = requirements.status_networks.as_ref();
     // A shoot with only IPv6 needs no ranges: it gets its addresses with the nodes.
-    let missing = if requirements.families.has_four() {
+    let missing = if requirements.families.has_ipv4() {
         absent(requirements, [ranges[1].is_none(), ranges[2].is_none()])
     } else {
         0
@@ -91,7 +91,7 @@ fn defaults(row: &Row, requirements: &Requirements) -> [Range; 3] {
 pub(crate) fn overlaps(row: &Row, ranges: &[Range; 3], rules: Rules) -> u32 {
     let mut pairs = 0;
     for (shoot, range) in ranges.iter().enumerate() {
-        if rules == Rules::Current && range.is_four() {
+        if rules == Rules::Current && range.is_ipv4() {
             continue;
         }
         for (seed, other) in row.facts.networks.iter().enumerate() {

@@ -1,4 +1,5 @@
-//! JSON of an object, with the sets of fields in it that several objects share.
+//! JSON of an object. The sets of fields in its managedFields, which are equal in many objects, are stored
+//! once; in the text of the object, `{}` stands in their place.
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -121,7 +121,7 @@ impl Default for LeaseDurations {
 impl LeaseDurations {
     /// Creates the durations of a lease that lasts for `duration` without renewal. The holder stops work when
     /// the last successful renewal is `renew` ago. Every replica tries at intervals of `retry`, or up to a
-    /// fifth longer.
+    /// fifth longer, or earlier if the lease of another replica ends.
     ///
     /// # Errors
     /// When the durations are invalid, or contradict each other.
@@ -142,7 +142,8 @@ impl LeaseDurations {
         })
     }
 
-    /// Returns the shortest interval between two attempts. The longest interval is a fifth longer.
+    /// Returns the interval between two attempts, which may be up to a fifth longer, and ends when the lease of
+    /// another replica ends.
     #[must_use]
     pub const fn retry(&self) -> Duration {
         self.retry

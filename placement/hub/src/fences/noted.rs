@@ -68,8 +68,8 @@ impl NotedWrite {
             && *self.name == *key.name
     }
 
-    /// The key of the noted object; `None` unless its resource is one of `resources`, of which the static
-    /// names of the group and the resource are taken.
+    /// The key of the noted object; `None` if its resource is not in `resources`, which have the static names
+    /// that a key needs.
     pub(super) fn key(&self, resources: &BTreeSet<GroupResource>) -> Option<Key> {
         let is_noted =
             |resource: &&GroupResource| resource.group == self.group && resource.resource == self.resource;
@@ -78,10 +78,14 @@ impl NotedWrite {
     }
 }
 
-/// The notes in the annotation `name` of a fence.
+/// The notes in the annotation `name` of a fence. Only Berth writes the annotation; notes that cannot be read
+/// are logged and left out.
 pub(super) fn read(fence: &Value, name: &str) -> Vec<NotedWrite> {
     let text = fence["metadata"]["annotations"][name].as_str().unwrap_or("[]");
-    let noted: Vec<Value> = serde_json::from_str(text).unwrap_or_default();
+    let noted: Vec<Value> = serde_json::from_str(text).unwrap_or_else(|error| {
+        tracing::warn!(annotation = name, %error, "the notes of a fence cannot be read: writes of other servers that they name do not count");
+        Vec::new()
+    });
     noted.iter().filter_map(NotedWrite::read).collect()
 }
 
