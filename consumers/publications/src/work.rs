@@ -146,7 +146,7 @@ async fn write_one(writer: &dyn ObjectWriter, change: Change) -> Result<Revision
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::sync::{Arc, Mutex};
 
     use async_trait::async_trait;
@@ -160,7 +160,7 @@ mod tests {
 
     /// A writer that records the names of deleted objects.
     #[derive(Default)]
-    struct Deletions(Mutex<Vec<String>>);
+    pub(crate) struct Deletions(pub(crate) Mutex<Vec<String>>);
 
     #[async_trait]
     impl ObjectWriter for Deletions {

@@ -1,38 +1,13 @@
 //! Sweeps, which delete nothing that may still be wanted.
 
-use async_trait::async_trait;
-use berth_apimachinery::write::{CommitError, Verb};
-use berth_apimachinery::{Draft, Revision};
+use berth_apimachinery::Draft;
+use berth_apimachinery::write::Verb;
 use berth_multicluster::mark;
 use berth_storage::{Expect, MemoryStore, Step, Writer};
-use serde_json::{Value, json};
-use std::sync::Mutex;
+use serde_json::json;
 
+use super::work::tests::Deletions;
 use super::*;
-
-/// Records the names of deleted objects.
-#[derive(Default)]
-struct Deletions(Mutex<Vec<String>>);
-
-#[async_trait]
-impl ObjectWriter for Deletions {
-    fn ready(&self) -> Result<(), Obstacle> {
-        Ok(())
-    }
-    async fn apply(
-        &self,
-        key: &Key,
-        _: &'static str,
-        _: &Value,
-        _: Option<Revision>,
-    ) -> Result<Arc<Object>, CommitError> {
-        Err(CommitError::gone(key.resource, &key.name))
-    }
-    async fn delete(&self, key: &Key, _: Revision) -> Result<(), CommitError> {
-        self.0.lock().unwrap().push(key.name.to_string());
-        Ok(())
-    }
-}
 
 /// A publisher without dialects, beside a stored decision that an earlier publisher wrote.
 async fn publisher() -> (Publisher, Arc<Deletions>) {
