@@ -22,8 +22,9 @@ const LEAST: usize = 24;
 const STAYING: usize = 12;
 
 /// Berth's Seeds for a Shoot: the decided one and those with the same score, of which the scheduler takes
-/// any.
-fn predicted_seeds(hub: &Hub, name: &str) -> BTreeSet<String> {
+/// any. `changed` is a Seed that was hidden or shown just before: the scheduler may read the Shoot before
+/// that change, since each kind has a watch of its own, so the Seeds with and without it count.
+fn predicted_seeds(hub: &Hub, name: &str, changed: Option<&str>) -> BTreeSet<String> {
     let path = format!(
         "get --raw /apis/scheduling.berth.dev/v1alpha1/namespaces/{}/decisions/{name}.gardener/scheduling",
         SHOOTS.0
@@ -31,18 +32,37 @@ fn predicted_seeds(hub: &Hub, name: &str) -> BTreeSet<String> {
     let ask = || serde_json::from_str(&hub.kubectl(&path).run().out).unwrap_or(Value::Null);
     let has_picked = |report: &Value| report["status"]["picked"][0]["clusterName"].is_string();
     let report = until("Berth to foretell a Seed", ask, has_picked);
-    let status = &report["status"];
-    let picked = &status["picked"][0]["clusterName"];
-    let candidates = status["candidates"].as_array().expect("a report has candidates");
-    let scores = |of: &Value| of["scores"].clone();
+    let candidates = report["status"]["candidates"].as_array();
+    let feasible: Vec<&Value> = candidates
+        .expect("a report has candidates")
+        .iter()
+        .filter(|one| one["feasible"] == true)
+        .collect();
+    let picked = &report["status"]["picked"][0]["clusterName"];
+    let mut seeds = as_good_as(picked, &feasible);
+    if let Some(changed) = changed {
+        // Candidates are in the order in which Berth would take them.
+        let without: Vec<&Value> = feasible
+            .into_iter()
+            .filter(|one| one["clusterName"] != changed)
+            .collect();
+        if let Some(best) = without.first() {
+            seeds.extend(as_good_as(&best["clusterName"], &without));
+        }
+        seeds.insert(changed.to_owned());
+    }
+    seeds
+}
+
+/// The names of the candidates with the scores of `seed`, which is one of them.
+fn as_good_as(seed: &Value, candidates: &[&Value]) -> BTreeSet<String> {
     let best = candidates
         .iter()
-        .find(|one| one["clusterName"] == *picked)
-        .map(scores);
-    let as_good = candidates
+        .find(|one| one["clusterName"] == *seed)
+        .map(|one| &one["scores"]);
+    candidates
         .iter()
-        .filter(|one| one["feasible"] == true && Some(scores(one)) == best);
-    as_good
+        .filter(|one| Some(&one["scores"]) == best)
         .filter_map(|one| one["clusterName"].as_str().map(str::to_owned))
         .collect()
 }
@@ -68,11 +88,12 @@ fn create(hub: &Hub, number: usize) -> String {
 fn churn(hub: &Hub, scheduler: &Scheduler) -> usize {
     let seconds = Duration::from_secs(variable(SECONDS.0, SECONDS.1));
     let (started, mut number) = (Instant::now(), 0);
+    let seed = seed_name(4);
     while number < LEAST || started.elapsed() < seconds {
-        if number % 4 == 3 {
+        let changes = number % 4 == 3;
+        if changes {
             let hidden =
                 json!({"spec": {"settings": {"scheduling": {"visible": number % 8 == 7}}}}).to_string();
-            let seed = seed_name(4);
             let words = [
                 "patch",
                 "seed",
@@ -85,12 +106,12 @@ fn churn(hub: &Hub, scheduler: &Scheduler) -> usize {
         }
         scheduler.pause(true);
         let name = create(hub, number);
-        let expected = predicted_seeds(hub, &name);
+        let expected = predicted_seeds(hub, &name, changes.then_some(seed.as_str()));
         scheduler.pause(false);
-        let seed = bound(hub, &name);
+        let taken = bound(hub, &name);
         assert!(
-            expected.contains(&seed),
-            "{name}: {seed}, and Berth would take one of {expected:?}"
+            expected.contains(&taken),
+            "{name}: {taken}, and Berth would take one of {expected:?}"
         );
         number += 1;
         if let Some(oldest) = number.checked_sub(STAYING) {

@@ -153,7 +153,7 @@ fn a_syncer_sees_the_hubs_objects_as_they_concern_it_and_writes_them_as_itself()
         let output = patch("patch namespace app", &hold).run();
         (!output.success).then_some(output.err)
     });
-    assert!(refused.contains("berth syncer-rights --identifier"), "{refused}");
+    assert!(refused.contains("berth syncer-rights --target NAME"), "{refused}");
 
     // Not a wait for an event: the test is about a watch of this age.
     std::thread::sleep(LONG.saturating_sub(start.elapsed()));
