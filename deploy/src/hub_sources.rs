@@ -81,7 +81,8 @@ fn leases(scheduler: OwnScheduler) -> Option<Value> {
     let names: BTreeSet<&str> = scheduler.leases.iter().map(|lease| lease.name).collect();
     (!names.is_empty()).then(|| {
         json!({
-            "apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "resourceNames": names, "verbs": ["get"],
+            "apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "resourceNames": names,
+            "verbs": ["get", "list", "watch"],
         })
     })
 }

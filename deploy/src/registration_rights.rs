@@ -1,7 +1,7 @@
 //! Rights of Berth to its own registration on the hub, which consists of APIServices and webhook
-//! configurations: to read and patch these objects, by name, in order to set the caBundle; to read and write
-//! the Secret and the ConfigMap of the CA that the servers share; and, for `--self-register`, to create the
-//! registration.
+//! configurations: to read, watch and patch these objects, by name, in order to set the caBundle; to read,
+//! watch and write the Secret and the ConfigMap of the CA that the servers share; and, for `--self-register`,
+//! to create the registration.
 
 use std::collections::BTreeSet;
 
@@ -36,17 +36,18 @@ pub fn registration_rights(installation: &Installation) -> Vec<Value> {
         "apiGroups": ["apiregistration.k8s.io"],
         "resources": ["apiservices"],
         "resourceNames": services,
-        "verbs": ["get", "patch"],
+        "verbs": ["get", "list", "watch", "patch"],
     })];
     if !installation.is_observer() {
         rules.extend([
-            // For the check whether another server has a group that Berth is to serve.
-            json!({"apiGroups": ["apiregistration.k8s.io"], "resources": ["apiservices"], "verbs": ["list"]}),
+            // For the check whether another server has a group that Berth is to serve, and to learn when the
+            // hub begins to serve a group.
+            json!({"apiGroups": ["apiregistration.k8s.io"], "resources": ["apiservices"], "verbs": ["list", "watch"]}),
             json!({
                 "apiGroups": ["admissionregistration.k8s.io"],
                 "resources": ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
                 "resourceNames": [configuration_name(service)],
-                "verbs": ["get", "patch"],
+                "verbs": ["get", "list", "watch", "patch"],
             }),
         ]);
     }
@@ -105,12 +106,12 @@ fn ca_rights(service: &Service) -> [Value; 2] {
                 "apiGroups": [""],
                 "resources": ["secrets"],
                 "resourceNames": [ca_secret_name(service)],
-                "verbs": ["get", "update"],
+                "verbs": ["get", "list", "watch", "update"],
             }, {
                 "apiGroups": [""],
                 "resources": ["configmaps"],
                 "resourceNames": [ca_secret_name(service)],
-                "verbs": ["get", "patch"],
+                "verbs": ["get", "list", "watch", "patch"],
             }],
         }),
         json!({

@@ -1,28 +1,27 @@
 //! Client CAs and front proxies that the hub publishes in the ConfigMap
-//! kube-system/extension-apiserver-authentication. The ConfigMap is watched, and also read every minute in
-//! case the watch loses events, so that a rotation needs no restart.
+//! kube-system/extension-apiserver-authentication. The ConfigMap is watched, so that a rotation needs no
+//! restart.
 
 use std::collections::BTreeMap;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use berth_apiserver::authn::delegated::{HubTrust, NAME, NAMESPACE};
 use berth_apiserver::authn::{CaPool, RequestHeaderTrust, Trust};
-use futures::StreamExt;
+use berth_client::{ObjectWatches, Pauses};
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{WatchEvent, WatchParams};
+use kube::core::ApiResource;
 use kube::{Api, Client};
 use parking_lot::Mutex;
 
 use crate::error::HubError;
 
-/// Interval of the reads that do not depend on the watch.
-const READ_INTERVAL: Duration = Duration::from_mins(1);
-/// Delay before the next watch; twice as long after a failed watch.
-const PAUSE: Duration = Duration::from_secs(2);
-/// Resource version of a watch that begins with the existing objects, in any version.
-const ANY: &str = "0";
+/// Pauses between two reads of the ConfigMap.
+const PAUSES: Pauses = Pauses {
+    least: Duration::from_secs(1),
+    unwatched: Duration::from_mins(1),
+    watched: Duration::from_mins(10),
+};
 
 /// Client CAs and front proxies from flags, which override those of the hub's ConfigMap.
 #[derive(Clone, Debug, Default)]
@@ -63,46 +62,17 @@ impl PublishedTrust {
         self.apply(trust, map)
     }
 
-    /// Watches the ConfigMap until the task is dropped.
+    /// Applies every change of the ConfigMap until the task is dropped. While the ConfigMap does not exist,
+    /// the last trust stays in force: users must not be refused while the ConfigMap is recreated.
     pub(super) async fn follow(self: Arc<Self>, trust: Arc<Trust>) {
-        tokio::join!(self.watch_forever(&trust), self.read_periodically(&trust));
-    }
-
-    async fn watch_forever(&self, trust: &Trust) {
+        let client = self.maps.clone().into_client();
+        let resource = ApiResource::erase::<ConfigMap>(&());
+        let api = Api::namespaced_with(client, NAMESPACE, &resource);
+        let mut watches = ObjectWatches::start([(api, NAME.to_owned())]);
         loop {
-            if let Err(problem) = self.watch(trust).await {
-                tracing::debug!(
-                    problem = berth_client::root_cause(&problem),
-                    "watching extension-apiserver-authentication"
-                );
-                tokio::time::sleep(PAUSE).await;
-            }
-            tokio::time::sleep(PAUSE).await;
+            watches.wait(PAUSES).await;
+            log(self.load(&trust).await);
         }
-    }
-
-    async fn read_periodically(&self, trust: &Trust) {
-        let mut clock = tokio::time::interval(READ_INTERVAL);
-        loop {
-            clock.tick().await;
-            log(self.load(trust).await);
-        }
-    }
-
-    /// Applies every change of the ConfigMap until the watch ends, as every watch does after some minutes.
-    async fn watch(&self, trust: &Trust) -> kube::Result<()> {
-        let only = WatchParams::default().fields(&format!("metadata.name={NAME}"));
-        let changes = self.maps.watch(&only, ANY).await?;
-        let mut changes = pin!(changes);
-        while let Some(change) = changes.next().await {
-            match change? {
-                WatchEvent::Added(map) | WatchEvent::Modified(map) => log(self.apply(trust, map)),
-                WatchEvent::Error(status) => return Err(kube::Error::Api(status)),
-                // The last trust stays in force: users must not be refused while the ConfigMap is recreated.
-                WatchEvent::Deleted(_) | WatchEvent::Bookmark(_) => {}
-            }
-        }
-        Ok(())
     }
 
     /// Replaces `trust` by the content of the ConfigMap, if it changed.

@@ -14,8 +14,11 @@ use std::time::Duration;
 
 use berth_apimachinery::Clock;
 use berth_certs::{Folder, ServingCertificate};
+use berth_client::{ObjectWatches, Pauses};
 use jiff::SignedDuration;
-use kube::Client;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube::core::{ApiResource, DynamicObject};
+use kube::{Api, Client};
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::task::JoinHandle;
@@ -105,8 +108,12 @@ impl Options {
     }
 }
 
-/// Interval of the checks while the registration is settled, at most.
+/// Interval of the checks while the registration is settled and an object is not watched, at most.
 const CHECK_INTERVAL: Duration = Duration::from_mins(1);
+/// Interval of the checks while the registration is settled and all objects are watched, at most.
+const WATCHED_INTERVAL: Duration = Duration::from_mins(10);
+/// Shortest interval between two checks when objects change.
+const CHANGE_INTERVAL: Duration = Duration::from_secs(5);
 /// Interval of the checks while the registration is not settled, at most.
 const UNSETTLED_INTERVAL: Duration = Duration::from_secs(10);
 /// Shortest step of a rotation, so that there is at least a second between two checks.
@@ -119,8 +126,8 @@ pub struct Registration {
     registered: Vec<RegisteredObject>,
     issuer: CertificateIssuer,
     create: bool,
-    /// Interval of the checks while the registration is settled.
-    interval: Duration,
+    /// Intervals of the checks while the registration is settled.
+    pauses: Pauses,
     clock: Arc<dyn Clock>,
     /// Result of the last check; an error is the reason why the hub does not find or trust this server.
     /// `None` before the first check.
@@ -184,17 +191,29 @@ impl Registration {
             manager,
             sources,
         } = options;
-        let mut interval = CHECK_INTERVAL;
+        let mut pauses = Pauses {
+            least: CHANGE_INTERVAL,
+            unwatched: CHECK_INTERVAL,
+            watched: WATCHED_INTERVAL,
+        };
         let issuer = match issuer {
             Issuer::Own => CertificateIssuer::Own(folder.ca().certificate_pem().to_owned()),
             Issuer::Shared(mut options) => {
                 options.step = options.step.max(SHORTEST_STEP);
-                // Four checks in each step, so that every server sees a step before the next step begins.
-                interval = interval.min(options.step.unsigned_abs() / 4);
+                let step = options.step.unsigned_abs();
+                // Four checks in each step, so that every server sees a step before the next step begins. A
+                // watch that reports no changes, because its connection is lost, ends within five minutes.
+                pauses.unwatched = pauses.unwatched.min(step / 4);
+                pauses.watched = pauses.watched.min(step / 2);
+                pauses.least = pauses.least.min(step / 4);
                 let ca = SharedCa::new(client.clone(), &service.namespace, options, &sources.ca_secret);
                 CertificateIssuer::Shared(Box::new(ca))
             }
-            Issuer::File(file) => CertificateIssuer::File(file),
+            Issuer::File(file) => {
+                // The file is not watched.
+                pauses.watched = pauses.unwatched;
+                CertificateIssuer::File(file)
+            }
             Issuer::External => CertificateIssuer::External,
         };
         let registered = objects
@@ -206,7 +225,7 @@ impl Registration {
             service,
             issuer,
             create,
-            interval,
+            pauses,
             clock: Arc::clone(clock),
             state: Mutex::new(None),
         }
@@ -234,6 +253,7 @@ impl Registration {
     #[must_use]
     pub fn follow(self: Arc<Self>, certificate: Arc<ServingCertificate>) -> JoinHandle<()> {
         tokio::spawn(async move {
+            let mut watches = ObjectWatches::start(self.watched_objects());
             loop {
                 let state = match self.check(&certificate).await {
                     Ok(findings) => {
@@ -250,13 +270,44 @@ impl Registration {
                         RegistrationState::Unsettled
                     }
                 };
-                let pause = match state {
-                    RegistrationState::Settled => self.interval,
-                    RegistrationState::Unsettled => self.interval.min(UNSETTLED_INTERVAL),
-                };
-                tokio::time::sleep(pause).await;
+                watches.wait(self.pauses_after(state)).await;
             }
         })
+    }
+
+    /// The pauses until the next check after a check with the result `state`.
+    fn pauses_after(&self, state: RegistrationState) -> Pauses {
+        match state {
+            RegistrationState::Settled => self.pauses,
+            RegistrationState::Unsettled => {
+                let soon = self.pauses.unwatched.min(UNSETTLED_INTERVAL);
+                Pauses {
+                    unwatched: soon,
+                    watched: soon,
+                    ..self.pauses
+                }
+            }
+        }
+    }
+
+    /// The objects on the hub on which a check depends, with their names.
+    fn watched_objects(&self) -> Vec<(Api<DynamicObject>, String)> {
+        let registered = self.registered.iter();
+        let mut all: Vec<_> = registered
+            .map(|object| (object.api(&self.client), object.name.clone()))
+            .collect();
+        if let CertificateIssuer::Shared(ca) = &self.issuer {
+            let resources = [
+                ApiResource::erase::<Secret>(&()),
+                ApiResource::erase::<ConfigMap>(&()),
+            ];
+            all.extend(resources.map(|resource| {
+                let namespace = &self.service.namespace;
+                let api = Api::namespaced_with(self.client.clone(), namespace, &resource);
+                (api, ca.name().to_owned())
+            }));
+        }
+        all
     }
 
     /// Checks that the hub finds this server and trusts its certificate, by the result of the last check.

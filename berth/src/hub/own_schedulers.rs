@@ -6,17 +6,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use berth_apimachinery::{Status, Timestamp};
+use berth_client::Pauses;
 use berth_configuration::{DecidingState, Mode, Modes};
 use berth_dialect_contract::{LeaseName, OwnScheduler};
 use berth_engine::Engine;
-use berth_hub::own_schedulers::{Renewals, read_lease};
+use berth_hub::own_schedulers::{Renewals, read_lease, watch_leases};
 use futures::future::join_all;
 use kube::Client;
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
-/// Interval at which the Leases are read.
+/// Interval at which the Leases are read while a scheduler runs, and while a Lease is not watched.
 const INTERVAL: Duration = Duration::from_secs(5);
+/// Interval at which the Leases are read while all of them are watched and no scheduler runs.
+const WATCHED_INTERVAL: Duration = Duration::from_mins(5);
 
 /// Results of reading Leases, by name.
 type LeaseReads = BTreeMap<LeaseName, Result<Option<Value>, Status>>;
@@ -63,27 +66,44 @@ impl SchedulerMonitor {
         }
     }
 
-    /// Checks once, and then at each interval until the returned task is aborted.
+    /// Checks once, and then at each interval and after changes of the Leases, until the returned task is
+    /// aborted.
     pub(crate) async fn begin(mut self) -> JoinHandle<()> {
-        self.check().await;
+        let mut all_stopped = self.check().await;
         tokio::spawn(async move {
+            let schedulers = self.schedulers.iter();
+            let names: BTreeSet<LeaseName> = schedulers
+                .flat_map(|(_, scheduler)| scheduler.leases)
+                .copied()
+                .collect();
+            let mut watches = watch_leases(&self.client, names);
             loop {
-                tokio::time::sleep(INTERVAL).await;
-                self.check().await;
+                // Only time tells that a Lease is no longer renewed.
+                let watched = if all_stopped { WATCHED_INTERVAL } else { INTERVAL };
+                watches
+                    .wait(Pauses {
+                        least: INTERVAL,
+                        unwatched: INTERVAL,
+                        watched,
+                    })
+                    .await;
+                all_stopped = self.check().await;
             }
         })
     }
 
-    /// Reads every Lease, and records the state of each scheduler.
-    async fn check(&mut self) {
+    /// Reads every Lease, and records the state of each scheduler. Returns whether all schedulers are stopped.
+    async fn check(&mut self) -> bool {
         let names = self.schedulers.iter().flat_map(|(_, scheduler)| scheduler.leases);
         let client = &self.client;
         let reads = names.map(|&name| async move { (name, read_lease(client, name).await) });
         let read: LeaseReads = join_all(reads).await.into_iter().collect();
         let now = self.engine.clock().now();
-        let mut has_changed = false;
+        let (mut has_changed, mut all_stopped) = (false, true);
         for (dialect, scheduler) in self.schedulers.clone() {
-            let evidence = match scheduler_state(&mut self.renewals, &scheduler, &read, now) {
+            let state = scheduler_state(&mut self.renewals, &scheduler, &read, now);
+            all_stopped &= state == SchedulerState::Stopped;
+            let evidence = match state {
                 // While the hub is out of reach, the last known state counts.
                 SchedulerState::Unknown {
                     is_transient: true, ..
@@ -110,6 +130,7 @@ impl SchedulerMonitor {
         if has_changed {
             self.engine.reconsider();
         }
+        all_stopped
     }
 
     /// Logs the changed state of a scheduler, unless Berth only observes the system.

@@ -9,6 +9,7 @@ mod apply;
 mod config;
 mod error;
 mod failure;
+mod object_watches;
 mod put;
 mod refused_changes;
 mod retry;
@@ -28,6 +29,7 @@ pub use config::{config, connect, kubeconfig};
 pub use error::{Error, Result};
 pub use failure::{Server, root_cause};
 pub use kube;
+pub use object_watches::{ObjectWatches, Pauses};
 use retry::{NextStep, RetryPolicy};
 
 /// Resource of a kind, from which the paths of objects are built.

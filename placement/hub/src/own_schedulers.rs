@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use berth_apimachinery::{Status, Timestamp, time};
+use berth_client::ObjectWatches;
 use berth_dialect_contract::LeaseName;
-use kube::Client;
+use kube::core::{ApiResource, GroupVersionKind};
+use kube::{Api, Client};
 use serde_json::Value;
 
 use super::lease::LeaseLock;
@@ -74,6 +76,16 @@ fn read(lease: &Value) -> Option<(String, String, i64)> {
 pub async fn read_lease(client: &Client, name: LeaseName) -> Result<Option<Value>, Status> {
     let lock = LeaseLock::new(client.clone(), name.namespace, name.name);
     Ok(lock.get().await?.map(|record| record.value))
+}
+
+/// Begins to watch the Leases `names` on the hub.
+pub fn watch_leases(client: &Client, names: impl IntoIterator<Item = LeaseName>) -> ObjectWatches {
+    let kind = GroupVersionKind::gvk("coordination.k8s.io", "v1", "Lease");
+    let resource = ApiResource::from_gvk(&kind);
+    ObjectWatches::start(names.into_iter().map(|lease| {
+        let api = Api::namespaced_with(client.clone(), lease.namespace, &resource);
+        (api, lease.name.to_owned())
+    }))
 }
 
 #[cfg(test)]

@@ -181,7 +181,8 @@ impl RegisteredObject {
         }
     }
 
-    fn api(&self, client: &Client) -> Api<DynamicObject> {
+    /// Returns the interface to objects of this kind on the hub of `client`.
+    pub(super) fn api(&self, client: &Client) -> Api<DynamicObject> {
         let group = match self.kind {
             "APIService" => "apiregistration.k8s.io",
             _ => "admissionregistration.k8s.io",

@@ -62,6 +62,11 @@ impl SharedCa {
         }
     }
 
+    /// Returns the name of the Secret and of the ConfigMap.
+    pub(super) fn name(&self) -> &str {
+        &self.options.secret
+    }
+
     /// Reads the Secret. If the Secret or the CA in it is missing, creates it, unless another server creates
     /// it first.
     pub(super) async fn open(&self, now: Timestamp) -> Result<SecretSnapshot, RegistrationError> {

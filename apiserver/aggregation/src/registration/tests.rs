@@ -70,10 +70,15 @@ async fn checks_have_a_pause_however_short_the_steps_of_a_rotation_are() {
     let directory = tempfile::tempdir().unwrap();
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let folder = Folder::open(directory.path(), clock.now()).unwrap();
-    for (step, interval) in [(0, 1), (8, 2), (3600, 60)] {
+    for (step, [least, unwatched, watched]) in [(0, [1, 1, 2]), (8, [2, 2, 4]), (3600, [5, 60, 600])] {
         let issuer = Issuer::Shared(shared(SignedDuration::from_secs(step)));
         let registration = Registration::new(&hub(|_, _| failure(500)), options(issuer), &folder, &clock);
-        assert_eq!(registration.interval, Duration::from_secs(interval));
+        let pauses = Pauses {
+            least: Duration::from_secs(least),
+            unwatched: Duration::from_secs(unwatched),
+            watched: Duration::from_secs(watched),
+        };
+        assert_eq!(registration.pauses_after(RegistrationState::Settled), pauses);
     }
 }
 

@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use berth_apimachinery::write::Verb;
 use berth_apimachinery::{Draft, GroupResource, Key, Kind, Object};
-use berth_client::root_cause;
+use berth_client::{ObjectWatches, Pauses, root_cause};
 use berth_dialect_contract::Concerns;
 use berth_storage::{At, Expect, Step, Store, StoreError};
 use futures::StreamExt;
 use kube::api::ListParams;
-use kube::core::{ApiResource, DynamicObject, ObjectMeta};
+use kube::core::{ApiResource, DynamicObject, GroupVersionKind, ObjectMeta};
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client};
 use serde_json::Value;
@@ -30,6 +30,8 @@ const BATCH: usize = 256;
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(15));
 /// First and longest pause between attempts at a kind that the hub does not serve.
 const ABSENT_PAUSES: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(30));
+/// Pause between attempts at a kind while the hub has no APIService for its group version, which is watched.
+const ABSENT_GROUP_PAUSE: Duration = Duration::from_mins(5);
 /// Interval at which a replica checks whether the leader has written the copies.
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 /// Interval at which copies that no longer concern a system are removed.
@@ -57,6 +59,8 @@ pub(super) struct ReflectorContext {
 struct Retries {
     pause: Duration,
     absent_pause: Duration,
+    /// Watch of the APIService of the kind's group version, since the hub did not serve the kind.
+    group_watch: Option<ObjectWatches>,
     last_problem: Option<String>,
 }
 
@@ -65,6 +69,7 @@ impl Default for Retries {
         Self {
             pause: PAUSES.0,
             absent_pause: ABSENT_PAUSES.0,
+            group_watch: None,
             last_problem: None,
         }
     }
@@ -182,8 +187,7 @@ impl Reflector {
     async fn retry_later(&mut self, problem: &watcher::Error, retries: &mut Retries) {
         if is_absent(problem) {
             self.set_absent().await;
-            tokio::time::sleep(retries.absent_pause).await;
-            retries.absent_pause = (retries.absent_pause * 2).min(ABSENT_PAUSES.1);
+            self.wait_for_kind(retries).await;
             return;
         }
         let problem = root_cause(problem);
@@ -195,6 +199,33 @@ impl Reflector {
         retries.last_problem = Some(problem);
         tokio::time::sleep(retries.pause).await;
         retries.pause = (retries.pause * 2).min(PAUSES.1);
+    }
+
+    /// Waits before the next attempt at a kind that the hub does not serve: until the group version of the kind
+    /// appears, or a pause is over.
+    async fn wait_for_kind(&self, retries: &mut Retries) {
+        let group = retries.group_watch.get_or_insert_with(|| {
+            let kind = GroupVersionKind::gvk("apiregistration.k8s.io", "v1", "APIService");
+            let services = Api::all_with(self.context.client.clone(), &ApiResource::from_gvk(&kind));
+            let name = format!("{}.{}", self.api_resource.version, self.api_resource.group);
+            ObjectWatches::start([(services, name)])
+        });
+        let was_absent = group.are_absent();
+        let pauses = Pauses {
+            least: ABSENT_PAUSES.0,
+            unwatched: retries.absent_pause,
+            watched: if was_absent {
+                ABSENT_GROUP_PAUSE
+            } else {
+                retries.absent_pause
+            },
+        };
+        group.wait(pauses).await;
+        retries.absent_pause = match was_absent && !group.are_absent() {
+            // The hub serves a new kind shortly after its group.
+            true => ABSENT_PAUSES.0,
+            false => (retries.absent_pause * 2).min(ABSENT_PAUSES.1),
+        };
     }
 
     /// The selection of the objects to copy, once the namespaces are copied; `None` where all objects are

@@ -1,7 +1,10 @@
 //! Systems that the hub does not have yet, or that Berth may not read.
 
+use std::time::Duration;
+
 use berth_tests::eventually;
 use berth_tests::hub::Hub;
+use berth_tests::hub::audit::{BERTH_USER, Entry};
 use berth_tests::hub::berth::{self, Berth};
 
 use crate::systems::install;
@@ -63,4 +66,39 @@ fn a_system_berth_may_not_read_answers_503_for_itself_alone() {
         let missing = hub.kubectl("get target one.gardener").run();
         missing.err.contains("NotFound").then_some(())
     });
+}
+
+#[test]
+#[ignore = "builds and runs a real kube-apiserver: `make e2e`"]
+fn at_rest_a_server_renews_its_lease_and_asks_the_hub_for_nothing_else() {
+    let hub = Hub::start();
+    let _berth = install(&hub);
+    hub.kubectl("get targets").succeeds();
+    // Reviews are caused by kube-apiserver's own requests to Berth.
+    let at_rest = |entry: &Entry| {
+        let resource = entry.resource();
+        entry.verb() == "watch"
+            || resource.ends_with("reviews.authorization.k8s.io")
+            || (entry.verb(), resource.as_str()) == ("update", "leases.coordination.k8s.io")
+    };
+    // The start is over when a window is quiet. Without watches, the longest interval between two requests
+    // was below this window.
+    let window = Duration::from_secs(65);
+    let mut others = Vec::new();
+    for _ in 0..4 {
+        let witness = hub.witness();
+        std::thread::sleep(window);
+        let entries = witness.entries();
+        let berths: Vec<_> = entries
+            .iter()
+            .filter(|entry| entry.user() == BERTH_USER)
+            .collect();
+        assert!(!berths.is_empty(), "it renews its Lease");
+        let further = berths.iter().filter(|entry| !at_rest(entry));
+        others = further.map(|entry| entry.summary()).collect();
+        if others.is_empty() {
+            break;
+        }
+    }
+    assert!(others.is_empty(), "{others:#?}");
 }
