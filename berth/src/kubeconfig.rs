@@ -11,6 +11,7 @@ use berth_apimachinery::Timestamp;
 use berth_certs::files::{self, Access};
 use berth_certs::{CertsError, Folder, IssuedCertificate, LEAF_LIFE};
 use jiff::SignedDuration;
+use kube::config::Cluster;
 use serde::Serialize;
 
 /// Prefix of the names of Berth's own actors (docs/concepts.md, "Actors").
@@ -54,6 +55,15 @@ pub enum KubeconfigError {
     Yaml(String),
 }
 
+/// A server in a kubeconfig.
+#[derive(Clone, Copy, Debug)]
+pub struct Endpoint<'a> {
+    /// URL of the server (`https://host:port`).
+    pub url: &'a str,
+    /// CA of the serving certificate (PEM); `None` if clients trust the CAs of their system.
+    pub ca: Option<&'a str>,
+}
+
 /// A kubeconfig with embedded certificates and key.
 #[derive(Clone)]
 pub struct Kubeconfig {
@@ -69,14 +79,14 @@ impl fmt::Debug for Kubeconfig {
 
 impl Kubeconfig {
     /// Issues a client certificate of the folder's CA for `user` in `groups`, valid for a year from `now`,
-    /// for the server at `server` (`https://host:port`).
+    /// for `server`.
     ///
     /// # Errors
     /// When the name is empty, when it is reserved for Berth's own actors or for a Kubernetes controller and
     /// `force` is not set, or when the certificate cannot be created.
     pub fn issue(
         folder: &Folder,
-        server: &str,
+        server: Endpoint<'_>,
         user: &str,
         groups: &[String],
         force: bool,
@@ -91,7 +101,7 @@ impl Kubeconfig {
     /// As [`Kubeconfig::issue`], and when `life` is too short or too long.
     pub fn issue_for(
         folder: &Folder,
-        server: &str,
+        server: Endpoint<'_>,
         user: &str,
         groups: &[String],
         force: bool,
@@ -108,16 +118,18 @@ impl Kubeconfig {
             return Err(KubeconfigError::Validity(life));
         }
         let issued = folder.ca().issue_client_for(user, groups, now, life)?;
-        Self::new(server, folder.ca().certificate_pem(), user, &issued)
+        Self::new(server, user, &issued)
     }
 
     /// Whether the file at `path` equals the result of [`Kubeconfig::issue`] except for key and dates, and is
-    /// still valid in 30 days. Such a file need not be written again.
+    /// still valid in 30 days. Such a file need not be written again. If `server` has no CA, the file may
+    /// have one that an administrator has added, but not the folder's, which did not issue the serving
+    /// certificate.
     #[must_use]
     pub fn is_current(
         path: &Path,
         folder: &Folder,
-        server: &str,
+        server: Endpoint<'_>,
         user: &str,
         groups: &[String],
         now: Timestamp,
@@ -125,14 +137,14 @@ impl Kubeconfig {
         let Ok(file) = kube::config::Kubeconfig::read_from(path) else {
             return false;
         };
-        let decode = |text: &str| {
-            let bytes = STANDARD.decode(text).ok()?;
-            String::from_utf8(bytes).ok()
-        };
         let cluster = file.clusters.into_iter().next().and_then(|item| item.cluster);
         let is_same_server = cluster.is_some_and(|cluster| {
-            let ca = cluster.certificate_authority_data.as_deref().and_then(decode);
-            cluster.server.as_deref() == Some(server) && ca.as_deref() == Some(folder.ca().certificate_pem())
+            let ca = ca_of(&cluster);
+            let is_same_ca = match server.ca {
+                Some(wanted) => ca.as_deref() == Some(wanted),
+                None => ca.as_deref() != Some(folder.ca().certificate_pem()),
+            };
+            cluster.server.as_deref() == Some(server.url) && is_same_ca
         });
         let pair = file.auth_infos.into_iter().next().and_then(|item| {
             let user = item.auth_info?;
@@ -153,7 +165,7 @@ impl Kubeconfig {
                 .all(|at| ca.verifies_client(&pair, user, groups, at))
     }
 
-    fn new(server: &str, ca: &str, user: &str, issued: &IssuedCertificate) -> Result<Self, KubeconfigError> {
+    fn new(server: Endpoint<'_>, user: &str, issued: &IssuedCertificate) -> Result<Self, KubeconfigError> {
         let encode = |pem: &str| STANDARD.encode(pem);
         let config = Config {
             api_version: "v1",
@@ -161,8 +173,8 @@ impl Kubeconfig {
             clusters: [NamedEntry {
                 name: NAME,
                 item: Item::Cluster {
-                    server,
-                    certificate_authority_data: encode(ca),
+                    server: server.url,
+                    certificate_authority_data: server.ca.map(encode),
                 },
             }],
             users: [NamedEntry {
@@ -202,6 +214,17 @@ impl Kubeconfig {
     }
 }
 
+/// The CA (PEM) that `cluster` has, if any.
+#[must_use]
+pub fn ca_of(cluster: &Cluster) -> Option<String> {
+    cluster.certificate_authority_data.as_deref().and_then(decode)
+}
+
+fn decode(text: &str) -> Option<String> {
+    let bytes = STANDARD.decode(text).ok()?;
+    String::from_utf8(bytes).ok()
+}
+
 /// Checks that `user` is not a reserved name.
 fn check_name(user: &str) -> Result<(), KubeconfigError> {
     if user.starts_with(RESERVED_PREFIX) {
@@ -237,7 +260,8 @@ struct NamedEntry<'a> {
 enum Item<'a> {
     Cluster {
         server: &'a str,
-        certificate_authority_data: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        certificate_authority_data: Option<String>,
     },
     User {
         client_certificate_data: String,
@@ -255,12 +279,19 @@ mod tests {
 
     const SERVER: &str = "https://127.0.0.1:7443";
 
+    /// The server at `url`, whose serving certificate the CA of `folder` issued.
+    fn own<'a>(folder: &'a Folder, url: &'a str) -> Endpoint<'a> {
+        let ca = Some(folder.ca().certificate_pem());
+        Endpoint { url, ca }
+    }
+
     fn now() -> Timestamp {
         "2026-11-21T12:00:00Z".parse().expect("an instant")
     }
 
     fn issue(folder: &Folder, user: &str, force: bool) -> Result<Kubeconfig, KubeconfigError> {
-        Kubeconfig::issue(folder, SERVER, user, &["system:masters".to_owned()], force, now())
+        let groups = ["system:masters".to_owned()];
+        Kubeconfig::issue(folder, own(folder, SERVER), user, &groups, force, now())
     }
 
     #[test]
@@ -326,10 +357,10 @@ mod tests {
         let folder = Folder::open(directory.path(), now()).unwrap();
         let life = |hours| {
             let life = SignedDuration::from_hours(hours);
-            Kubeconfig::issue_for(&folder, SERVER, "jane", &[], false, now(), life)
+            Kubeconfig::issue_for(&folder, own(&folder, SERVER), "jane", &[], false, now(), life)
         };
         let path = directory.path().join("jane.kubeconfig");
-        let current = |at| Kubeconfig::is_current(&path, &folder, SERVER, "jane", &[], at);
+        let current = |at| Kubeconfig::is_current(&path, &folder, own(&folder, SERVER), "jane", &[], at);
         life(40 * 24).unwrap().write(&path).unwrap();
         assert!(current(now()));
         assert!(
@@ -350,7 +381,7 @@ mod tests {
         let path = directory.path().join("config");
         let masters = ["system:masters".to_owned()];
         let current = |folder: &Folder, server: &str, user: &str| {
-            Kubeconfig::is_current(&path, folder, server, user, &masters, now())
+            Kubeconfig::is_current(&path, folder, own(folder, server), user, &masters, now())
         };
         assert!(!current(&folder, SERVER, "jane"), "there is none");
         issue(&folder, "jane", false).unwrap().write(&path).unwrap();
@@ -358,6 +389,30 @@ mod tests {
         assert!(!current(&folder, "https://127.0.0.1:1", "jane"));
         assert!(!current(&folder, SERVER, "joan"));
         assert!(!current(&other, SERVER, "jane"));
+    }
+
+    #[test]
+    fn a_kubeconfig_for_a_given_serving_certificate_may_have_any_ca_but_the_servers_own() {
+        let directory = tempfile::tempdir().unwrap();
+        let folder = Folder::open(directory.path().join("a"), now()).unwrap();
+        let other = Folder::open(directory.path().join("b"), now()).unwrap();
+        let path = directory.path().join("config");
+        let server = |ca| Endpoint { url: SERVER, ca };
+        let write = |ca| {
+            let issued = Kubeconfig::issue(&folder, server(ca), "jane", &[], false, now());
+            issued.unwrap().write(&path).unwrap();
+        };
+        let current = || Kubeconfig::is_current(&path, &folder, server(None), "jane", &[], now());
+        write(None);
+        let read = kube::config::Kubeconfig::read_from(&path).unwrap();
+        let cluster = read.clusters[0].cluster.as_ref().unwrap();
+        assert_eq!(cluster.server.as_deref(), Some(SERVER));
+        assert_eq!(cluster.certificate_authority_data, None);
+        assert!(current());
+        write(Some(folder.ca().certificate_pem()));
+        assert!(!current(), "this CA did not issue the serving certificate");
+        write(Some(other.ca().certificate_pem()));
+        assert!(current(), "an administrator has added the CA");
     }
 
     #[cfg(unix)]

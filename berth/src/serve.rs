@@ -47,7 +47,7 @@ pub use self::in_memory::{InMemory, Settings};
 pub use self::options::Options;
 use crate::cli::{KubeconfigArgs, ServeArgs};
 use crate::integrations::{self, CallerCredentials, TokenFile};
-use crate::kubeconfig::Kubeconfig;
+use crate::kubeconfig::{Endpoint, Kubeconfig, ca_of};
 
 /// Time for which requests in flight may continue after a termination signal.
 const DRAIN_TIMEOUT: Duration = Duration::from_mins(1);
@@ -124,15 +124,24 @@ pub fn issue_kubeconfig(args: &KubeconfigArgs) -> Result<()> {
             args.data_dir.display()
         );
     }
-    let server = match &args.server {
-        Some(server) => server.clone(),
-        None => identity::server_of(&admin)?,
+    let cluster = identity::cluster_of(&admin)?;
+    let url = args.server.as_deref().or(cluster.server.as_deref());
+    let url = url.with_context(|| {
+        let file = admin.display();
+        format!("{file}: the cluster of the kubeconfig has no server: add its URL, or pass --server")
+    })?;
+    // With --tls-cert-file, the administrator's kubeconfig does not have the server's own CA, which did not
+    // issue that certificate.
+    let ca = ca_of(&cluster);
+    let server = Endpoint {
+        url,
+        ca: ca.as_deref(),
     };
     let folder = Folder::open(&args.data_dir, SystemClock.now())?;
     let now = SystemClock.now();
     let life = args.ttl.try_into().context("--ttl")?;
     let (user, groups) = (&args.user, &args.group);
-    let kubeconfig = Kubeconfig::issue_for(&folder, &server, user, groups, args.force, now, life)?;
+    let kubeconfig = Kubeconfig::issue_for(&folder, server, user, groups, args.force, now, life)?;
     match &args.output {
         Some(path) => kubeconfig.write(path)?,
         None => berth_commands::terminal::print(kubeconfig.as_yaml()),

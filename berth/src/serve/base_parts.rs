@@ -227,8 +227,10 @@ impl BaseParts {
     /// # Errors
     /// When the kubeconfig cannot be written.
     pub(super) fn kubeconfig(&self, server: &Server) -> Result<PathBuf> {
+        let is_own_certificate = self.options.certificate().is_none();
+        let (address, now) = (server.address(), self.clock.now());
         match self.hub {
-            None => identity::write_admin_kubeconfig(&self.folder, server.address(), self.clock.now()),
+            None => identity::write_admin_kubeconfig(&self.folder, address, is_own_certificate, now),
             // The hub has its own administrators, and would not accept a certificate of this server's CA.
             Some(_) => Ok(identity::admin_kubeconfig(self.folder.path())),
         }
