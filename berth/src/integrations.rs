@@ -9,7 +9,6 @@ mod answer;
 mod token;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
@@ -17,7 +16,8 @@ use axum::extract::{Extension, Path, Request, State};
 use axum::routing::{get, post};
 use berth_apimachinery::Status;
 use berth_apiserver::authn::Connection;
-use berth_apiserver::respond;
+use berth_apiserver::memory::{ByteLimiter, Charge, Share};
+use berth_apiserver::{memory, respond};
 use berth_engine::Engine;
 use http::{HeaderMap, Response, StatusCode};
 use serde_json::{Value, json};
@@ -33,23 +33,29 @@ const FLUX: &str = "/integrations/flux/decisions/{namespace}/{name}";
 const FLUX_CLUSTER: &str = "/integrations/flux/clusterdecisions/{name}";
 /// Highest number of bytes of a request's body. Argo CD sends a name and a few parameters.
 const MAX_BODY_LENGTH: usize = 64 * 1024;
-/// Time limit for a request's body to arrive, as long as Argo CD's own time limit.
-const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+/// Holder of the memory that all requests of callers together take.
+const MEMORY_HOLDER: &str = "tools that read decisions";
 /// Highest number of bytes of an answer that Flux accepts.
 const MAX_FLUX_ANSWER_LENGTH: usize = 900 * 1024;
 
 struct Integrations {
     engine: Arc<Engine>,
     callers: CallerCredentials,
+    memory: Arc<ByteLimiter>,
 }
 
-/// Routes that answer requests of `callers` about the decisions of `engine`.
-pub fn routes(engine: Arc<Engine>, callers: CallerCredentials) -> Router {
+/// Routes that answer requests of `callers` about the decisions of `engine`. The bodies take their room from
+/// `memory`.
+pub fn routes(engine: Arc<Engine>, callers: CallerCredentials, memory: Arc<ByteLimiter>) -> Router {
     Router::new()
         .route(ARGO_CD, post(argo_cd))
         .route(FLUX, get(flux))
         .route(FLUX_CLUSTER, get(flux_cluster))
-        .with_state(Arc::new(Integrations { engine, callers }))
+        .with_state(Arc::new(Integrations {
+            engine,
+            callers,
+            memory,
+        }))
 }
 
 async fn argo_cd(
@@ -97,13 +103,8 @@ fn response(answer: Result<Value, Status>) -> Response<Body> {
 impl Integrations {
     async fn argo_cd(&self, request: Request, peer: &Connection) -> Result<Value, Status> {
         self.callers.check(request.headers(), peer).await?;
-        let reading = axum::body::to_bytes(request.into_body(), MAX_BODY_LENGTH);
-        let body = tokio::time::timeout(BODY_TIMEOUT, reading)
-            .await
-            .map_err(|_| Status::timeout(format!("the request did not arrive within {BODY_TIMEOUT:?}")))?
-            .map_err(|_| Status::too_large(MAX_BODY_LENGTH))?;
-        let body: Value = serde_json::from_slice(&body)
-            .map_err(|error| Status::bad_request(format!("the body is not JSON: {error}")))?;
+        let mut charge = self.memory.charge(MEMORY_HOLDER, Share::USER, memory::REQUEST)?;
+        let body = read_json(request, &mut charge).await?;
         let reference = DecisionReference::from_parameters(&body["input"]["parameters"])?;
         let parameters = self.clusters(reference).await?;
         Ok(json!({"output": {"parameters": parameters}}))
@@ -145,5 +146,46 @@ impl Integrations {
         let now = self.engine.clock().now();
         let task = tokio::task::spawn_blocking(move || answer::clusters(&snapshot, &reference, now));
         task.await.map_err(|error| Status::internal(error.to_string()))?
+    }
+}
+
+/// Reads the JSON in the body of `request`. Its bytes and its values are added to `charge`.
+///
+/// # Errors
+/// The errors of [`berth_apiserver::read_body`], and 400 when the body is not JSON.
+async fn read_json(request: Request, charge: &mut Charge) -> Result<Value, Status> {
+    let (parts, body) = request.into_parts();
+    let body = berth_apiserver::read_body(&parts.headers, body, MAX_BODY_LENGTH, charge).await?;
+    charge.grow(memory::tree_size(&body))?;
+    serde_json::from_slice(&body)
+        .map_err(|error| Status::bad_request(format!("the body is not JSON: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use bytes::Bytes;
+    use futures::{StreamExt as _, stream};
+
+    use super::*;
+
+    /// The code with which `body` is refused.
+    async fn refusal(body: Body) -> u16 {
+        let limiter = ByteLimiter::new(memory::DEFAULT_BYTES);
+        let mut charge = limiter.empty_charge(MEMORY_HOLDER, Share::USER);
+        let request = Request::post(ARGO_CD).body(body).unwrap();
+        read_json(request, &mut charge).await.unwrap_err().code
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_a_body_over_the_limit_is_too_large() {
+        let begun = || stream::iter([Ok(Bytes::from_static(b"{\"input\":"))]);
+        let broken = stream::iter([Err(io::Error::from(io::ErrorKind::ConnectionReset))]);
+        assert_eq!(refusal(Body::from_stream(begun().chain(broken))).await, 400);
+        let stalled = begun().chain(stream::pending::<io::Result<Bytes>>());
+        assert_eq!(refusal(Body::from_stream(stalled)).await, 408);
+        assert_eq!(refusal(Body::from("{")).await, 400);
+        assert_eq!(refusal(Body::from(vec![b' '; MAX_BODY_LENGTH + 1])).await, 413);
     }
 }

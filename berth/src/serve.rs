@@ -354,7 +354,12 @@ fn webhooks(
 }
 
 /// Routes for other tools that read decisions; no routes if there is neither a token file nor a client CA.
-fn integrations(options: &Options, parts: &groups::Parts, clock: &Arc<dyn Clock>) -> Result<axum::Router> {
+fn integrations(
+    options: &Options,
+    parts: &groups::Parts,
+    memory: &Arc<ByteLimiter>,
+    clock: &Arc<dyn Clock>,
+) -> Result<axum::Router> {
     let token = options
         .args
         .integrations_token_file
@@ -371,7 +376,8 @@ fn integrations(options: &Options, parts: &groups::Parts, clock: &Arc<dyn Clock>
         client_ca,
         clock: Arc::clone(clock),
     };
-    Ok(integrations::routes(Arc::clone(&parts.engine), callers))
+    let (engine, memory) = (Arc::clone(&parts.engine), Arc::clone(memory));
+    Ok(integrations::routes(engine, callers, memory))
 }
 
 /// Health checks of the server, by which `/healthz` and `/readyz` answer.

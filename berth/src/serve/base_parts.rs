@@ -205,7 +205,7 @@ impl BaseParts {
         let admission_routes = webhooks(options, parts, &memory, clock)?;
         let chain = chain(options, recorders, access, health, parts, &memory, clock)?;
         let mut config = ServerConfig::new(options.address, Arc::clone(&certificate) as Arc<_>, chain);
-        config.open_routes = admission_routes.merge(integrations(options, parts, clock)?);
+        config.open_routes = admission_routes.merge(integrations(options, parts, &memory, clock)?);
         config.open_address = options
             .admission_port()
             .map(|port| SocketAddr::new(options.address.ip(), port));
