@@ -1,6 +1,6 @@
 //! Roles and bindings compiled into lookups by user and group.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -220,44 +220,52 @@ fn namespaced_roles(roles: &Collection) -> HashMap<(String, String), Arc<[Policy
 
 /// The fields of a cluster role that aggregation reads.
 struct ClusterRoleRules<'a> {
+    name: &'a str,
     labels: &'a Labels,
     rules: Vec<PolicyRule>,
     /// Selectors of an aggregated role.
     selectors: Option<Vec<Selector>>,
 }
 
+impl<'a> ClusterRoleRules<'a> {
+    fn of(name: &'a str, object: &'a Object) -> Option<Self> {
+        let role = parse::<RoleRules>(object)?;
+        let selectors = role.aggregation_rule.map(|rule| {
+            let selectors = rule.cluster_role_selectors.iter();
+            selectors
+                .filter_map(|selector| Selector::compile(selector, "").ok())
+                .collect()
+        });
+        Some(Self {
+            name,
+            labels: object.meta().labels(),
+            rules: role.rules.unwrap_or_default(),
+            selectors,
+        })
+    }
+
+    /// Returns the indices of the roles in `all` that this role selects; `None` if it is not aggregated.
+    fn selected(&self, all: &[Self]) -> Option<Vec<usize>> {
+        let selectors = self.selectors.as_ref()?;
+        let indices = (0..all.len()).filter(|&index| {
+            let labels = all[index].labels;
+            selectors.iter().any(|selector| selector.matches(labels))
+        });
+        Some(indices.collect())
+    }
+}
+
 /// Returns the rules of every cluster role by name; those of an aggregated role are from the selected roles.
 pub(super) fn cluster_roles_of(roles: &Collection) -> HashMap<String, Arc<[PolicyRule]>> {
-    let by_name: BTreeMap<&str, ClusterRoleRules<'_>> = roles
+    let roles: Vec<ClusterRoleRules<'_>> = roles
         .iter(None, None)
-        .filter_map(|(name, object)| {
-            let role = parse::<RoleRules>(object)?;
-            let selectors = role.aggregation_rule.map(|rule| {
-                let selectors = rule.cluster_role_selectors.iter();
-                selectors
-                    .filter_map(|selector| Selector::compile(selector, "").ok())
-                    .collect()
-            });
-            let labels = object.meta().labels();
-            let rules = role.rules.unwrap_or_default();
-            Some((
-                &*name.name,
-                ClusterRoleRules {
-                    labels,
-                    rules,
-                    selectors,
-                },
-            ))
-        })
+        .filter_map(|(name, object)| ClusterRoleRules::of(&name.name, object))
         .collect();
-    by_name
-        .keys()
-        .map(|&name| {
-            let mut list = RuleList::default();
-            collect_rules(name, &by_name, &mut HashSet::new(), &mut list);
-            (name.to_owned(), list.in_order.into())
-        })
-        .collect()
+    // Selectors are evaluated once here, and not again for every role that aggregates an aggregated role.
+    let selected: Vec<Option<Vec<usize>>> = roles.iter().map(|role| role.selected(&roles)).collect();
+    let rules = (0..roles.len()).map(|root| collect_rules(root, &roles, &selected));
+    let names = roles.iter().map(|role| role.name.to_owned());
+    names.zip(rules.map(Arc::from)).collect()
 }
 
 /// Rules without duplicates, in the order of their insertion.
@@ -267,29 +275,42 @@ struct RuleList<'a> {
     in_order: Vec<PolicyRule>,
 }
 
-/// Adds the rules of one cluster role to `list`: the role's own rules, or the rules of all roles that it
-/// aggregates.
-fn collect_rules<'a>(
-    name: &'a str,
-    by_name: &'a BTreeMap<&'a str, ClusterRoleRules<'a>>,
-    visited: &mut HashSet<&'a str>,
-    list: &mut RuleList<'a>,
-) {
-    let Some(role) = by_name.get(name) else { return };
-    if !visited.insert(name) {
-        return;
-    }
-    let Some(selectors) = &role.selectors else {
-        for rule in &role.rules {
-            if list.unique.insert(rule) {
-                list.in_order.push(rule.clone());
+impl<'a> RuleList<'a> {
+    fn add(&mut self, rules: &'a [PolicyRule]) {
+        for rule in rules {
+            if self.unique.insert(rule) {
+                self.in_order.push(rule.clone());
             }
         }
-        return;
-    };
-    for (other, role) in by_name {
-        if selectors.iter().any(|selector| selector.matches(role.labels)) {
-            collect_rules(other, by_name, visited, list);
+    }
+}
+
+/// Returns the rules of the role at index `root`: the role's own rules, or the rules of all roles that it
+/// aggregates, directly or through other aggregated roles. `selected` has the indices of the roles that each
+/// aggregated role selects. Every role is visited once, in depth-first order.
+fn collect_rules(
+    root: usize,
+    roles: &[ClusterRoleRules<'_>],
+    selected: &[Option<Vec<usize>>],
+) -> Vec<PolicyRule> {
+    let mut list = RuleList::default();
+    let mut visited = vec![false; roles.len()];
+    let start = [root];
+    // The roles that remain at each level. They are not on the call stack, since a chain of aggregated roles
+    // may be of any length.
+    let mut levels = vec![start.iter()];
+    while let Some(level) = levels.last_mut() {
+        let Some(&index) = level.next() else {
+            levels.pop();
+            continue;
+        };
+        if std::mem::replace(&mut visited[index], true) {
+            continue;
+        }
+        match &selected[index] {
+            Some(next) => levels.push(next.iter()),
+            None => list.add(&roles[index].rules),
         }
     }
+    list.in_order
 }

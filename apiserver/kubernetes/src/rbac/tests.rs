@@ -254,6 +254,56 @@ fn aggregated_roles_have_the_rules_of_those_they_select_and_of_those_below() {
     );
 }
 
+/// A cluster role that aggregates the roles with the label `of`, and has the labels `lends`.
+fn aggregating_role(name: &str, of: &str, lends: &[&str]) -> Value {
+    let labels: Value = lends.iter().map(|&label| (label, "true")).collect();
+    json!({"metadata": {"name": name, "labels": labels},
+        "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {of: "true"}}]}})
+}
+
+#[test]
+fn the_rules_of_an_aggregated_role_are_in_the_order_in_which_its_roles_are_reached() {
+    let world = World::new();
+    let plain = |name: &str, lends: &[&str]| {
+        let mut role = aggregating_role(name, "", lends);
+        role["aggregationRule"] = Value::Null;
+        role["rules"] = rule(&["get"], &[name]);
+        role
+    };
+    world
+        .put(CLUSTER_ROLES, aggregating_role("a", "to-a", &["to-b"]))
+        .put(CLUSTER_ROLES, aggregating_role("b", "to-b", &["to-a"]))
+        .put(CLUSTER_ROLES, plain("c", &["to-a"]))
+        .put(CLUSTER_ROLES, plain("d", &["to-a", "to-b"]));
+    let rules = super::compiled::cluster_roles_of(&world.store.cached(CLUSTER_ROLES));
+    let resources = |name: &str| {
+        let rules = rules[name].iter();
+        rules.map(|rule| rule.resources[0].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(resources("a"), ["d", "c"], "d is reached through b");
+    assert_eq!(resources("b"), ["c", "d"], "c is reached through a");
+    assert_eq!(resources("c"), ["c"]);
+}
+
+#[test]
+fn a_long_chain_of_aggregated_roles_needs_no_deep_stack() {
+    const LENGTH: usize = 1_500;
+    let world = World::new();
+    for link in 0..LENGTH {
+        let (of, lends) = (format!("to-{link}"), format!("to-{}", link + 1));
+        let role = aggregating_role(&format!("link-{link}"), &of, &[&lends]);
+        world.put(CLUSTER_ROLES, role);
+    }
+    world.put(
+        CLUSTER_ROLES,
+        json!({"metadata": {"name": "part", "labels": {"to-0": "true"}}, "rules": rule(&["get"], &["configmaps"])}),
+    );
+    world.bind("ns", &format!("link-{}", LENGTH - 1), user());
+    let small_stack = std::thread::Builder::new().stack_size(256 * 1024);
+    let thread = small_stack.spawn(move || world.may("get", "configmaps", "ns"));
+    assert!(thread.unwrap().join().unwrap());
+}
+
 fn admit(
     world: &World,
     resource: GroupResource,
