@@ -27,10 +27,11 @@ use std::sync::{Arc, OnceLock};
 
 use berth_admission::Chain;
 use berth_apimachinery::write::{CommitError, Guard, Verb, Write};
-use berth_apimachinery::{Clock, GroupResource, Key, Object, Status};
+use berth_apimachinery::{Clock, GroupResource, Key, Object, Status, Via};
 use berth_storage::{At, Collection};
 use serde_json::Value;
 
+use crate::actor::Actor;
 use crate::audit::Audit;
 use crate::call::Call;
 use crate::errors;
@@ -171,6 +172,42 @@ impl Registry {
         objects
             .pop()
             .ok_or_else(|| Status::internal("the storage returned no object for the write").into())
+    }
+
+    /// Changes one object through a custom subresource whose bodies are the object itself (`finalize`), as
+    /// the user of `call`. `edit` returns the whole new object for the stored one, and is called again after
+    /// a concurrent write. If the new object has a resource version or a UID, the stored object must have the
+    /// same. Policies and webhooks may change every field, as in any update of a client.
+    ///
+    /// # Errors
+    /// Reason why nothing was written: the error of `edit`, a concurrent write, or a refusal.
+    pub async fn edit_subresource(
+        &self,
+        call: &Call,
+        key: &Key,
+        subresource: &'static str,
+        mut edit: impl FnMut(&Object) -> Result<Value, Status> + Send,
+    ) -> Result<Arc<Object>, CommitError> {
+        let served = self.preferred(key.resource)?;
+        let address = ObjectAddress {
+            served,
+            namespace: &key.namespace,
+            name: &key.name,
+        };
+        let actor = Actor {
+            user: &call.user,
+            manager: &call.manager,
+            now: call.now,
+            dry_run: call.dry_run,
+            policies_consulted: false,
+            decided: false,
+            warnings: &call.warnings,
+            annotations: &call.annotations,
+        };
+        let unconditional = served.info().unconditional_update;
+        let intent = |stored: &Object| edit(stored).map(WriteIntent::Sent);
+        let via = Via::Subresource(subresource);
+        self.update(address, actor, via, unconditional, intent).await
     }
 
     pub(crate) fn preferred(&self, resource: GroupResource) -> Result<&Arc<ServedVersion>, Status> {

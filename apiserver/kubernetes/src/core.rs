@@ -24,7 +24,7 @@ pub(crate) mod value;
 use std::sync::Arc;
 
 use berth_apimachinery::{GroupResource, Kind};
-use berth_apiserver::{Backing, Group, Registry, Resource, Subresource};
+use berth_apiserver::{Backing, Group, Registry, Resource};
 use berth_storage::Store;
 
 /// Returns the namespaced resources of Kubernetes' own kinds.
@@ -64,13 +64,13 @@ pub fn kinds() -> Vec<Arc<dyn Kind>> {
 }
 
 /// Returns the API groups of Kubernetes' own kinds, whose objects are in `store`.
+/// [`add_registry_subresources`] adds the subresources.
 #[must_use]
 pub fn groups(store: &Arc<dyn Store>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for kind in kinds() {
         let name = kind.info().group;
-        let more = subresources(kind.info().kind, store);
-        let resource = Resource::new(kind, Backing::Stored(Arc::clone(store))).with_subresources(more);
+        let resource = Resource::new(kind, Backing::Stored(Arc::clone(store)));
         match groups.last_mut() {
             Some(group) if group.name == name => group.resources.push(resource),
             _ => groups.push(Group {
@@ -82,29 +82,18 @@ pub fn groups(store: &Arc<dyn Store>) -> Vec<Group> {
     groups
 }
 
-/// Adds the subresources that write through `registry` to `groups`.
+/// Adds the subresources, which write through `registry`, to `groups`.
 pub fn add_registry_subresources(groups: &mut [Group], registry: &Arc<Registry>) {
-    let resources = groups.iter_mut().flat_map(|group| &mut group.resources);
-    for resource in resources.filter(|resource| resource.kind.info().resource() == deployment::RESOURCE) {
-        resource
-            .subresources
-            .push(deployment::scale::subresource(registry));
+    for resource in groups.iter_mut().flat_map(|group| &mut group.resources) {
+        let name = resource.kind.info().resource();
+        if name == namespace::RESOURCE {
+            resource.subresources.push(namespace::finalize(registry));
+        } else if name == deployment::RESOURCE {
+            resource
+                .subresources
+                .push(deployment::scale::subresource(registry));
+        }
     }
-}
-
-fn subresources(kind: &str, store: &Arc<dyn Store>) -> Vec<Subresource> {
-    if kind != "Namespace" {
-        return Vec::new();
-    }
-    vec![Subresource {
-        name: "finalize",
-        group: "",
-        version: "",
-        kind: "Namespace",
-        verbs: &["update"],
-        schema: None,
-        handler: Arc::new(namespace::FinalizeHandler::new(Arc::clone(store))),
-    }]
 }
 
 #[cfg(test)]

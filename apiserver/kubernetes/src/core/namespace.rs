@@ -9,8 +9,8 @@ use berth_apimachinery::{
     Column, Definition, Draft, FieldError, GroupResource, Key, Kind, KindInfo, Object, Schema, Scope,
     SelectableField, Status, StatusMetadata, Timestamp, Via, Write, described_by, name,
 };
-use berth_apiserver::{Call, Reply, RequestInfo, SubresourceHandler};
-use berth_storage::{At, Expect, Step, Store, StoreError};
+use berth_apiserver::{Call, Registry, Reply, RequestInfo, Subresource, SubresourceHandler};
+use berth_storage::{Expect, Step};
 use schemars::JsonSchema;
 use serde_json::Value;
 
@@ -20,6 +20,8 @@ use crate::core::value;
 pub const RESOURCE: GroupResource = GroupResource::new("", "namespaces");
 /// Finalizer for the namespace's content: the namespace deleter removes it when the content is gone.
 pub const FINALIZER: &str = "kubernetes";
+/// Name of the subresource that changes the finalizers of the spec.
+const FINALIZE: &str = "finalize";
 /// Label with the namespace's own name, for selectors.
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 
@@ -120,6 +122,7 @@ impl Kind for Namespace {
                 set_finalizers(new, finalizers);
                 new["status"] = serde_json::json!({"phase": "Active"});
             }
+            Some(_) if write.via == Via::Subresource(FINALIZE) => {}
             // Finalizers of the spec change only through the subresource finalize.
             Some(old) => set_finalizers(new, value::list(old, &["spec", "finalizers"]).to_vec()),
         }
@@ -235,26 +238,22 @@ pub(crate) fn finalize_step(current: &Object, finalizers: Vec<Value>) -> Result<
     Ok(Step {
         verb: if removes { Verb::Delete } else { Verb::Update },
         key: Key::new(RESOURCE, "", meta.name()),
-        subresource: "finalize",
+        subresource: FINALIZE,
         object: (!removes).then_some(draft),
         expect: Expect::At(current.revision()),
         guards: Vec::new(),
     })
 }
 
-/// Handler of the subresource `namespaces/<name>/finalize`: the only way for clients to change
-/// spec.finalizers after the create.
-pub struct FinalizeHandler {
-    store: Arc<dyn Store>,
+/// Returns the subresource `namespaces/<name>/finalize`, which writes through `registry`: the only way for
+/// clients to change spec.finalizers after the create.
+#[must_use]
+pub fn finalize(registry: &Arc<Registry>) -> Subresource {
+    let handler = FinalizeHandler(Arc::clone(registry));
+    Subresource::new(FINALIZE, "Namespace", &["update"], handler)
 }
 
-impl FinalizeHandler {
-    /// Creates a handler for the namespaces in `store`.
-    #[must_use]
-    pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store }
-    }
-}
+struct FinalizeHandler(Arc<Registry>);
 
 #[async_trait]
 impl SubresourceHandler for FinalizeHandler {
@@ -263,65 +262,25 @@ impl SubresourceHandler for FinalizeHandler {
     }
 
     async fn update(&self, call: &Call, body: Value) -> Result<Reply, Status> {
-        let errors = finalizer_errors(&body);
-        if !errors.is_empty() {
-            return Err(Status::invalid("", "Namespace", &call.name, &errors));
-        }
-        let finalizers = value::list(&body, &["spec", "finalizers"]);
-        let revision = value::text(&body, &["metadata", "resourceVersion"]);
-        let uid = value::text(&body, &["metadata", "uid"]);
-        loop {
-            let namespaces = self.store.list(RESOURCE, At::Latest).await.map_err(unavailable)?;
-            let missing = || Status::not_found(RESOURCE, &call.name);
-            let current = namespaces.get("", &call.name).ok_or_else(missing)?;
-            let current_uid = current.meta().uid();
-            if !uid.is_empty() && uid != current_uid {
-                let text = format!(
-                    "Precondition failed: UID in precondition: {uid}, UID in object meta: {current_uid}"
-                );
-                return Err(Status::conflict(RESOURCE, &call.name, &text));
-            }
-            if !revision.is_empty() && revision != current.revision().to_string() {
-                return Err(conflict(&call.name));
-            }
-            let step = finalize_step(current, finalizers.to_vec()).map_err(Status::internal)?;
-            let preview = preview_of(current, &step);
-            if call.dry_run {
-                return Ok(Reply::Object(preview));
-            }
-            match self.store.apply(vec![step]).await {
-                Ok(applied) => {
-                    return Ok(Reply::Object(
-                        applied
-                            .into_iter()
-                            .next()
-                            .map_or(preview, |applied| applied.object),
-                    ));
-                }
-                // Without a resource version from the client, the change is repeated on the new object.
-                Err(StoreError::Conflict { .. }) if revision.is_empty() => {}
-                Err(StoreError::Conflict { .. }) => return Err(conflict(&call.name)),
-                Err(StoreError::NotFound { .. }) => return Err(missing()),
-                Err(error) => return Err(unavailable(error)),
-            }
-        }
+        let key = Key::new(RESOURCE, "", &call.name);
+        let edit = |stored: &Object| Ok(finalized(stored, &body));
+        let object = self.0.edit_subresource(call, &key, FINALIZE, edit).await?;
+        Ok(Reply::Object(object))
     }
 }
 
-fn preview_of(current: &Arc<Object>, step: &Step) -> Arc<Object> {
-    step.object.as_ref().map_or_else(
-        || Arc::clone(current),
-        |draft| Arc::new(draft.at(current.revision())),
-    )
-}
-
-fn conflict(name: &str) -> Status {
-    let text = "the object has been modified; please apply your changes to the latest version and try again";
-    Status::conflict(RESOURCE, name, text)
-}
-
-fn unavailable(error: StoreError) -> Status {
-    Status::unavailable(error.to_string(), 1)
+/// Returns the `stored` namespace with the finalizers of `body` in the spec, and with the resource version
+/// and the UID of `body`, which are preconditions.
+fn finalized(stored: &Object, body: &Value) -> Value {
+    let mut next = stored.parse();
+    set_finalizers(&mut next, value::list(body, &["spec", "finalizers"]).to_vec());
+    for field in ["resourceVersion", "uid"] {
+        let precondition = value::text(body, &["metadata", field]);
+        if !precondition.is_empty() {
+            next["metadata"][field] = precondition.into();
+        }
+    }
+    next
 }
 
 #[cfg(test)]

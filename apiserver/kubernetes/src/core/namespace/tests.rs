@@ -1,9 +1,15 @@
 //! Namespaces: defaults, deletion, finalizers.
 
-use berth_storage::MemoryStore;
+use std::sync::Mutex;
+
+use berth_admission::Chain;
+use berth_admission::client::{Form, Policies, PolicyNotes, PolicyObjections, Rounds, Subject};
+use berth_apimachinery::Clock;
+use berth_storage::{MemoryStore, Store};
 use serde_json::json;
 
 use super::*;
+use crate::core::{add_registry_subresources, groups};
 
 fn now() -> Timestamp {
     "2026-11-21T12:00:00Z".parse().unwrap()
@@ -21,6 +27,22 @@ fn stored(value: &Value) -> (Arc<dyn Store>, Arc<Object>) {
     };
     let applied = store.commit(&[step]).unwrap();
     (Arc::new(store), Arc::clone(&applied[0].object))
+}
+
+struct Now;
+
+impl Clock for Now {
+    fn now(&self) -> Timestamp {
+        now()
+    }
+}
+
+/// The handler of `finalize` for the namespaces in `store`, with the admission by `chain`.
+fn handler(store: &Arc<dyn Store>, chain: Chain) -> FinalizeHandler {
+    let builder = Registry::builder(chain, Arc::new(Now));
+    let mut groups = groups(store);
+    add_registry_subresources(&mut groups, builder.handle());
+    FinalizeHandler(builder.build(&groups).unwrap())
 }
 
 #[test]
@@ -93,7 +115,7 @@ async fn finalize_changes_the_finalizers_and_removes_what_is_free() {
     value["metadata"]["deletionTimestamp"] = "2026-11-21T12:00:00Z".into();
     value["spec"]["finalizers"] = json!(["kubernetes", "example.com/x"]);
     let (store, current) = stored(&value);
-    let finalize = FinalizeHandler::new(Arc::clone(&store));
+    let finalize = handler(&store, Chain::default());
     let call = call("x");
     let stale = json!({"metadata": {"resourceVersion": "1"}, "spec": {}});
     assert_eq!(finalize.update(&call, stale).await.unwrap_err().code, 409);
@@ -128,7 +150,7 @@ async fn finalize_changes_the_finalizers_and_removes_what_is_free() {
 #[tokio::test]
 async fn finalize_refuses_the_uid_of_an_earlier_namespace() {
     let (store, current) = stored(&super::new("x", now()));
-    let finalize = FinalizeHandler::new(store);
+    let finalize = handler(&store, Chain::default());
     let call = call("x");
     let body = |uid: &str| json!({"metadata": {"uid": uid}, "spec": {}});
     let status = finalize.update(&call, body("earlier")).await.unwrap_err();
@@ -137,6 +159,103 @@ async fn finalize_refuses_the_uid_of_an_earlier_namespace() {
     assert_eq!(status.code, 409);
     assert!(status.message.ends_with(&text), "{}", status.message);
     finalize.update(&call, body(uid)).await.unwrap();
+}
+
+/// Policies that record their calls, add a finalizer, and keep the finalizer `example.com/kept`.
+#[derive(Default)]
+struct Keeper(Mutex<Vec<String>>);
+
+impl Keeper {
+    fn record(&self, pass: &str, subject: &Subject<'_>) {
+        let request = subject.request;
+        let Form::Own { kind, .. } = subject.form else {
+            panic!("a body of another kind");
+        };
+        let (operation, kind) = (request.operation.as_str(), kind.info().kind);
+        let (resource, subresource) = (request.resource.resource, request.subresource);
+        let call = format!("{pass} {operation} {resource}/{subresource} {kind}");
+        self.0.lock().unwrap().push(call);
+    }
+}
+
+impl Policies for Keeper {
+    fn concern(&self, subject: &Subject<'_>) -> bool {
+        subject.request.resource == RESOURCE
+    }
+
+    fn mutate<'a>(
+        &'a self,
+        subject: &'a Subject<'a>,
+        object: &'a mut Value,
+        _: &'a mut Rounds,
+        _: &'a mut PolicyNotes,
+    ) -> PolicyObjections<'a> {
+        self.record("mutate", subject);
+        let mut finalizers = value::list(object, &["spec", "finalizers"]).to_vec();
+        finalizers.push("example.com/added".into());
+        set_finalizers(object, finalizers);
+        Box::pin(async { Ok(()) })
+    }
+
+    fn validate<'a>(
+        &'a self,
+        subject: &'a Subject<'a>,
+        object: Option<&'a Value>,
+        _: &'a mut PolicyNotes,
+    ) -> PolicyObjections<'a> {
+        self.record("validate", subject);
+        let is_kept = object.is_some_and(|object| {
+            value::texts(object, &["spec", "finalizers"]).contains(&"example.com/kept")
+        });
+        Box::pin(async move {
+            match is_kept {
+                true => Ok(()),
+                false => Err(Status::failure(403, "Forbidden", "it is kept")),
+            }
+        })
+    }
+}
+
+#[tokio::test]
+async fn finalize_passes_the_policies_as_an_update_of_its_subresource() {
+    let mut value = super::new("x", now());
+    value["spec"]["finalizers"] = json!(["kubernetes", "example.com/kept"]);
+    let (store, _) = stored(&value);
+    let keeper = Arc::new(Keeper::default());
+    let chain = Chain::default().with_policies(Arc::clone(&keeper) as Arc<dyn Policies>);
+    let finalize = handler(&store, chain);
+    let finalizers = || {
+        let namespace = Arc::clone(store.cached(RESOURCE).get("", "x").unwrap());
+        namespace.value()["spec"]["finalizers"].clone()
+    };
+    let refused = finalize
+        .update(&call("x"), json!({"spec": {}}))
+        .await
+        .unwrap_err();
+    assert_eq!((refused.code, refused.message.as_str()), (403, "it is kept"));
+    assert_eq!(finalizers(), json!(["kubernetes", "example.com/kept"]));
+    let body = json!({"spec": {"finalizers": ["example.com/kept"]}});
+    finalize.update(&call("x"), body).await.unwrap();
+    assert_eq!(finalizers(), json!(["example.com/kept", "example.com/added"]));
+    let calls = [
+        "mutate UPDATE namespaces/finalize Namespace",
+        "validate UPDATE namespaces/finalize Namespace",
+    ];
+    assert_eq!(*keeper.0.lock().unwrap(), [calls, calls].concat());
+}
+
+#[tokio::test]
+async fn finalize_refuses_an_invalid_finalizer() {
+    let (store, _) = stored(&super::new("x", now()));
+    let finalize = handler(&store, Chain::default());
+    let body = json!({"spec": {"finalizers": ["mine"]}});
+    let refused = finalize.update(&call("x"), body).await.unwrap_err();
+    assert_eq!(refused.code, 422);
+    assert!(
+        refused.message.contains("spec.finalizers[0]"),
+        "{}",
+        refused.message
+    );
 }
 
 struct Nobody;
