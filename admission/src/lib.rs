@@ -21,5 +21,5 @@ mod wire;
 
 pub use chain::{Chain, Observer, Phase, PluginPass, SelectedPlugins};
 pub use garbage_collection::GARBAGE_COLLECTORS;
-pub use plugin::{Plugin, Ready};
+pub use plugin::{Plugin, Ready, Requirements};
 pub use request::{Denial, NAMESPACES, Operation, Request, UserInfo};

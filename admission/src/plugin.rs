@@ -13,6 +13,15 @@ use crate::rights::RequiredRight;
 /// Future that ends when a plugin has its data; an error if the data does not arrive in time.
 pub type Ready<'a> = Pin<Box<dyn Future<Output = Result<(), Status>> + Send + 'a>>;
 
+/// Requirements of an admitted write that is stored.
+#[derive(Debug, Default)]
+pub struct Requirements {
+    /// Rights that the user needs, in addition to the right to the write itself.
+    pub rights: Vec<RequiredRight>,
+    /// Conditions that must still hold when the write is stored.
+    pub guards: Vec<Guard>,
+}
+
 /// Admission plugin: a set of rules about writes. `mutate` runs before the final defaulting and validation by
 /// the schema, `validate` after them.
 ///
@@ -72,6 +81,16 @@ pub trait Plugin: Send + Sync + 'static {
     /// Returns the conditions that must still hold when the admitted write is stored.
     fn guards(&self, _request: &Request<'_>, _object: Option<&Value>) -> Vec<Guard> {
         Vec::new()
+    }
+
+    /// Returns the rights of [`Plugin::needs`] and the conditions of [`Plugin::guards`]. A plugin whose
+    /// rights and conditions follow from one verdict implements this method, so that both are of one state of
+    /// the store.
+    fn requirements(&self, request: &Request<'_>, object: Option<&Value>) -> Requirements {
+        // The conditions come first, so that they detect changes while the rights are determined.
+        let guards = self.guards(request, object);
+        let rights = self.needs(request, object);
+        Requirements { rights, guards }
     }
 
     /// Returns annotations of an admitted write for the audit log, as keys without a prefix (such as

@@ -7,7 +7,7 @@ use berth_apimachinery::write::Guard;
 use serde_json::Value;
 
 use super::{Chain, Phase};
-use crate::plugin::Plugin;
+use crate::plugin::{Plugin, Requirements};
 use crate::request::{Denial, Request};
 use crate::rights::{RequiredRight, RightCheckError};
 
@@ -75,30 +75,53 @@ impl<'a> SelectedPlugins<'a> {
         })
     }
 
-    /// Checks that the user has every right that the admitted write needs. Call [`SelectedPlugins::guards`]
-    /// before, so that the guards detect changes during this check.
+    /// Checks that the user has every right that an admitted write needs. For a write that is stored, use
+    /// [`SelectedPlugins::check_rights_to_store`].
     ///
     /// # Errors
     /// The plugin's refusal, mostly 403, when a right is missing; 500 when the right cannot be checked.
     pub async fn check_rights(&self, object: Option<&Value>) -> Result<(), Status> {
         for plugin in &self.active {
-            let needed = plugin.needs(self.request, object);
-            if needed.is_empty() {
-                continue;
-            }
-            let start = Instant::now();
-            let result = self.has_all(&needed).await;
-            let took = start.elapsed();
-            self.chain.report_pass(
-                Some(plugin.name()),
-                Phase::Validate,
-                self.request,
-                result.is_err(),
-                took,
-            );
-            result?;
+            let rights = plugin.needs(self.request, object);
+            self.check(*plugin, &rights).await?;
         }
         Ok(())
+    }
+
+    /// Checks that the user has every right that the admitted write needs, and returns the conditions that
+    /// must still hold when the write is stored. The conditions also detect changes during this check.
+    ///
+    /// # Errors
+    /// The errors of [`SelectedPlugins::check_rights`].
+    pub async fn check_rights_to_store(&self, object: Option<&Value>) -> Result<Vec<Guard>, Status> {
+        let active = self.active.iter();
+        let all: Vec<Requirements> = active
+            .map(|plugin| plugin.requirements(self.request, object))
+            .collect();
+        let mut guards = Vec::new();
+        for (plugin, requirements) in self.active.iter().zip(all) {
+            self.check(*plugin, &requirements.rights).await?;
+            guards.extend(requirements.guards);
+        }
+        Ok(guards)
+    }
+
+    /// Checks that the user has the `rights` that `plugin` requires.
+    async fn check(&self, plugin: &dyn Plugin, rights: &[RequiredRight]) -> Result<(), Status> {
+        if rights.is_empty() {
+            return Ok(());
+        }
+        let start = Instant::now();
+        let result = self.has_all(rights).await;
+        let took = start.elapsed();
+        self.chain.report_pass(
+            Some(plugin.name()),
+            Phase::Validate,
+            self.request,
+            result.is_err(),
+            took,
+        );
+        result
     }
 
     /// Returns the rights that [`SelectedPlugins::check_rights`] checks.
@@ -130,15 +153,6 @@ impl<'a> SelectedPlugins<'a> {
             }
         }
         Ok(())
-    }
-
-    /// Returns the conditions that must still hold when the admitted write is stored.
-    #[must_use]
-    pub fn guards(&self, object: Option<&Value>) -> Vec<Guard> {
-        let plugins = self.active.iter();
-        plugins
-            .flat_map(|plugin| plugin.guards(self.request, object))
-            .collect()
     }
 
     /// Returns the annotations of the admitted write for the audit log. Keys have no prefix; the values of

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
@@ -9,6 +10,7 @@ use berth_apimachinery::GroupResource;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::plugin::Requirements;
 use crate::request::{Denial, UserInfo};
 use crate::rights::{RequiredRight, Right, RightCheck, RightCheckError};
 
@@ -214,4 +216,49 @@ fn a_write_that_needs_a_right_passes_with_it_only() {
         500,
         "nothing passes for want of somebody to ask"
     );
+}
+
+/// Judges each write anew. By the first verdict a write needs the right to enter, by later verdicts none.
+#[derive(Default)]
+struct Fickle(AtomicUsize);
+
+impl Plugin for Fickle {
+    fn name(&self) -> &'static str {
+        "fickle"
+    }
+    fn handles(&self, _: &Request<'_>) -> bool {
+        true
+    }
+    fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<RequiredRight> {
+        self.requirements(request, object).rights
+    }
+    fn guards(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Guard> {
+        self.requirements(request, object).guards
+    }
+    fn requirements(&self, request: &Request<'_>, object: Option<&Value>) -> Requirements {
+        let verdict = self.0.fetch_add(1, Ordering::Relaxed);
+        let mut rights = Doorman.needs(request, object);
+        rights.retain(|needed| verdict == 0 && needed.right.verb == "enter");
+        let guards = vec![Guard::pass(format!("verdict-{verdict}").into())];
+        Requirements { rights, guards }
+    }
+}
+
+#[test]
+fn rights_and_guards_of_a_stored_write_come_from_one_verdict() {
+    let ask = |name: &str| {
+        let fickle = Arc::new(Fickle::default());
+        let plugins = vec![Arc::clone(&fickle) as Arc<dyn Plugin>];
+        let chain = Chain::new(plugins).with_right_checker(Arc::new(Registry));
+        let user = UserInfo {
+            name: name.to_owned(),
+            ..UserInfo::default()
+        };
+        let request = request(&user);
+        let result = at_once(chain.plugins_for(&request).check_rights_to_store(None));
+        assert_eq!(fickle.0.load(Ordering::Relaxed), 1, "verdicts");
+        result.map_err(|status| status.code)
+    };
+    assert_eq!(ask("ada"), Ok(vec![Guard::pass("verdict-0".into())]));
+    assert_eq!(ask("eve"), Err(403));
 }

@@ -107,10 +107,12 @@ impl Admission<'_> {
         let mut value = admission_object.finish(value)?;
         self.with_warnings(|warnings| plugins.validate(object(&value), warnings))?;
         let mut guards = match purpose {
-            Purpose::Store => plugins.guards(object(&value)),
-            Purpose::Answer | Purpose::Handle => Vec::new(),
+            Purpose::Store => plugins.check_rights_to_store(object(&value)).await?,
+            Purpose::Answer | Purpose::Handle => {
+                plugins.check_rights(object(&value)).await?;
+                Vec::new()
+            }
         };
-        plugins.check_rights(object(&value)).await?;
         if let Some(subject) = subject {
             admission_object.before_external(&mut value);
             self.validate(subject, object(&value)).await?;

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use berth_admission::rights::{RequiredRight, Right};
-use berth_admission::{Denial, Plugin, Ready, Request};
+use berth_admission::{Denial, Plugin, Ready, Request, Requirements};
 use berth_apimachinery::Timestamp;
 use berth_apimachinery::write::Guard;
 use berth_dialect_contract::rules::Rules;
@@ -101,6 +101,17 @@ impl PlaceVerdict {
                     .own_binding(&self.own.without(object), &mut filled)
             }
         }
+    }
+
+    /// Returns the guards of the write of `object`, which has to pass the fences by the snapshot of this
+    /// verdict.
+    ///
+    /// # Errors
+    /// When the system does not allow the binding.
+    fn guards(&self, object: &Value) -> Result<Vec<Guard>, Denial> {
+        let not_after = self.snapshot.revision;
+        let fences = self.fences(object)?.into_iter();
+        Ok(fences.map(|name| Guard::Fence { name, not_after }).collect())
     }
 
     /// Returns the right to bind, if the user needs that right to name the place.
@@ -231,36 +242,40 @@ impl Plugin for BoundOnCreate {
     }
 
     fn needs(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<RequiredRight> {
-        let Some(object) = object else { return Vec::new() };
-        let needed = match self.judge(request, object) {
-            Ok(verdict) => verdict.and_then(|verdict| verdict.needs(request, object, self.precondition)),
-            // The validation of a webhook comes later, when the place can perhaps be judged.
-            Err(refusal) => {
-                let found = own_places::find(self.knowledge.engine(), request.resource);
-                found.map(|(own, _)| RequiredRight {
-                    right: right_to_bind(own, request),
-                    refusal,
-                })
-            }
-        };
-        needed.into_iter().collect()
+        self.requirements(request, object).rights
+    }
+
+    fn guards(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Guard> {
+        self.requirements(request, object).guards
     }
 
     /// Judges the place again, since the snapshot may be newer than in the validation, and the guards have to
-    /// come from the snapshot of the verdict.
-    fn guards(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Guard> {
-        let Some(object) = object else { return Vec::new() };
-        let fences = |verdict: PlaceVerdict| {
-            let not_after = verdict.snapshot.revision;
-            let fences = verdict.fences(object)?.into_iter();
-            Ok(fences
-                .map(|name| Guard::Fence { name, not_after })
-                .collect::<Vec<_>>())
+    /// come from the snapshot of the verdict. So does the right: the guards of a place that is not feasible
+    /// are only for a user with the right to bind.
+    fn requirements(&self, request: &Request<'_>, object: Option<&Value>) -> Requirements {
+        let Some(object) = object else {
+            return Requirements::default();
         };
-        let verdict = self.judge(request, object).and_then(|verdict| match verdict {
-            Some(verdict) => fences(verdict),
-            None => Ok(Vec::new()),
-        });
-        verdict.unwrap_or_else(|_| vec![knowledge::failing_guard(forecast::key(request, object))])
+        let failing = || vec![knowledge::failing_guard(forecast::key(request, object))];
+        let (right, guards) = match self.judge(request, object) {
+            Ok(None) => return Requirements::default(),
+            Ok(Some(verdict)) => (
+                verdict.needs(request, object, self.precondition),
+                verdict.guards(object).unwrap_or_else(|_| failing()),
+            ),
+            // The validation of a webhook comes later, when the place can perhaps be judged.
+            Err(refusal) => {
+                let found = own_places::find(self.knowledge.engine(), request.resource);
+                let right = found.map(|(own, _)| RequiredRight {
+                    right: right_to_bind(own, request),
+                    refusal,
+                });
+                (right, failing())
+            }
+        };
+        Requirements {
+            rights: right.into_iter().collect(),
+            guards,
+        }
     }
 }

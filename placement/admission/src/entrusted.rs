@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use berth_admission::rights::RequiredRight;
-use berth_admission::{Denial, Plugin, Ready, Request};
+use berth_admission::{Denial, Plugin, Ready, Request, Requirements};
 use berth_apimachinery::write::Guard;
 use serde_json::Value;
 
@@ -118,10 +118,73 @@ impl Plugin for EntrustedPlugin {
         self.plugin.guards(request, object)
     }
 
+    fn requirements(&self, request: &Request<'_>, object: Option<&Value>) -> Requirements {
+        if self.exempts(request, object) {
+            return Requirements::default();
+        }
+        self.plugin.requirements(request, object)
+    }
+
     fn annotate(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<(&'static str, String)> {
         if self.exempts(request, object) {
             return vec![(NOT_JUDGED, self.plugin.name().to_owned())];
         }
         self.plugin.annotate(request, object)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_admission::rights::Right;
+    use berth_admission::{Operation, UserInfo};
+    use berth_apimachinery::GroupResource;
+
+    use super::*;
+
+    /// A plugin whose requirements are of one verdict, and that must not be asked for one of them alone.
+    struct OneVerdict;
+
+    impl Plugin for OneVerdict {
+        fn name(&self) -> &'static str {
+            "OneVerdict"
+        }
+
+        fn handles(&self, _: &Request<'_>) -> bool {
+            true
+        }
+
+        fn needs(&self, _: &Request<'_>, _: Option<&Value>) -> Vec<RequiredRight> {
+            panic!("the rights alone")
+        }
+
+        fn guards(&self, _: &Request<'_>, _: Option<&Value>) -> Vec<Guard> {
+            panic!("the guards alone")
+        }
+
+        fn requirements(&self, _: &Request<'_>, _: Option<&Value>) -> Requirements {
+            Requirements {
+                rights: vec![RequiredRight::or_forbidden(Right::default(), "no")],
+                guards: vec![Guard::pass("fence".into())],
+            }
+        }
+    }
+
+    #[test]
+    fn rights_and_guards_of_a_limited_plugin_come_from_one_verdict() {
+        let plugin = EntrustedPlugin::of_all(&[], Arc::new(OneVerdict));
+        let user = UserInfo::default();
+        let request = Request {
+            operation: Operation::Create,
+            resource: GroupResource::new("g", "foos"),
+            kind: "Foo",
+            subresource: "",
+            namespace: "",
+            name: "x",
+            user: &user,
+            old: None,
+            dry_run: false,
+        };
+        let requirements = plugin.requirements(&request, None);
+        assert_eq!((requirements.rights.len(), requirements.guards.len()), (1, 1));
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use berth_admission::rights::RequiredRight;
-use berth_admission::{Denial, Plugin, Ready, Request};
+use berth_admission::{Denial, Plugin, Ready, Request, Requirements};
 use berth_apimachinery::write::Guard;
 use berth_apimachinery::{GroupResource, Key, LabelSet, Object};
 use berth_dialect_contract::{Dialect, SystemUsers, config};
@@ -231,6 +231,10 @@ impl Plugin for ConfiguredPlugin {
 
     fn guards(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<Guard> {
         self.current().guards(request, object)
+    }
+
+    fn requirements(&self, request: &Request<'_>, object: Option<&Value>) -> Requirements {
+        self.current().requirements(request, object)
     }
 
     fn annotate(&self, request: &Request<'_>, object: Option<&Value>) -> Vec<(&'static str, String)> {
