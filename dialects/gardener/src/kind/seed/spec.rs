@@ -28,8 +28,8 @@ pub struct Seed {
 pub struct SeedSpec {
     /// The infrastructure of the seed.
     pub provider: SeedProvider,
-    /// The networks of the seed, which must not overlap with the networks of its shoots. By the current
-    /// rules, only IPv6 networks must not overlap.
+    /// The networks of the seed. IPv6 networks of its shoots must not overlap with them. IPv4 networks may
+    /// overlap by the current rules, but not by the rules of v1.8.
     pub networks: SeedNetworks,
     /// Taints of the seed, which shoots must tolerate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -46,8 +46,8 @@ pub struct ShootSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("enum" = ["evaluation", "testing", "development", "production", "infrastructure"]))]
     pub purpose: Option<String>,
-    /// The networks of the cluster, which must not overlap with the networks of its seed. By the current
-    /// rules, only IPv6 networks must not overlap.
+    /// The networks of the cluster. IPv6 networks must not overlap with the networks of its seed. IPv4
+    /// networks may overlap by the current rules, but not by the rules of v1.8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub networking: Option<Networking>,
     /// DNS settings of the cluster. A cluster without DNS settings may be scheduled to a seed whose DNS is
@@ -265,7 +265,8 @@ pub struct ShootStatus {
     /// The version of Gardener that last reconciled the cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gardener: Option<GardenerVersion>,
-    /// The current networks of the cluster, which must not overlap with the networks of its seed, either.
+    /// The current networks of the cluster. IPv6 networks must not overlap with the networks of its seed.
+    /// IPv4 networks may overlap by the current rules, but not by the rules of v1.8.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub networking: Option<NetworkingStatus>,
 }
@@ -307,11 +308,11 @@ pub const CLOUD_PROFILE: &str = "CloudProfile";
 pub const NAMESPACED_CLOUD_PROFILE: &str = "NamespacedCloudProfile";
 
 impl Toleration {
-    /// Whether a list of allowed tolerations with this toleration allows `other`: the keys are equal, and
-    /// this toleration has no value, or the value of `other`.
+    /// Whether this toleration in a whitelist allows shoots to have `requested`: the keys are equal, and the
+    /// one in the whitelist has no value, or the value of `requested`.
     #[must_use]
-    pub fn allows(&self, other: &Self) -> bool {
-        self.key == other.key && (self.value.is_none() || self.value == other.value)
+    pub fn allows(&self, requested: &Self) -> bool {
+        self.key == requested.key && (self.value.is_none() || self.value == requested.value)
     }
 }
 
@@ -352,8 +353,7 @@ impl ShootSpec {
         }
     }
 
-    /// Whether `cloudProfile` is the only field for the profile, since the Kubernetes version is 1.34 or
-    /// newer.
+    /// Whether only `cloudProfile` may name the profile: the Kubernetes version is 1.34 or newer.
     #[must_use]
     pub fn has_only_profile_reference(&self) -> bool {
         let version = self
