@@ -193,14 +193,7 @@ fn as_text<S: Serializer>(keys: &[Key], serializer: S) -> Result<S::Ok, S::Error
 /// The scheduler's own decision on `demand`, if the demand exists.
 fn decide(snapshot: &Snapshot, demand: &Key, terms: &Terms) -> Result<Option<Decision>, Fault> {
     budget::check_needed().map_err(|ended| Fault::new(demand, ended.to_string()))?;
-    let decision = match terms.seed {
-        Some(seed) => snapshot.decide_with(demand, None, terms.now, seed),
-        None => snapshot.decide(demand, None, terms.now),
-    };
-    decision
-        .transpose()
-        // No target was chosen, so that none can be refused.
-        .map_err(|refused| Fault::new(demand, berth_apimachinery::field::aggregate(&refused.errors)))
+    snapshot.decide_freely(demand, terms.now, terms.seed)
 }
 
 /// The due demands, each once, in the order of their decisions.

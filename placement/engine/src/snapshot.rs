@@ -3,10 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use berth_apimachinery::{Key, Meta, Revision, Timestamp};
+use berth_apimachinery::{Key, Meta, Revision, Timestamp, field};
 use berth_dialect_contract::{Ask, ChoiceRefusal, Decision, Dialect, Inventory, Report, report};
 
 use crate::blocking::run_blocking;
+use crate::fault::Fault;
 
 /// A dialect's inventory at a revision. A clone is cheap; while a snapshot exists, the engine forks the
 /// inventory before the next change.
@@ -76,11 +77,42 @@ impl Snapshot {
         run_blocking(self.inventory.effort(demand), || self.inventory.decide(&ask))
     }
 
+    /// Decides `demand` at `now` without chosen targets; without a `seed`, with the seed of a live decision.
+    /// `None` when the demand does not exist.
+    ///
+    /// # Errors
+    /// When the dialect breaks its contract: it refuses a choice, although there is none.
+    pub fn decide_freely(
+        &self,
+        demand: &Key,
+        now: Timestamp,
+        seed: Option<u64>,
+    ) -> Result<Option<Decision>, Fault> {
+        let answer = match seed {
+            Some(seed) => self.decide_with(demand, None, now, seed),
+            None => self.decide(demand, None, now),
+        };
+        unrefused(demand, answer)
+    }
+
     /// The report of `decision`, which was made on this snapshot.
     #[must_use]
     pub fn report(&self, decision: &Decision) -> Report {
         report::report(self.dialect.name(), &*self.inventory, self.revision.0, decision)
     }
+}
+
+/// The decision in a dialect's `answer` about `demand`, for which no targets were chosen.
+///
+/// # Errors
+/// When the answer is a refusal nevertheless.
+fn unrefused(
+    demand: &Key,
+    answer: Option<Result<Decision, ChoiceRefusal>>,
+) -> Result<Option<Decision>, Fault> {
+    answer
+        .transpose()
+        .map_err(|refusal| Fault::new(demand, field::aggregate(&refusal.errors)))
 }
 
 /// The seed of random strategies. It must be equal for equal uid and generation on every machine and in every
@@ -101,7 +133,21 @@ pub fn seed(meta: &Meta) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use berth_apimachinery::{FieldError, GroupResource};
+
     use super::*;
+
+    #[test]
+    fn a_refusal_although_nothing_was_chosen_is_a_fault_with_its_reasons() {
+        let demand = Key::new(GroupResource::new("example", "toys"), "ns", "car");
+        let errors = vec![FieldError::required("spec.targets", "")];
+        let fault = unrefused(&demand, Some(Err(ChoiceRefusal { errors }))).unwrap_err();
+        assert_eq!(
+            fault,
+            Fault::new(&demand, "spec.targets: Required value".to_owned())
+        );
+        assert!(unrefused(&demand, None).unwrap().is_none());
+    }
 
     #[test]
     fn seeds_differ_by_uid_and_generation_and_never_change() {

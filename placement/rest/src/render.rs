@@ -196,6 +196,19 @@ pub(crate) fn decision(facts: DecisionFacts<'_>, old: Option<&Object>) -> (Rende
     (RenderedObject { value, due_at }, tally)
 }
 
+/// Berth's decision on `demand`; `None` if the demand does not exist, or the dialect breaks its contract. The
+/// latter is logged, since the Decision then shows only the present placement.
+pub(crate) fn own_decision(snapshot: &Snapshot, demand: &Key, now: Timestamp) -> Option<Decision> {
+    snapshot.decide_freely(demand, now, None).unwrap_or_else(|fault| {
+        tracing::error!(
+            dialect = snapshot.dialect.name(),
+            %fault,
+            "a demand cannot be decided, so its Decision has neither reasons nor a comparison; report it as a bug, with this line"
+        );
+        None
+    })
+}
+
 /// The metadata of the Decision `name` of `kind` about the demand of `view`.
 fn decision_metadata(view: &DemandView, kind: &str, namespace: &str, name: &str) -> Map<String, Value> {
     let source = view.object.meta();
@@ -250,26 +263,21 @@ impl DemandPhase {
         let DecisionFacts { snapshot, view, .. } = facts;
         let phase = match view.phase {
             Phase::Pending | Phase::Invalid => {
-                let own_decision = match facts.decision {
+                let computed = match facts.decision {
                     Some(_) => None,
-                    None => snapshot
-                        .decide(facts.demand, None, facts.now)
-                        .and_then(Result::ok),
+                    None => own_decision(snapshot, facts.demand, facts.now),
                 };
                 let is_conclusive = |decision: &&Decision| {
                     view.phase == Phase::Pending || decision.outcome == Outcome::Invalid
                 };
-                if let Some(decision) = facts.decision.or(own_decision.as_ref()).filter(is_conclusive) {
+                if let Some(decision) = facts.decision.or(computed.as_ref()).filter(is_conclusive) {
                     return Self::from_decision(snapshot, decision);
                 }
                 view.phase_by_count()
             }
             // A user who waits for the deletion of the demand needs to see the reason of the delay.
             Phase::Releasing => {
-                let own_decision = snapshot
-                    .decide(facts.demand, None, facts.now)
-                    .and_then(Result::ok);
-                if let Some(decision) = own_decision {
+                if let Some(decision) = own_decision(snapshot, facts.demand, facts.now) {
                     return Self {
                         phase: Phase::Releasing,
                         ..Self::from_decision(snapshot, &decision)

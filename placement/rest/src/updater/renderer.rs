@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use berth_apimachinery::{Draft, GroupResource, Key, Object, Timestamp};
-use berth_dialect_contract::{Decision, Phase};
+use berth_dialect_contract::Phase;
 use berth_engine::{Engine, Snapshot};
 use berth_storage::{Collection, Name, Source};
 
@@ -170,13 +170,16 @@ impl Renderer {
         let is_observed = !self.engine.is_entrusted(&self.snapshot, demand);
         let is_compared = is_observed && self.is_complete;
         let is_decided = is_compared && self.decides_now(demand, view.phase);
-        let decision = is_decided.then(|| self.decide(demand)).flatten();
+        let decision = is_decided
+            .then(|| render::own_decision(&self.snapshot, demand, self.now))
+            .flatten();
         let compared = match &decision {
             Some(decision) => {
                 let before = request.compared.as_deref();
                 Some(ComparisonCache::of(&self.snapshot, decision, &view, before))
             }
-            None => request.compared.filter(|_| is_observed),
+            // After a decision that failed, the last comparison may be with another decision.
+            None => request.compared.filter(|_| is_observed && !is_decided),
         };
         let agreement =
             is_observed.then(|| observed::agreement_text(&view, compared.as_deref(), self.grace, self.now));
@@ -204,10 +207,6 @@ impl Renderer {
     fn decides_now(&mut self, demand: &Key, phase: Phase) -> bool {
         let is_decided_anyway = matches!(phase, Phase::Pending | Phase::Invalid);
         is_decided_anyway || self.budget.allows(&self.snapshot, demand)
-    }
-
-    fn decide(&self, demand: &Key) -> Option<Decision> {
-        self.snapshot.decide(demand, None, self.now).and_then(Result::ok)
     }
 }
 
