@@ -13,18 +13,19 @@ pub struct Url {
 }
 
 impl Url {
-    /// Parses a URL with its fragment.
+    /// Parses a URL with its fragment. As in Kubernetes, the whole text must also be valid as the URI of a
+    /// request, which has no fragment.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
-        Self::read_request_uri(text)?;
-        match text.split_once('#') {
-            Some((url, fragment)) => {
-                let mut url = Self::read_request_uri(url)?;
-                url.rest.push('#');
-                url.rest.push_str(fragment);
-                Ok(url)
-            }
-            None => Self::read_request_uri(text),
-        }
+        // `#` and the text after it count as part of the host, path or query here. They are refused after a
+        // host, and an invalid escape among them is refused after a path.
+        let request_uri = Self::read_request_uri(text)?;
+        let Some((before, fragment)) = text.split_once('#') else {
+            return Ok(request_uri);
+        };
+        let mut url = Self::read_request_uri(before)?;
+        url.rest.push('#');
+        url.rest.push_str(fragment);
+        Ok(url)
     }
 
     /// Parses the URI of a request: an absolute URL, or an absolute path.
@@ -45,6 +46,7 @@ impl Url {
             query: query.to_owned(),
             rest: String::new(),
         };
+        // The URI of a request about the server as a whole, as in `OPTIONS *`.
         if text == "*" {
             url.path.push('*');
             return Ok(url);
@@ -53,6 +55,7 @@ impl Url {
             if scheme.is_empty() {
                 return Err(parse_error("invalid URI for request"));
             }
+            // The opaque part, as in `mailto:name@example.com`.
             rest.clone_into(&mut url.rest);
             return Ok(url);
         }
