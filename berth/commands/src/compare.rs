@@ -25,7 +25,7 @@ use serde::Serialize;
 use crate::args::{CompareOutput, CompareQuestion, ConnectionArgs};
 use crate::reading::{ReadResult, Scope};
 use crate::simulate::demand_filter::DemandFilter;
-use crate::simulate::{DONE, LoadOptions, MALFORMED, SET_ASIDE, UNPLACED, load};
+use crate::simulate::{DIFFERENT, DONE, LoadOptions, MALFORMED, SET_ASIDE, load};
 
 /// Highest number of clusters in each list of an entry. The counts include all clusters.
 const CLUSTERS_LIMIT: usize = 50;
@@ -69,11 +69,13 @@ pub async fn run(question: &CompareQuestion, connection: &ConnectionArgs) -> Res
         grace: question.agreement_grace_period,
     };
     let comparison = Comparison::of(&mut loaded.simulation, &subject, question.only_different, now)?;
-    let is_read = print::to_stdout(&comparison, question.output)?;
-    Ok(ExitCode::from(match is_read {
+    let was_read_to_end = print::to_stdout(&comparison, question.output)?;
+    Ok(ExitCode::from(match was_read_to_end {
+        // The reader, such as `head`, has seen enough.
+        false => DONE,
         true if !loaded.is_complete => SET_ASIDE,
-        true if comparison.counts.different > 0 && question.exit_code => UNPLACED,
-        _ => DONE,
+        true if comparison.counts.different > 0 && question.exit_code => DIFFERENT,
+        true => DONE,
     }))
 }
 
@@ -186,7 +188,9 @@ impl Comparison {
             }
             Ok(())
         })?;
-        comparison.add_aside(simulation, subject);
+        comparison.add_invalid(simulation, subject);
+        let sort_key = |entry: &Entry| (entry.system, entry.namespace.clone(), entry.name.clone());
+        comparison.items.sort_by_cached_key(sort_key);
         Ok(comparison)
     }
 
@@ -206,18 +210,16 @@ impl Comparison {
         }
     }
 
-    /// Adds the requests of `subject` that were set aside: their comparison is unknown.
-    fn add_aside(&mut self, simulation: &Simulation, subject: &Subject<'_>) {
-        let aside = simulation.invalid_demands().iter();
-        let is_selected = |aside: &&InvalidDemand| {
-            subject.filter.accepts(&*aside.dialect, &aside.demand)
-                && subject.selector.matches_with(|key| aside.labels[key].as_str())
+    /// Adds the requests of `subject` that were set aside as invalid: their comparison is unknown.
+    fn add_invalid(&mut self, simulation: &Simulation, subject: &Subject<'_>) {
+        let all = simulation.invalid_demands().iter();
+        let is_selected = |request: &&InvalidDemand| {
+            subject.filter.accepts(&*request.dialect, &request.demand)
+                && subject.selector.matches_with(|key| request.labels[key].as_str())
         };
-        for aside in aside.filter(is_selected) {
-            self.add(Entry::aside(aside), false);
+        for request in all.filter(is_selected) {
+            self.add(Entry::of_invalid(request), false);
         }
-        let sort_key = |entry: &Entry| (entry.system, entry.namespace.clone(), entry.name.clone());
-        self.items.sort_by_cached_key(sort_key);
     }
 }
 
@@ -299,23 +301,21 @@ impl Entry {
             known_difference: comparison.known_difference,
         })
     }
-}
 
-impl Entry {
     /// Creates the entry of a request that was set aside, since no server would accept the object.
-    fn aside(aside: &InvalidDemand) -> Self {
-        let (namespace, name) = aside.place();
+    fn of_invalid(request: &InvalidDemand) -> Self {
+        let (namespace, name) = request.place();
         let agreement = Agreement::Unknown(UnknownReason::Invalid);
         Self {
-            system: aside.dialect.name(),
-            kind: aside.kind,
+            system: request.dialect.name(),
+            kind: request.kind,
             namespace,
             name,
             verdict: verdict(agreement),
             agreement,
             placed: 0,
             would_have: 0,
-            message: aside.message(),
+            message: request.message(),
             losses: Vec::new(),
             loss_count: 0,
             gains: Vec::new(),

@@ -14,7 +14,7 @@ use crate::args::{ChangeArgs, PlanQuestion};
 use crate::catalog::catalog;
 use crate::plan::changes::{self, Entry};
 use crate::plan::print;
-use crate::simulate::{DONE, MALFORMED, SET_ASIDE, UNPLACED};
+use crate::simulate::{DIFFERENT, DONE, MALFORMED, SET_ASIDE};
 use crate::source::Source;
 use crate::why::missing;
 
@@ -137,7 +137,7 @@ fn print_plan(args: &PlanQuestion, plan: &Value) -> Result<ExitCode> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::from(DONE)),
         Err(error) => Err(error.into()),
-        Ok(()) if args.exit_code && print::changed_count(plan) > 0 => Ok(ExitCode::from(UNPLACED)),
+        Ok(()) if args.exit_code && print::changed_count(plan) > 0 => Ok(ExitCode::from(DIFFERENT)),
         Ok(()) => Ok(ExitCode::from(DONE)),
     }
 }

@@ -36,9 +36,10 @@ use table::Tables;
 
 /// Exit code if everything was decided.
 pub const DONE: u8 = 0;
-/// Exit code with `--exit-code`, if an object has no place or less than it requested, or if a decision
-/// differs.
+/// Exit code of a simulation with `--exit-code`, if an object has no place or less than it requested.
 pub const UNPLACED: u8 = 1;
+/// Exit code of a plan or a comparison with `--exit-code`, if a decision differs.
+pub const DIFFERENT: u8 = 1;
 /// Exit code if the question or the configuration is malformed; with `--strict`, also if the input is
 /// malformed.
 pub const MALFORMED: u8 = 2;

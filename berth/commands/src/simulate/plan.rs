@@ -9,7 +9,7 @@ use berth_engine::simulate::{NoPlan, Terms};
 use berth_engine::{Plan, Simulation};
 
 use super::demand_filter::DemandFilter;
-use super::{DONE, LoadOptions, LoadedInput, MALFORMED, SET_ASIDE, UNPLACED, load};
+use super::{DIFFERENT, DONE, LoadOptions, LoadedInput, MALFORMED, SET_ASIDE, load};
 use crate::args::SimulateArgs;
 use crate::catalog::catalog;
 use crate::plan::{changes, print};
@@ -98,7 +98,7 @@ fn print_plan(args: &SimulateArgs, plan: &Plan, is_complete: bool) -> ExitCode {
             ExitCode::FAILURE
         }
         Ok(()) if !is_complete => ExitCode::from(SET_ASIDE),
-        Ok(()) if args.exit_code && plan.counts.changed() > 0 => ExitCode::from(UNPLACED),
+        Ok(()) if args.exit_code && plan.counts.changed() > 0 => ExitCode::from(DIFFERENT),
         Ok(()) => ExitCode::from(DONE),
     }
 }
