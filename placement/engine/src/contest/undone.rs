@@ -1,5 +1,5 @@
-//! Detection of writes that revert another program's change to Berth's last write, as opposed to writes that
-//! follow from a change of the world.
+//! Detection of undone writes. Another program may have changed an object that Berth wrote; a planned write
+//! that changes it back is a correction. A planned write that follows from a change of the world is not.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,6 +7,7 @@ use std::sync::Arc;
 use berth_apimachinery::write::{Verb, Write};
 use berth_apimachinery::{Key, Object};
 use berth_storage::Source;
+use serde::Deserialize;
 use serde_json::Value;
 
 /// Time stamps of conditions, which may differ between otherwise equal writes.
@@ -22,11 +23,12 @@ pub(super) struct UndoneWrite {
     pub(super) manager: Option<String>,
 }
 
-/// The check whether a write reverts another program's change.
+/// The check whether a planned write changes back an object that another program changed.
 pub(super) struct WriteCheck<'a> {
     /// The present objects.
     pub(super) source: &'a dyn Source,
-    /// The objects of Berth's last write; `None` for deleted objects.
+    /// The objects that Berth wrote for the decision, as last written; `None` for deleted objects. Objects
+    /// that needed no write are missing.
     pub(super) last_written: &'a BTreeMap<Key, Option<Arc<Object>>>,
     /// Whether the picked clusters are those of Berth's last write.
     pub(super) same_picks: bool,
@@ -45,10 +47,15 @@ impl WriteCheck<'_> {
             (Verb::Update, Some(Some(last)), Some(now)) => restores(&write.object, last.value(), now.value()),
             // Another writer deleted the object.
             (Verb::Create, Some(Some(_)), None) => true,
+            // Berth has not written the object. If the clusters are those of the last decision, that decision
+            // found the object in place, and another writer has deleted it since. For others, it is new.
             (Verb::Create, None, None) => self.same_picks,
             // Another writer created the object again.
             (Verb::Delete, Some(None), Some(_)) => true,
-            (Verb::Delete, None, Some(now)) => self.same_picks && !is_managed(now, self.manager),
+            // Berth has not written the object. If the clusters are those of the last decision, that decision
+            // would have deleted the object, so another writer has created it since. But an object that has
+            // Berth as a field manager is from before a restart, or from another replica.
+            (Verb::Delete, None, Some(now)) => self.same_picks && !may_be_managed(now, self.manager),
             _ => false,
         };
         is_undone.then(|| UndoneWrite {
@@ -74,6 +81,8 @@ fn restores(planned: &Value, last: &Value, now: &Value) -> bool {
 
 /// Whether `now` has another decision than `last`.
 pub(super) fn differs(last: &Value, now: &Value) -> bool {
+    // A write of `last` over `now` would restore what changed. The opposite direction finds top-level fields
+    // that only `now` has, which the first direction does not see.
     restores(last, last, now) || restores(now, now, last)
 }
 
@@ -113,34 +122,72 @@ fn is_same(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// Whether `object` has fields that `manager` set.
-fn is_managed(object: &Object, manager: &str) -> bool {
-    managers(object).iter().any(|(name, _)| name == manager)
+/// Whether `object` has fields that `manager` set. True if the managed fields cannot be read: then no other
+/// program is accused.
+fn may_be_managed(object: &Object, manager: &str) -> bool {
+    managers(object).is_none_or(|entries| entries.iter().any(|entry| entry.manager == manager))
 }
 
-/// Returns the field manager other than `own` that changed `object` last.
+/// Returns the field manager other than `own` that changed `object` last; `None` if there is none, or the
+/// managed fields cannot be read.
 fn other_manager(object: &Object, own: &str) -> Option<String> {
-    let other_managers = managers(object).into_iter().filter(|(name, _)| name != own);
-    other_managers
-        .max_by(|one, other| one.1.cmp(&other.1))
-        .map(|(name, _)| name)
+    let others = managers(object)?.into_iter().filter(|entry| entry.manager != own);
+    others
+        .max_by(|one, other| one.time.cmp(&other.time))
+        .map(|entry| entry.manager)
 }
 
-/// Returns the field managers of `object`, each with the time of the last write.
-fn managers(object: &Object) -> Vec<(String, String)> {
-    let entries: Value = serde_json::from_slice(&object.managed_fields()).unwrap_or_default();
-    let entries = entries.as_array().into_iter().flatten();
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    entries
-        .map(|entry| (text(&entry["manager"]), text(&entry["time"])))
-        .collect()
+/// An entry of managed fields: a field manager, with the time of its last write.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ManagerEntry {
+    manager: String,
+    time: Option<String>,
+}
+
+/// Returns the entries of the managed fields of `object`; `None` if they cannot be read, which is logged.
+fn managers(object: &Object) -> Option<Vec<ManagerEntry>> {
+    let json = object.managers();
+    if json.is_empty() {
+        return Some(Vec::new());
+    }
+    let entries = serde_json::from_slice(json).inspect_err(|error| {
+        let (namespace, name) = (object.meta().namespace(), object.meta().name());
+        tracing::warn!(
+            namespace,
+            name,
+            %error,
+            "cannot read the managed fields of an object with a decision"
+        );
+    });
+    entries.ok()
 }
 
 #[cfg(test)]
 mod tests {
+    use berth_apimachinery::Revision;
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn managed_fields_that_cannot_be_read_accuse_no_other_program() {
+        let object = |managed: Value| {
+            let metadata = json!({"name": "d", "managedFields": managed});
+            let value = json!({"apiVersion": "example/v1", "kind": "D", "metadata": metadata});
+            Object::new(&value, Revision(1)).unwrap()
+        };
+        let of_other = object(json!([
+            {"manager": "berth", "time": "2026-01-01T00:00:02Z"},
+            {"manager": "first", "time": "2026-01-01T00:00:00Z"},
+            {"manager": "second", "time": "2026-01-01T00:00:01Z"},
+        ]));
+        assert_eq!(other_manager(&of_other, "berth").as_deref(), Some("second"));
+        assert!(may_be_managed(&of_other, "berth") && !may_be_managed(&of_other, "third"));
+        let unreadable = object(json!([{"manager": 3}]));
+        assert_eq!(other_manager(&unreadable, "berth"), None);
+        assert!(may_be_managed(&unreadable, "berth"));
+    }
 
     #[test]
     fn what_another_program_changed_is_told_from_what_the_world_asks_for() {
