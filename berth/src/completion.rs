@@ -1,5 +1,10 @@
 //! `berth completion SHELL`: prints a script by which the shell calls `berth __complete` for completions
 //! (docs/terminal.md).
+//!
+//! Each line of `berth __complete` is a proposal: a word, and after a tab its description, if it has one.
+//! Only the last line is a directive for the shell, with the numbers of Cobra: with `:0` the shell proposes
+//! files itself, and with `:4` it does not. So the scripts for Bash and Zsh act on `:0`, and drop any other
+//! line that begins with a colon.
 
 use clap::{Args, ValueEnum};
 
@@ -30,6 +35,8 @@ pub struct CompleteArgs {
     pub words: Vec<String>,
 }
 
+/// Script for Bash. It drops the descriptions, which Bash does not show. `compopt -o default` lets Bash
+/// propose files.
 const BASH: &str = r#"# Completion of berth: source <(berth completion bash)
 _berth() {
   local line
@@ -50,6 +57,7 @@ _berth() {
 complete -F _berth berth
 "#;
 
+/// Script for Zsh. `_files` proposes files.
 const ZSH: &str = r#"#compdef berth
 # Completion of berth: source <(berth completion zsh)
 _berth() {
@@ -69,12 +77,14 @@ _berth() {
 compdef _berth berth
 "#;
 
+/// Script for Fish. It drops every directive, and `-f` prevents proposals of files. Fish reads words with
+/// descriptions as they are.
 const FISH: &str = r#"# Completion of berth: berth completion fish | source
 complete -c berth -f -a '(berth __complete (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 "#;
 
 impl Shell {
-    /// The completion script for the shell.
+    /// Returns the completion script for the shell.
     #[must_use]
     pub const fn script(self) -> &'static str {
         match self {
