@@ -326,9 +326,9 @@ impl Filter<Columns> for TaintToleration<'_> {
 
     fn check(&self, columns: &Columns, candidate: Ix) -> Verdict {
         let verdict = match columns.taints.of(candidate) {
-            ClusterTaints::Not => TaintVerdict::Tolerated,
-            ClusterTaints::Like(list) => self.judge(columns.taints.list(list)),
-            ClusterTaints::Unnumbered => TaintVerdict::Depends,
+            ClusterTaints::Untainted => TaintVerdict::Tolerated,
+            ClusterTaints::Shared(index) => self.judge(columns.taints.list(index)),
+            ClusterTaints::Own => TaintVerdict::Depends,
         };
         match self.refusal(columns, candidate, verdict) {
             Some(reason) => Verdict::Reject(reason),
@@ -337,16 +337,16 @@ impl Filter<Columns> for TaintToleration<'_> {
     }
 
     fn refuse(&self, columns: &Columns, _count: Ix) -> Refusals<'_> {
-        // Each list of taints is judged once, at the first cluster with it.
+        // Each shared list of taints is judged once, at the first cluster with it.
         let mut verdicts = Vec::new();
         let mut refused = Vec::new();
-        for (candidate, list) in columns.taints.tainted() {
-            let verdict = match list {
+        for (candidate, list_index) in columns.taints.tainted() {
+            let verdict = match list_index {
                 None => TaintVerdict::Depends,
-                Some(list) => {
-                    verdicts.resize(columns.taints.count(), None);
-                    let judge = || self.judge(columns.taints.list(list));
-                    *verdicts[list as usize].get_or_insert_with(judge)
+                Some(index) => {
+                    verdicts.resize(columns.taints.list_count(), None);
+                    let judge = || self.judge(columns.taints.list(index));
+                    *verdicts[index as usize].get_or_insert_with(judge)
                 }
             };
             refused.extend(

@@ -46,16 +46,16 @@ pub(crate) fn alike(fleet: &Fleet, decision: &Decision, candidate: Ix, code: Cod
             predicates.iter().all(Predicate::tests_labels_only).then_some(0)
         }
         Code::Untolerated => match fleet.columns().taints.of(candidate) {
-            ClusterTaints::Like(list) => {
+            ClusterTaints::Shared(index) => {
                 // Times and the current selection may lead to different sentences for two clusters with
                 // the same taints.
-                let mut taints = fleet.columns().taints.list(list).iter();
+                let mut taints = fleet.columns().taints.list(index).iter();
                 let mut tolerations = policy.tolerations.iter().flatten();
                 let may_differ = taints.any(|taint| taint.effect == "NoSelectIfNew")
                     || tolerations.any(|toleration| toleration.toleration_seconds.is_some());
-                (!may_differ).then_some(list)
+                (!may_differ).then_some(index)
             }
-            ClusterTaints::Not | ClusterTaints::Unnumbered => None,
+            ClusterTaints::Untainted | ClusterTaints::Own => None,
         },
     }
 }

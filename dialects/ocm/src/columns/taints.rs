@@ -1,6 +1,6 @@
 //! The taints of all clusters as one column. Many clusters have equal lists of taints, so each distinct list
-//! has a number, and a decision judges each numbered list once. A decision judges single clusters if the
-//! verdict depends on times or on the present selection, or if their lists are not numbered.
+//! is stored once, and a decision judges each of these shared lists once. A decision judges single clusters
+//! if the verdict depends on times or on the present selection, or if their lists are not shared.
 
 use std::sync::Arc;
 
@@ -9,39 +9,38 @@ use berth_scheduling::Ix;
 
 use crate::kind::Taint;
 
-/// The number of a cluster without taints.
-const NONE: u32 = 0;
-/// The number of a cluster whose list is not numbered: the list is too long, or there are too many lists.
-/// Such a list is only in the cluster's record.
-const UNNUMBERED: u32 = u32::MAX;
-/// The maximum length of a list that is numbered.
+/// The code of a cluster without taints.
+const UNTAINTED: u32 = 0;
+/// The code of a cluster whose list is not shared: the list is too long, or there are too many lists. Such a
+/// list is only in the cluster's record.
+const OWN: u32 = u32::MAX;
+/// The maximum length of a shared list.
 const MAX_LENGTH: usize = 8;
-/// Highest number of lists that are numbered. A list keeps its number even if no cluster has the list any
-/// more.
+/// Highest number of shared lists. A list keeps its index even if no cluster has the list any more.
 const MAX_LISTS: u32 = 4096;
 
 /// The taints of all clusters.
 #[derive(Clone, Default)]
 pub(crate) struct Taints {
-    /// The number of each cluster's list of taints.
-    numbers: Chunks<u32>,
+    /// The code of each cluster: [`UNTAINTED`], [`OWN`], or the index of the cluster's shared list plus 1.
+    codes: Chunks<u32>,
     /// The clusters with taints.
     tainted: Arc<Bits>,
-    /// The indices of the numbered lists, by the text of a list.
-    known: Interner,
-    /// The numbered lists. In `numbers`, the number of a list is its index plus 1.
+    /// The indices of the shared lists, by the text of a list.
+    indices: Interner,
+    /// The shared lists.
     lists: imbl::Vector<Arc<[Taint]>>,
 }
 
-/// The taints of one cluster: the number of its list, if the list is numbered.
+/// The taints of one cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClusterTaints {
     /// The cluster has no taints.
-    Not,
-    /// The cluster has the taints of [`Taints::list`] with this number, apart from the times of the taints.
-    Like(u32),
-    /// The cluster has taints that are not numbered.
-    Unnumbered,
+    Untainted,
+    /// The cluster has the taints of the shared list with this index, apart from the times of the taints.
+    Shared(u32),
+    /// The cluster has a list of taints that is not shared.
+    Own,
 }
 
 impl std::fmt::Debug for Taints {
@@ -56,82 +55,83 @@ impl Taints {
     /// Builds the column from the taints of each cluster, in order.
     pub(crate) fn build<'a>(clusters: impl Iterator<Item = &'a [Taint]>) -> Self {
         let mut taints = Self::default();
-        let numbers: Vec<u32> = clusters.map(|list| taints.number(list)).collect();
-        let mut tainted = Bits::none(Ix::try_from(numbers.len()).unwrap_or(Ix::MAX));
-        for (candidate, _) in (0..).zip(&numbers).filter(|(_, number)| **number != NONE) {
+        let codes: Vec<u32> = clusters.map(|list| taints.encode(list)).collect();
+        let mut tainted = Bits::none(Ix::try_from(codes.len()).unwrap_or(Ix::MAX));
+        for (candidate, _) in (0..).zip(&codes).filter(|(_, code)| **code != UNTAINTED) {
             tainted.set(candidate, true);
         }
         taints.tainted = Arc::new(tainted);
-        taints.numbers = numbers.into_iter().collect();
+        taints.codes = codes.into_iter().collect();
         taints
     }
 
     /// The taints of `candidate`.
     #[inline]
     pub(crate) fn of(&self, candidate: Ix) -> ClusterTaints {
-        match self.numbers.get(candidate) {
-            NONE => ClusterTaints::Not,
-            UNNUMBERED => ClusterTaints::Unnumbered,
-            number => ClusterTaints::Like(number - 1),
+        match self.codes.get(candidate) {
+            UNTAINTED => ClusterTaints::Untainted,
+            OWN => ClusterTaints::Own,
+            code => ClusterTaints::Shared(code - 1),
         }
     }
 
-    /// The clusters with taints, each with the number of its list, if the list is numbered.
+    /// The clusters with taints, each with the index of its shared list; `None` if the list is not shared.
     pub(crate) fn tainted(&self) -> impl Iterator<Item = (Ix, Option<u32>)> {
-        let numbers = self
+        let codes = self
             .tainted
             .iter()
-            .map(|candidate| (candidate, self.numbers.get(candidate)));
-        numbers.map(|(candidate, number)| (candidate, (number != UNNUMBERED).then(|| number - 1)))
+            .map(|candidate| (candidate, self.codes.get(candidate)));
+        codes.map(|(candidate, code)| (candidate, (code != OWN).then(|| code - 1)))
     }
 
-    /// Number of numbered lists. Every number in [`ClusterTaints::Like`] is smaller.
-    pub(crate) fn count(&self) -> usize {
+    /// Number of shared lists, which is greater than all of their indices.
+    pub(crate) fn list_count(&self) -> usize {
         self.lists.len()
     }
 
-    /// The list with this number. The times of the taints are those of the first cluster that had the list.
-    pub(crate) fn list(&self, number: u32) -> &[Taint] {
-        &self.lists[number as usize]
+    /// The shared list with this index. The times of the taints are those of the first cluster that had the
+    /// list.
+    pub(crate) fn list(&self, index: u32) -> &[Taint] {
+        &self.lists[index as usize]
     }
 
     /// Sets the taints of `candidate`.
     pub(crate) fn set(&mut self, candidate: Ix, list: &[Taint]) {
-        let number = self.number(list);
-        if self.numbers.get(candidate) != number {
-            self.numbers.set(candidate, number);
-            Arc::make_mut(&mut self.tainted).set(candidate, number != NONE);
+        let code = self.encode(list);
+        if self.codes.get(candidate) != code {
+            self.codes.set(candidate, code);
+            Arc::make_mut(&mut self.tainted).set(candidate, code != UNTAINTED);
         }
     }
 
     /// Returns the column after `renumbering`, in which new clusters have no taints yet.
     pub(crate) fn moved(&self, renumbering: &Renumbering) -> Self {
         Self {
-            numbers: renumbering.chunks(&self.numbers, NONE),
+            codes: renumbering.chunks(&self.codes, UNTAINTED),
             tainted: Arc::new(renumbering.bits(&self.tainted)),
-            known: self.known.clone(),
+            indices: self.indices.clone(),
             lists: self.lists.clone(),
         }
     }
 
-    /// The number of `list`, which is assigned if there is none yet.
-    fn number(&mut self, list: &[Taint]) -> u32 {
+    /// Returns the code of a cluster with `list`, which becomes a shared list if it can.
+    fn encode(&mut self, list: &[Taint]) -> u32 {
         if list.is_empty() {
-            return NONE;
+            return UNTAINTED;
         }
         if list.len() > MAX_LENGTH {
-            return UNNUMBERED;
+            return OWN;
         }
         let text = text(list);
-        let known = self.known.find(&text);
-        if known.is_none() && self.known.count() >= MAX_LISTS {
-            return UNNUMBERED;
+        let known = self.indices.find(&text);
+        if known.is_none() && self.indices.count() >= MAX_LISTS {
+            return OWN;
         }
-        let number = known.unwrap_or_else(|| {
+        let index = known.unwrap_or_else(|| {
             self.lists.push_back(list.into());
-            self.known.number(&text)
+            self.indices.number(&text)
         });
-        number + 1
+        index + 1
     }
 }
 
@@ -170,29 +170,32 @@ mod tests {
         let lists = [vec![taint("a", "")], vec![], vec![late], vec![taint("a", "b")]];
         let mut taints = Taints::build(lists.iter().map(Vec::as_slice));
         let of = |taints: &Taints| [0, 1, 2, 3].map(|candidate| taints.of(candidate));
-        let (one, two) = (ClusterTaints::Like(0), ClusterTaints::Like(1));
-        assert_eq!(of(&taints), [one, ClusterTaints::Not, one, two]);
+        let (one, two) = (ClusterTaints::Shared(0), ClusterTaints::Shared(1));
+        assert_eq!(of(&taints), [one, ClusterTaints::Untainted, one, two]);
         assert_eq!(taints.list(1)[0].value, "b");
         taints.set(3, &[]);
         taints.set(1, &lists[3]);
-        assert_eq!(of(&taints), [one, two, one, ClusterTaints::Not]);
+        assert_eq!(of(&taints), [one, two, one, ClusterTaints::Untainted]);
         let moved = taints.moved(&Renumbering::new(4, &[0], &[4]));
-        assert_eq!(of(&moved), [two, one, ClusterTaints::Not, ClusterTaints::Not]);
+        assert_eq!(
+            of(&moved),
+            [two, one, ClusterTaints::Untainted, ClusterTaints::Untainted]
+        );
     }
 
     #[test]
     fn long_lists_and_very_many_of_them_stay_with_their_clusters() {
         let long = vec![taint("a", ""); MAX_LENGTH + 1];
         let mut taints = Taints::build([long.as_slice(), &[]].into_iter());
-        assert_eq!(taints.of(0), ClusterTaints::Unnumbered);
-        for number in 0..=MAX_LISTS {
-            taints.set(1, &[taint("n", &number.to_string())]);
+        assert_eq!(taints.of(0), ClusterTaints::Own);
+        for value in 0..=MAX_LISTS {
+            taints.set(1, &[taint("n", &value.to_string())]);
         }
         assert_eq!(
-            (taints.of(1), taints.count()),
-            (ClusterTaints::Unnumbered, MAX_LISTS as usize)
+            (taints.of(1), taints.list_count()),
+            (ClusterTaints::Own, MAX_LISTS as usize)
         );
         taints.set(1, &[taint("n", "7")]);
-        assert_eq!(taints.of(1), ClusterTaints::Like(7));
+        assert_eq!(taints.of(1), ClusterTaints::Shared(7));
     }
 }
