@@ -194,17 +194,25 @@ pub fn advise(world: &World, catalog: &Catalog, demand: &Key, terms: &Terms) -> 
         decision,
     };
     let places = Places::of(&*snapshot.inventory, &advice.decision);
-    let demands = snapshot.inventory.demands().len();
+    let demand_count = snapshot.inventory.demands().len();
     let mut budget = Budget::new("advice", STEPS, u64::MAX);
     for &candidate in order.iter().take(terms.limit) {
         budget::check_needed().map_err(NoAdvice::Ended)?;
-        let mut search = Search::new(world, catalog, demand, terms, candidate, demands, &mut budget);
+        let mut search = Search::new(
+            world,
+            catalog,
+            demand,
+            terms,
+            candidate,
+            demand_count,
+            &mut budget,
+        );
         let mut target = target_advice(snapshot, &advice.decision, &places, candidate);
-        target.advice = match search.sets(&advice.decision) {
+        target.advice = match search.run(&advice.decision) {
             Ok(sets) => sets,
             Err(search::Stop::Spent(exceeded)) => {
                 advice.gave_up = Some(exceeded.to_string());
-                search.found()
+                search.take_sets()
             }
             Err(search::Stop::Ended(exceeded)) => return Err(NoAdvice::Ended(exceeded)),
         };
@@ -229,18 +237,14 @@ fn decide(
     chosen: Option<&[String]>,
     terms: &Terms,
 ) -> Result<Option<Decision>, Fault> {
-    let result = match terms.seed {
-        Some(seed) => snapshot.decide_with(demand, chosen, terms.now, seed),
-        None => snapshot.decide(demand, chosen, terms.now),
+    let Some(chosen) = chosen else {
+        return snapshot.decide_freely(demand, terms.now, terms.seed);
     };
-    match result {
-        Some(Ok(decision)) => Ok(Some(decision)),
-        Some(Err(refused)) if chosen.is_none() => Err(Fault::new(
-            demand,
-            berth_apimachinery::field::aggregate(&refused.errors),
-        )),
-        Some(Err(_)) | None => Ok(None),
-    }
+    let answer = match terms.seed {
+        Some(seed) => snapshot.decide_with(demand, Some(chosen), terms.now, seed),
+        None => snapshot.decide(demand, Some(chosen), terms.now),
+    };
+    Ok(answer.and_then(Result::ok))
 }
 
 /// Whether filters ran for the decision.

@@ -12,10 +12,11 @@ use berth_apimachinery::budget::{Budget, BudgetExceeded};
 use berth_apimachinery::{GroupResource, Key};
 use berth_dialect_contract::{ChangeOwner, Decision, Edit, Inventory, Remedy, config, names};
 use berth_scheduling::Ix;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::patch::{self, Form};
 use super::{Change, Patch, Set, Terms, decide, trial};
+use crate::snapshot::Snapshot;
 use crate::what_if::{Catalog, World};
 
 /// Highest number of sets in the advice on one target.
@@ -59,11 +60,11 @@ pub(super) struct Search<'a> {
     cluster: Arc<str>,
     /// Number of demands in the world. Each change is folded, which checks for all demands whether they
     /// become due.
-    demands: usize,
+    demand_count: usize,
     budget: &'a mut Budget,
     /// The found sets, each with the number of edits.
     found: Vec<(usize, Set)>,
-    /// Whether some sets were not tried.
+    /// Whether some sets were not tried, or a failure left them out.
     incomplete: bool,
 }
 
@@ -95,7 +96,7 @@ impl<'a> Search<'a> {
         demand: &'a Key,
         terms: &'a Terms,
         candidate: Ix,
-        demands: usize,
+        demand_count: usize,
         budget: &'a mut Budget,
     ) -> Self {
         Self {
@@ -104,20 +105,20 @@ impl<'a> Search<'a> {
             catalog,
             demand,
             terms,
-            demands,
+            demand_count,
             budget,
             found: Vec::new(),
             incomplete: false,
         }
     }
 
-    /// Whether some sets were not tried.
+    /// Whether there may be further sets: some were not tried, or a failure left them out.
     pub(super) fn is_incomplete(&self) -> bool {
         self.incomplete
     }
 
     /// Takes the sets that were found so far, in the order of the advice and at most [`MAX_SETS`].
-    pub(super) fn found(&mut self) -> Vec<Set> {
+    pub(super) fn take_sets(&mut self) -> Vec<Set> {
         let mut found = std::mem::take(&mut self.found);
         found.sort_by_key(|(size, set)| (*size, set.foreign_change_count()));
         found.dedup_by(|(_, later), (_, first)| later.patches == first.patches);
@@ -131,25 +132,26 @@ impl<'a> Search<'a> {
         found.into_iter().map(|(_, set)| set).collect()
     }
 
-    /// Searches for sets of changes after which the target fits. `decision` is the decision without changes.
+    /// Searches for sets of changes after which the target fits, and takes them. `decision` is the decision
+    /// without changes.
     ///
     /// # Errors
-    /// When the search ends early; [`Search::found`] then has the sets that were found.
-    pub(super) fn sets(&mut self, decision: &Decision) -> Result<Vec<Set>, Stop> {
+    /// When the search ends early; [`Search::take_sets`] then takes the sets that were found.
+    pub(super) fn run(&mut self, decision: &Decision) -> Result<Vec<Set>, Stop> {
         let inventory = &self.world.snapshot().inventory;
         let Some(candidate) = inventory.candidate(&self.cluster) else {
             return Ok(Vec::new());
         };
         if decision.solved.row_of(candidate).is_some() {
-            self.until_picked(decision, candidate)?;
+            self.search_for_pick(decision, candidate)?;
         } else {
-            self.until_feasible(decision, candidate)?;
+            self.search_for_fit(decision, candidate)?;
         }
-        Ok(self.found())
+        Ok(self.take_sets())
     }
 
     /// Searches for sets of changes after which a refused target is feasible.
-    fn until_feasible(&mut self, decision: &Decision, candidate: Ix) -> Result<(), Stop> {
+    fn search_for_fit(&mut self, decision: &Decision, candidate: Ix) -> Result<(), Stop> {
         let mut frontier: BTreeMap<usize, Vec<Node>> = BTreeMap::new();
         let inventory = Arc::clone(&self.world.snapshot().inventory);
         self.expand(None, &*inventory, decision, candidate, &mut frontier)?;
@@ -218,7 +220,8 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Returns the node after `remedy`; `None` if a server would refuse the edits, or there is no decision.
+    /// Returns the node after `remedy`; `None` if a server would refuse the edits, or there is no decision
+    /// after them.
     fn try_remedy(
         &mut self,
         node: Option<&Node>,
@@ -230,8 +233,7 @@ impl<'a> Search<'a> {
         if trial::apply_edits(&mut world, self.catalog, &remedy.edits, self.terms.now).is_err() {
             return Ok(None);
         }
-        // A decision that breaks the dialect's contract ends only this trial.
-        let Ok(Some(decision)) = decide(world.snapshot(), self.demand, None, self.terms) else {
+        let Some(decision) = self.decide(world.snapshot(), None) else {
             return Ok(None);
         };
         let mut changes = node.map_or(Vec::new(), |node| node.changes.clone());
@@ -254,6 +256,21 @@ impl<'a> Search<'a> {
         }))
     }
 
+    /// Decides the demand in the world of a trial, with the clusters in `chosen` if there are any. `None` if
+    /// the demand does not exist, or `chosen` is refused. A decision that breaks the dialect's contract is
+    /// logged, and ends only the trial; the search is then incomplete.
+    fn decide(&mut self, snapshot: &Snapshot, chosen: Option<&[String]>) -> Option<Decision> {
+        decide(snapshot, self.demand, chosen, self.terms).unwrap_or_else(|fault| {
+            self.incomplete = true;
+            tracing::error!(
+                dialect = snapshot.dialect.name(),
+                %fault,
+                "advice leaves out changes, since a decision after them failed; report it as a bug, with this line"
+            );
+            None
+        })
+    }
+
     /// Takes the cost of one trial and its decision from the budget.
     fn spend_decision(&mut self) -> Result<(), Stop> {
         berth_apimachinery::budget::check_needed()?;
@@ -262,16 +279,24 @@ impl<'a> Search<'a> {
         let work = effort.min(count.saturating_mul(EXPRESSION_FACTOR));
         let forked = count
             .saturating_mul(DERIVATION_STEPS)
-            .saturating_add(self.demands);
+            .saturating_add(self.demand_count);
         Ok(self.budget.spend(work.saturating_add(TRIAL_STEPS + forked))?)
     }
 
     /// Records the set of changes that lead to `node` if the target also fits when the changes are applied to
-    /// the unchanged world as patches. The outcome must be `wanted`, if that is given.
+    /// the unchanged world as patches. The outcome must be `wanted`, if that is given. Patches that cannot be
+    /// applied are left out; changes without patches are, too, and the search is then incomplete.
     fn record_if_fits(&mut self, node: &Node, wanted: Option<&'static str>) -> Result<(), Stop> {
-        let patches = self.patches(node);
+        let Some(patches) = self.patches(node) else {
+            self.incomplete = true;
+            return Ok(());
+        };
         self.spend_decision()?;
-        if let Some(then) = self.outcome_of(&patches)
+        let outcome = self.try_patches(&patches).unwrap_or_else(|problem| {
+            tracing::debug!(demand = %self.demand, %problem, "advice leaves out changes that fail as patches");
+            None
+        });
+        if let Some(then) = outcome
             && wanted.is_none_or(|wanted| wanted == then)
         {
             let set = Set {
@@ -286,40 +311,31 @@ impl<'a> Search<'a> {
     }
 
     /// Returns the outcome of the target when `patches` are applied to the unchanged world; `None` if the
-    /// target does not fit.
-    fn outcome_of(&self, patches: &[Patch]) -> Option<&'static str> {
+    /// target does not fit, or there is no decision.
+    ///
+    /// # Errors
+    /// The reason why a patch cannot be applied, or why a server would refuse the patched object.
+    fn try_patches(&mut self, patches: &[Patch]) -> Result<Option<&'static str>, String> {
         let mut world = self.world.clone();
         for patch in patches {
-            let value = match &patch.form {
-                Form::Create(object) => object.clone(),
-                Form::Json(operations) => {
-                    let mut value = world.get(&patch.key)?.parse_unmanaged();
-                    let patch: berth_apimachinery::patch::Patch =
-                        serde_json::from_value(json!(operations)).ok()?;
-                    berth_apimachinery::patch::apply(
-                        &patch,
-                        &mut value,
-                        &mut berth_apimachinery::patch::budget(),
-                    )
-                    .ok()?;
-                    value
-                }
-                Form::Hidden(_) => return None,
-            };
-            trial::store(&mut world, self.catalog, &patch.key, value, self.terms.now).ok()?;
+            let value = patched(&world, patch)?;
+            trial::store(&mut world, self.catalog, &patch.key, value, self.terms.now)?;
         }
-        let decision = decide(world.snapshot(), self.demand, None, self.terms).ok()??;
-        let candidate = world.snapshot().inventory.candidate(&self.cluster)?;
-        decision.solved.row_of(candidate)?;
-        if decision.solved.picked.contains(&candidate) {
-            Some("Picked")
-        } else {
-            Some("Feasible")
-        }
+        let snapshot = world.snapshot();
+        let decision = self.decide(snapshot, None);
+        let candidate = snapshot.inventory.candidate(&self.cluster);
+        Ok(match (decision, candidate) {
+            (Some(decision), Some(candidate)) if decision.solved.row_of(candidate).is_some() => {
+                let is_picked = decision.solved.picked.contains(&candidate);
+                Some(if is_picked { "Picked" } else { "Feasible" })
+            }
+            _ => None,
+        })
     }
 
-    /// Returns the changes that lead to `node`, as one patch for each object.
-    fn patches(&self, node: &Node) -> Vec<Patch> {
+    /// Returns the changes that lead to `node`, as one patch for each object. `None` if no patch expresses
+    /// one of them: an object is deleted, or is of a kind that is not served.
+    fn patches(&self, node: &Node) -> Option<Vec<Patch>> {
         let patch = |(key, whose): (&Key, &ChangeOwner)| {
             let (api_version, kind, resource) = self.served_kind(key.resource)?;
             let after = node.world.get(key)?.parse_unmanaged();
@@ -339,7 +355,7 @@ impl<'a> Search<'a> {
                 form,
             })
         };
-        node.touched.iter().filter_map(patch).collect()
+        node.touched.iter().map(patch).collect()
     }
 
     /// Returns the apiVersion, the kind and the resource under which objects of the stored `resource` are
@@ -355,7 +371,7 @@ impl<'a> Search<'a> {
 
     /// Searches for sets of changes after which a feasible target is picked: the proposals of the dialect,
     /// and a Binding that names the target, if a Binding is possible.
-    fn until_picked(&mut self, decision: &Decision, candidate: Ix) -> Result<(), Stop> {
+    fn search_for_pick(&mut self, decision: &Decision, candidate: Ix) -> Result<(), Stop> {
         if decision.solved.picked.contains(&candidate) {
             return Ok(());
         }
@@ -394,14 +410,14 @@ impl<'a> Search<'a> {
                 .map(|&one| inventory.cluster_name(one).to_string())
                 .collect();
             self.spend_decision()?;
-            let Ok(Some(after)) = decide(snapshot, self.demand, Some(&clusters), self.terms) else {
+            let Some(after) = self.decide(snapshot, Some(&clusters)) else {
                 continue;
             };
             if after.solved.picked.contains(&candidate) {
                 let targets = chosen
                     .iter()
                     .map(|&one| names::join(&inventory.target_name(one), snapshot.dialect.name()));
-                let set = self.binding(targets.collect());
+                let set = self.propose_binding(targets.collect());
                 self.found.push((1, set));
                 return Ok(());
             }
@@ -410,7 +426,7 @@ impl<'a> Search<'a> {
     }
 
     /// Returns the set with the creation of a Binding to `targets`.
-    fn binding(&self, targets: Vec<String>) -> Set {
+    fn propose_binding(&self, targets: Vec<String>) -> Set {
         let (namespace, name) = names::place(&*self.world.snapshot().dialect, self.demand);
         let (kind, plural) = match namespace.as_str() {
             "" => ("ClusterBinding", "clusterbindings"),
@@ -449,5 +465,60 @@ impl<'a> Search<'a> {
                 form: Form::Create(object),
             }],
         }
+    }
+}
+
+/// Returns the object of `patch` in `world` after the patch.
+///
+/// # Errors
+/// The reason why the patch cannot be applied.
+fn patched(world: &World, patch: &Patch) -> Result<Value, String> {
+    let operations = match &patch.form {
+        Form::Create(object) => return Ok(object.clone()),
+        Form::Json(operations) => operations,
+        Form::Hidden(_) => return Err(format!("the patch of {} is hidden", patch.key)),
+    };
+    let stored = world
+        .get(&patch.key)
+        .ok_or_else(|| format!("{} not found", patch.key))?;
+    let mut value = stored.parse_unmanaged();
+    let operations: berth_apimachinery::patch::Patch =
+        serde_json::from_value(json!(operations)).map_err(|error| error.to_string())?;
+    let mut budget = berth_apimachinery::patch::budget();
+    berth_apimachinery::patch::apply(&operations, &mut value, &mut budget)
+        .map_err(|problem| problem.to_string())?;
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_dialect_toy::{BOXES, TOYS};
+
+    use super::*;
+    use crate::plan::tests::{catalog, now, shelf, toy, world};
+
+    #[test]
+    fn changes_that_no_patch_expresses_are_left_out_and_the_advice_is_incomplete() {
+        let (world, catalog) = (world(&[toy("t"), shelf("a", 1), shelf("b", 1)]), catalog());
+        let demand = Key::new(TOYS, "ns", "t");
+        let terms = Terms {
+            now: now(),
+            seed: None,
+            limit: 1,
+            only: None,
+            can_bind: true,
+        };
+        let candidate = world.snapshot().inventory.candidate("b").unwrap();
+        let mut budget = Budget::new("advice", 1_000_000, u64::MAX);
+        let mut search = Search::new(&world, &catalog, &demand, &terms, candidate, 1, &mut budget);
+        let deletion = Edit::Delete(Key::new(BOXES, "", "a"));
+        let remedy = Remedy::new(ChangeOwner::Target, "remove box a", deletion);
+        let Ok(Some(node)) = search.try_remedy(None, &remedy, 1) else {
+            panic!("the deletion is refused");
+        };
+        assert!(!search.is_incomplete());
+        assert!(search.record_if_fits(&node, None).is_ok());
+        assert!(search.is_incomplete());
+        assert!(search.take_sets().is_empty());
     }
 }

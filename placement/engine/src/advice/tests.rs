@@ -178,7 +178,7 @@ fn a_search_that_takes_too_long_says_so() {
     let catalog = catalog();
     let key = demand();
     let mut search = Search::new(&world, &catalog, &key, &terms, 0, 1, &mut budget);
-    let Err(search::Stop::Spent(exceeded)) = search.sets(&decision) else {
+    let Err(search::Stop::Spent(exceeded)) = search.run(&decision) else {
         panic!("it did not end");
     };
     assert_eq!(
