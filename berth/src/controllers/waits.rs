@@ -30,7 +30,7 @@ pub(super) fn spawn(
 ) -> JoinHandle<()> {
     let reporter = WaitReporter {
         engine: Arc::clone(engine),
-        schedulers: modes.own_schedulers().changes(),
+        schedulers: modes.own_scheduler_evidence().changes(),
         modes: Arc::clone(modes),
         events: Arc::clone(events),
         leading,

@@ -120,8 +120,8 @@ impl SchedulerMonitor {
             };
             if self
                 .modes
-                .own_schedulers()
-                .set_evidence(dialect, evidence.as_deref())
+                .own_scheduler_evidence()
+                .set(dialect, evidence.as_deref())
             {
                 has_changed = true;
                 self.log(dialect, evidence.as_deref());

@@ -1,6 +1,6 @@
 //! The stored SchedulerConfiguration of a system, and changes of it.
 
-use berth_configuration::{DECIDING, Mode, OtherScheduler};
+use berth_configuration::{DECIDING, Mode, OwnSchedulerPolicy};
 use berth_dialect_contract::config;
 use serde_json::{Value, json};
 
@@ -64,7 +64,7 @@ impl Change {
     fn spec(&self) -> Value {
         let mut spec = json!({"mode": self.mode.as_str(), "otherScheduler": null});
         if self.beside {
-            spec["otherScheduler"] = OtherScheduler::Ignore.as_str().into();
+            spec["otherScheduler"] = OwnSchedulerPolicy::Ignore.as_str().into();
         }
         if let Some(requests) = &self.requests {
             spec["requests"] = requests.clone();

@@ -32,7 +32,7 @@ use serde_json::{Map, Value, json};
 
 pub use deciding::{DECIDING, DecidingCondition, WAITING, deciding_condition};
 pub use mode::{DecidingState, Mode, Modes};
-pub use own_schedulers::{OtherScheduler, OwnSchedulers};
+pub use own_schedulers::{OwnSchedulerEvidence, OwnSchedulerPolicy};
 
 /// The value of `spec.autoBind`: the component that binds new objects of a system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -167,7 +167,7 @@ fn spec_fields(dialects: &[Arc<dyn Dialect>]) -> Map<String, Value> {
         own_schedulers::FIELD.to_owned(),
         json!({
             "type": "string",
-            "enum": OtherScheduler::ALL.map(OtherScheduler::as_str),
+            "enum": OwnSchedulerPolicy::ALL.map(OwnSchedulerPolicy::as_str),
             "description": "Behavior of mode Decide on a hub while the system's own scheduler runs, as its Lease shows. Wait, the default: Berth observes until the Lease is no longer renewed, and reports this in the condition Deciding. Ignore: Berth decides beside the other scheduler, whose writes to Berth's decisions are refused. Ignore is for requests that the other scheduler is known to skip (requests), and for systems whose scheduler cannot be stopped alone.",
         }),
     );

@@ -10,7 +10,7 @@ use berth_engine::{ConfigurationInForce, Configurations, Engine, Mandate, Reques
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use super::own_schedulers::{OtherScheduler, OwnSchedulers};
+use super::own_schedulers::{OwnSchedulerEvidence, OwnSchedulerPolicy};
 use super::{SchedulerConfiguration, requests};
 
 /// The value of `spec.mode`: whether Berth decides a system.
@@ -66,7 +66,7 @@ pub struct Modes {
     observed: BTreeSet<&'static str>,
     /// The systems that another process decides.
     decided_elsewhere: BTreeSet<&'static str>,
-    own_schedulers: Arc<OwnSchedulers>,
+    own_scheduler_evidence: Arc<OwnSchedulerEvidence>,
     /// The parsed `spec.requests` of each system.
     selected: Mutex<HashMap<String, RequestSelection>>,
 }
@@ -98,7 +98,7 @@ impl Modes {
             flag,
             observed,
             decided_elsewhere: BTreeSet::new(),
-            own_schedulers: Arc::default(),
+            own_scheduler_evidence: Arc::default(),
             selected: Mutex::default(),
         }
     }
@@ -113,10 +113,11 @@ impl Modes {
         }
     }
 
-    /// Returns the known state of the systems' own schedulers, which the monitor of their Leases updates.
+    /// Returns the evidence that the systems' own schedulers run or may run, which the monitor of their
+    /// Leases updates.
     #[must_use]
-    pub fn own_schedulers(&self) -> &Arc<OwnSchedulers> {
-        &self.own_schedulers
+    pub fn own_scheduler_evidence(&self) -> &Arc<OwnSchedulerEvidence> {
+        &self.own_scheduler_evidence
     }
 
     /// Returns the mode of `dialect` by flag and configuration; `Observe` if there is only an invalid
@@ -153,15 +154,15 @@ impl Modes {
                 _ => DecidingState::Observes,
             };
         }
-        let Some(evidence) = self.own_schedulers.of(dialect) else {
+        let Some(evidence) = self.own_scheduler_evidence.of(dialect) else {
             return DecidingState::Decides;
         };
-        let other = in_force.object().map_or(OtherScheduler::default(), |object| {
-            OtherScheduler::of(object.value())
+        let policy = in_force.object().map_or(OwnSchedulerPolicy::default(), |object| {
+            OwnSchedulerPolicy::of(object.value())
         });
-        match other {
-            OtherScheduler::Wait => DecidingState::Waits(evidence),
-            OtherScheduler::Ignore => DecidingState::Decides,
+        match policy {
+            OwnSchedulerPolicy::Wait => DecidingState::Waits(evidence),
+            OwnSchedulerPolicy::Ignore => DecidingState::Decides,
         }
     }
 }
@@ -281,10 +282,9 @@ mod tests {
     fn a_system_whose_own_scheduler_runs_is_observed_until_that_is_stopped() {
         let store = Arc::new(MemoryStore::default());
         let modes = over(&store, Some(Mode::Decide));
-        let own = Arc::clone(modes.own_schedulers());
+        let evidence = Arc::clone(modes.own_scheduler_evidence());
         assert!(
-            own.set_evidence("ocm", Some("it renews a Lease"))
-                && !own.set_evidence("ocm", Some("it renews a Lease"))
+            evidence.set("ocm", Some("it renews a Lease")) && !evidence.set("ocm", Some("it renews a Lease"))
         );
         assert_eq!(
             modes.deciding_state("ocm"),
@@ -304,7 +304,7 @@ mod tests {
         assert_eq!(modes.deciding_state("ocm"), DecidingState::Observes);
         put(&store, "ocm", &json!({"mode": "Decide"}));
         assert!(!modes.decides("ocm"));
-        assert!(own.set_evidence("ocm", None));
+        assert!(evidence.set("ocm", None));
         assert!(modes.decides("ocm") && modes.guards("ocm"), "it is stopped");
     }
 
@@ -356,8 +356,8 @@ mod tests {
             &json!({"mode": "Decide", "otherScheduler": "Ignore"}),
         );
         modes
-            .own_schedulers()
-            .set_evidence("fleet", Some("it renews a Lease"));
+            .own_scheduler_evidence()
+            .set("fleet", Some("it renews a Lease"));
         assert_eq!(modes.deciding_state("fleet"), DecidingState::Decides);
         for spec in &invalid {
             put(&store, "fleet", spec);

@@ -1,5 +1,5 @@
 //! The systems' own schedulers: `spec.otherScheduler`, by which Berth waits until such a scheduler is
-//! stopped, and the known state of the schedulers.
+//! stopped, and the evidence that one runs or may run.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,17 +11,18 @@ use tokio::sync::watch;
 /// The name of the field in `spec`.
 pub(super) const FIELD: &str = "otherScheduler";
 
-/// The value of `spec.otherScheduler`: the behavior of Berth while the system's own scheduler runs.
+/// The value of `spec.otherScheduler`: the behavior of Berth while the system's own scheduler runs or may
+/// run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OtherScheduler {
-    /// Berth waits, and observes until the other scheduler is stopped.
+pub enum OwnSchedulerPolicy {
+    /// Berth waits, and observes until the system's own scheduler is stopped.
     #[default]
     Wait,
-    /// Berth decides although the other scheduler runs.
+    /// Berth decides beside the system's own scheduler.
     Ignore,
 }
 
-impl OtherScheduler {
+impl OwnSchedulerPolicy {
     pub(super) const ALL: [Self; 2] = [Self::Wait, Self::Ignore];
 
     /// Returns the value as in `spec.otherScheduler`.
@@ -39,50 +40,52 @@ impl OtherScheduler {
         let token = configuration["spec"][FIELD].as_str();
         Self::ALL
             .into_iter()
-            .find(|other| token == Some(other.as_str()))
+            .find(|policy| token == Some(policy.as_str()))
             .unwrap_or_default()
     }
 }
 
-/// The systems' own schedulers that run, or are not known to be stopped. The evidence for each is a sentence
+/// Evidence that systems' own schedulers run, or are not known to be stopped. For each it is a sentence
 /// without a full stop, such as "gardener-scheduler runs: pod-1 renews its Lease garden/lock".
 #[derive(Debug)]
-pub struct OwnSchedulers {
-    running: Mutex<BTreeMap<&'static str, Arc<str>>>,
+pub struct OwnSchedulerEvidence {
+    /// The sentences, by dialect.
+    by_dialect: Mutex<BTreeMap<&'static str, Arc<str>>>,
+    /// Number of changes.
     changes: watch::Sender<u64>,
 }
 
-impl Default for OwnSchedulers {
+impl Default for OwnSchedulerEvidence {
     fn default() -> Self {
         Self {
-            running: Mutex::default(),
+            by_dialect: Mutex::default(),
             changes: watch::Sender::new(0),
         }
     }
 }
 
-impl OwnSchedulers {
-    /// Sets the evidence that the scheduler of `dialect` runs; `None` if it is stopped. Returns whether the
-    /// evidence changed.
-    pub fn set_evidence(&self, dialect: &'static str, evidence: Option<&str>) -> bool {
-        let mut running = self.running.lock();
-        let before = running.get(dialect).map(|text| &**text);
+impl OwnSchedulerEvidence {
+    /// Sets the evidence that the own scheduler of `dialect` runs or may run; `None` if it is stopped.
+    /// Returns whether the evidence changed.
+    pub fn set(&self, dialect: &'static str, evidence: Option<&str>) -> bool {
+        let mut by_dialect = self.by_dialect.lock();
+        let before = by_dialect.get(dialect).map(|text| &**text);
         if before == evidence {
             return false;
         }
         match evidence {
-            Some(evidence) => drop(running.insert(dialect, evidence.into())),
-            None => drop(running.remove(dialect)),
+            Some(evidence) => drop(by_dialect.insert(dialect, evidence.into())),
+            None => drop(by_dialect.remove(dialect)),
         }
-        drop(running);
+        drop(by_dialect);
         self.changes.send_modify(|count| *count += 1);
         true
     }
 
-    /// Returns the evidence that the scheduler of `dialect` runs or may run; `None` if it is stopped.
+    /// Returns the evidence that the own scheduler of `dialect` runs or may run; `None` if it is stopped.
     #[must_use]
     pub fn of(&self, dialect: &str) -> Option<Arc<str>> {
-        self.running.lock().get(dialect).cloned()
+        self.by_dialect.lock().get(dialect).cloned()
     }
 
     /// Returns a counter of changes, for tasks that wait for a change.

@@ -39,7 +39,7 @@ pub fn spawn(
         engine: Arc::clone(engine),
         committer: Arc::clone(committer),
         leading,
-        schedulers: modes.own_schedulers().changes(),
+        schedulers: modes.own_scheduler_evidence().changes(),
         modes: Arc::clone(modes),
     };
     // The informer runs until the handle is aborted.
