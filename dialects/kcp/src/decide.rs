@@ -242,7 +242,7 @@ impl PlacementFacts<'_> {
                 errors.push(FieldError::duplicate(path, name.as_str()));
                 continue;
             }
-            let Some((candidate, row)) = self.fleet.cluster(name) else {
+            let Some((candidate, row)) = self.fleet.find_row(name) else {
                 errors.push(wrong(format!(
                     "there is no WorkloadCluster with the identifier \"{name}\""
                 )));

@@ -1,5 +1,6 @@
-//! The inventory: workload clusters as rows in name order, locations, namespaces and the configuration.
-//! Clones share their content until one of them changes it.
+//! The fleet of kcp: workload clusters, locations, namespaces and the configuration. Each workload cluster is
+//! a [`Row`], in name order, and the index of its row is its number as a candidate. Clones share their
+//! content until one of them changes it.
 
 mod cluster;
 mod fold;
@@ -28,7 +29,7 @@ pub struct Fleet {
     defaults: Config,
     /// The resources that a configuration may sync; `None` if it may sync any resource.
     syncable: Option<Arc<[GroupResource]>>,
-    /// The workload clusters, by name.
+    /// The workload clusters, in name order: the row with index `i` is the candidate `i`.
     pub(crate) rows: Vector<Row>,
     /// The name of the workload cluster with each identifier.
     names: HashMap<Arc<str>, Arc<str>>,
@@ -49,15 +50,15 @@ pub struct Fleet {
     placed: OrdSet<(Arc<str>, Key)>,
     /// Number of namespaces by the identifier of the workload cluster, including namespaces that are being
     /// added or released, and identifiers of clusters that do not exist.
-    counts: HashMap<Arc<str>, i64>,
+    namespace_counts: HashMap<Arc<str>, i64>,
     /// Number of namespaces that have to leave a workload cluster, by the identifier of the cluster.
-    leaving: HashMap<Arc<str>, i64>,
+    leaving_counts: HashMap<Arc<str>, i64>,
     /// Objects that could not be parsed, with the reason.
     pub(crate) unusable: UnusableObjects,
 }
 
 impl Fleet {
-    /// Creates an empty inventory, with `defaults` as the defaults of its configuration.
+    /// Creates an empty fleet, with `defaults` as the defaults of its configuration.
     #[must_use]
     pub fn with_defaults(defaults: Config) -> Self {
         Self {
@@ -77,19 +78,20 @@ impl Fleet {
         }
     }
 
-    /// The index of the workload cluster `name`; `Err` with the index for an insertion if it does not exist.
-    fn place(&self, name: &str) -> Result<usize, usize> {
+    /// The index of the row of the workload cluster `name`. If there is none, `Err` with the index at which
+    /// it belongs.
+    fn row_index(&self, name: &str) -> Result<usize, usize> {
         self.rows.binary_search_by(|row| (*row.name).cmp(name))
     }
 
-    /// The candidate with this identifier.
-    pub(crate) fn cluster(&self, identifier: &str) -> Option<(Ix, &Row)> {
+    /// The candidate and the row of the workload cluster with this identifier.
+    pub(crate) fn find_row(&self, identifier: &str) -> Option<(Ix, &Row)> {
         let name = self.names.get(identifier)?;
-        let place = self.place(name).ok()?;
-        Some((Ix::try_from(place).ok()?, self.rows.get(place)?))
+        let index = self.row_index(name).ok()?;
+        Some((Ix::try_from(index).ok()?, self.rows.get(index)?))
     }
 
-    /// The workload cluster of a candidate.
+    /// The row of a candidate.
     pub(crate) fn row(&self, candidate: Ix) -> &Row {
         &self.rows[candidate as usize]
     }
@@ -100,7 +102,7 @@ impl Fleet {
     }
 
     /// Number of workload clusters.
-    pub(crate) fn clusters(&self) -> Ix {
+    pub(crate) fn cluster_count(&self) -> Ix {
         Ix::try_from(self.rows.len()).unwrap_or(Ix::MAX)
     }
 
@@ -129,14 +131,14 @@ impl Fleet {
     }
 
     /// Number of namespaces on the workload cluster with this identifier.
-    pub(crate) fn count_of(&self, identifier: &str) -> i64 {
-        self.counts.get(identifier).copied().unwrap_or(0)
+    pub(crate) fn namespace_count(&self, identifier: &str) -> i64 {
+        self.namespace_counts.get(identifier).copied().unwrap_or(0)
     }
 
     /// Number of namespaces that have to leave the workload cluster with this identifier, and have not left
     /// it yet.
-    pub(crate) fn leaving(&self, identifier: &str) -> i64 {
-        self.leaving.get(identifier).copied().unwrap_or(0)
+    pub(crate) fn leaving_count(&self, identifier: &str) -> i64 {
+        self.leaving_counts.get(identifier).copied().unwrap_or(0)
     }
 }
 

@@ -73,7 +73,7 @@ impl Inventory for Fleet {
 
 impl Targets for Fleet {
     fn count(&self) -> Ix {
-        self.clusters()
+        self.cluster_count()
     }
 
     fn cluster_name(&self, candidate: Ix) -> Arc<str> {
@@ -81,7 +81,7 @@ impl Targets for Fleet {
     }
 
     fn candidate(&self, cluster_name: &str) -> Option<Ix> {
-        self.cluster(cluster_name).map(|(candidate, _)| candidate)
+        self.find_row(cluster_name).map(|(candidate, _)| candidate)
     }
 
     fn target_name(&self, candidate: Ix) -> String {
@@ -92,7 +92,7 @@ impl Targets for Fleet {
         let row = self.row(candidate);
         TargetView {
             warnings: warnings::of_cluster(self, row, now),
-            ..target_view(row, self.count_of(&row.identifier), now)
+            ..target_view(row, self.namespace_count(&row.identifier), now)
         }
     }
 }

@@ -82,7 +82,7 @@ impl Fleet {
     /// does not matter whether the cluster is ready or cordoned. Every cluster may be in a location that
     /// cannot be parsed.
     fn is_admissible(&self, place: &LocationString, now: Timestamp) -> bool {
-        let Some((_, row)) = self.cluster(&place.identifier) else {
+        let Some((_, row)) = self.find_row(&place.identifier) else {
             return false;
         };
         let is_member = match self.locations.get(&place.location) {
@@ -111,7 +111,7 @@ impl Fleet {
             if state.is_active() {
                 active.insert(&place.location);
                 let evict_after = self
-                    .cluster(&place.identifier)
+                    .find_row(&place.identifier)
                     .map(|(_, row)| row.facts.evict_after);
                 evicted_at = [
                     evicted_at,
@@ -176,7 +176,7 @@ pub(crate) struct ClusterVerdicts {
 pub(crate) fn judge(fleet: &Fleet, kept: &KeptEntries, now: Timestamp) -> ClusterVerdicts {
     let (mut held, mut leaving) = (Vec::new(), Vec::new());
     for (place, state) in &kept.placement.0 {
-        if let Some((candidate, _)) = fleet.cluster(&place.identifier) {
+        if let Some((candidate, _)) = fleet.find_row(&place.identifier) {
             if state.is_active() {
                 &mut held
             } else {
@@ -193,7 +193,7 @@ pub(crate) fn judge(fleet: &Fleet, kept: &KeptEntries, now: Timestamp) -> Cluste
         leaving,
         now,
     };
-    let (feasible, rejections) = filter(&request, fleet.clusters(), &Plugin::ALL.each_ref());
+    let (feasible, rejections) = filter(&request, fleet.cluster_count(), &Plugin::ALL.each_ref());
     let sets = feasible
         .iter()
         .map(|&candidate| request.rows[candidate as usize].facts.locations);

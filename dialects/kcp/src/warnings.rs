@@ -15,7 +15,7 @@ use crate::words::readiness_text;
 /// Warnings about the workload cluster in `row`, other than about its readiness.
 pub(crate) fn of_cluster(fleet: &Fleet, row: &Row, now: Timestamp) -> Vec<String> {
     let mut warnings: Vec<String> = not_synced(row).into_iter().collect();
-    let leaving = fleet.leaving(&row.identifier);
+    let leaving = fleet.leaving_count(&row.identifier);
     if leaving > 0 && !row.facts.is_ready(now) {
         let reason = readiness_text(row, now).1;
         warnings.push(format!(
@@ -38,7 +38,7 @@ pub(crate) fn of_namespace(fleet: &Fleet, decision: &Decision) -> Vec<String> {
 }
 
 fn of_entry(fleet: &Fleet, identifier: &Arc<str>, state: State, now: Timestamp) -> Option<String> {
-    let found = fleet.cluster(identifier).map(|(_, row)| row);
+    let found = fleet.find_row(identifier).map(|(_, row)| row);
     match (state, found) {
         (State::Pending | State::Bound, Some(row)) => {
             Some(format!("WorkloadCluster {}: {}", row.name, not_synced(row)?))

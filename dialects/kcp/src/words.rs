@@ -172,7 +172,7 @@ pub(crate) fn message(fleet: &Fleet, decision: &Decision) -> String {
 
 /// The names of the workload clusters that have not yet released the namespace.
 fn holders(fleet: &Fleet, record: &NamespaceRecord) -> String {
-    let name = |identifier: &Arc<str>| match fleet.cluster(identifier) {
+    let name = |identifier: &Arc<str>| match fleet.find_row(identifier) {
         Some((_, row)) => row.name.to_string(),
         None => format!("{identifier} (which no longer exists)"),
     };
@@ -181,7 +181,7 @@ fn holders(fleet: &Fleet, record: &NamespaceRecord) -> String {
 
 /// The number of feasible workload clusters in words.
 fn feasible_count(fleet: &Fleet, decision: &Decision) -> String {
-    let (count, all) = (decision.solved.feasible.len(), fleet.clusters());
+    let (count, all) = (decision.solved.feasible.len(), fleet.cluster_count());
     if all == 0 {
         return "there are no workload clusters".to_owned();
     }
@@ -211,7 +211,7 @@ fn change_summary(fleet: &Fleet, decision: &Decision, detail: &Detail) -> String
         .iter()
         .filter(|change| change.to == State::Removing.as_str());
     let leaving: Vec<&str> = leaving
-        .map(|change| match fleet.cluster(&change.cluster_name) {
+        .map(|change| match fleet.find_row(&change.cluster_name) {
             Some((_, row)) => &*row.name,
             None => &*change.cluster_name,
         })

@@ -82,11 +82,11 @@ impl Fleet {
         if let Some(problem) = row.as_ref().and_then(|row| row.record.problem.as_ref()) {
             self.unusable.record(key, Err::<(), _>(problem));
         }
-        let old = match (self.place(&key.name), row.clone()) {
-            (Ok(place), Some(row)) => Some(self.rows.set(place, row)),
-            (Ok(place), None) => Some(self.rows.remove(place)),
-            (Err(place), Some(row)) => {
-                self.rows.insert(place, row);
+        let old = match (self.row_index(&key.name), row.clone()) {
+            (Ok(index), Some(row)) => Some(self.rows.set(index, row)),
+            (Ok(index), None) => Some(self.rows.remove(index)),
+            (Err(index), Some(row)) => {
+                self.rows.insert(index, row);
                 None
             }
             (Err(_), None) => return Consequences::nothing(),
@@ -192,12 +192,12 @@ impl Fleet {
             .rows
             .iter()
             .enumerate()
-            .map(|(place, row)| (place, member(row), sets_inside[row.facts.locations as usize]))
+            .map(|(index, row)| (index, member(row), sets_inside[row.facts.locations as usize]))
             .filter(|(_, is_member, was_member)| is_member != was_member)
-            .map(|(place, is_member, _)| (place, is_member))
+            .map(|(index, is_member, _)| (index, is_member))
             .collect();
-        for (place, is_member) in membership_changes {
-            let Some(row) = self.rows.get_mut(place) else {
+        for (row_index, is_member) in membership_changes {
+            let Some(row) = self.rows.get_mut(row_index) else {
                 continue;
             };
             let mut numbers = self.sets.get(row.facts.locations).to_vec();

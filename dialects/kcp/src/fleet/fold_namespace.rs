@@ -73,8 +73,8 @@ impl Fleet {
                 .cloned()
                 .collect()
         };
-        let mut touched = count(&mut self.counts, &occupied(old), &occupied(new));
-        touched.extend(count(&mut self.leaving, &leaving(old), &leaving(new)));
+        let mut touched = count(&mut self.namespace_counts, &occupied(old), &occupied(new));
+        touched.extend(count(&mut self.leaving_counts, &leaving(old), &leaving(new)));
         touched
     }
 

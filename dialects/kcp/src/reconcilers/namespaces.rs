@@ -20,7 +20,7 @@ impl NamespaceController {
         };
         reconcile(
             &outline(object),
-            |wanted| fleet.cluster(wanted).is_some(),
+            |wanted| fleet.find_row(wanted).is_some(),
             context.now,
         )
         .is_some()
@@ -73,7 +73,7 @@ impl Reconciler for NamespaceController {
         };
         let new = reconcile(
             &editable(object),
-            |wanted| fleet.cluster(wanted).is_some(),
+            |wanted| fleet.find_row(wanted).is_some(),
             context.now,
         );
         Step {

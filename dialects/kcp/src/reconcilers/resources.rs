@@ -74,7 +74,7 @@ impl ResourceController {
         context: &Context<'_>,
     ) -> Option<Value> {
         let inputs = resource_controller::Context {
-            exists: &|wanted| fleet.cluster(wanted).is_some(),
+            exists: &|wanted| fleet.find_row(wanted).is_some(),
             coordinated: self.coordinated.contains(&resource),
             now: context.now,
         };
