@@ -17,7 +17,7 @@ use berth_dialect_contract::amounts::AmountChange;
 use berth_dialect_contract::{Dialect, names};
 use berth_engine::Simulation;
 use berth_engine::agreement::{self, Agreement, GRACE, UnknownReason};
-use berth_engine::simulate::{DemandOutcome, Fault, InvalidDemand, Terms};
+use berth_engine::simulate::{DemandOutcome, Fault, InvalidDemand, SimulationParameters};
 use berth_scheduling_api::API_VERSION;
 use berth_scheduling_api::decision::ContestedCluster;
 use serde::Serialize;
@@ -171,7 +171,7 @@ impl Comparison {
         only_different: bool,
         now: Timestamp,
     ) -> Result<Self, Fault> {
-        let terms = Terms {
+        let parameters = SimulationParameters {
             now,
             seed: None,
             independent: true,
@@ -180,7 +180,7 @@ impl Comparison {
         let choose =
             |dialect: &dyn Dialect, demand: &berth_apimachinery::Key| filter.accepts(dialect, demand);
         let mut comparison = Self::default();
-        simulation.run(&terms, choose, |outcome| -> Result<(), Fault> {
+        simulation.run(&parameters, choose, |outcome| -> Result<(), Fault> {
             let is_selected = subject.selector.matches(outcome.object.meta().labels());
             let entry = is_selected.then(|| Entry::of(outcome, subject.grace, now));
             if let Some(entry) = entry.flatten() {

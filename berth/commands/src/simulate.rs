@@ -20,7 +20,7 @@ use berth_dialect_contract::rules::{Rules, RulesChoice};
 use berth_dialect_contract::{Dialect, Outcome};
 use berth_engine::advice::NoAdvice;
 use berth_engine::simulate::{
-    DefaultConfiguration, DemandOutcome, Fault, Findings, Input, InvalidDemand, Terms,
+    DefaultConfiguration, DemandOutcome, Fault, Findings, Input, InvalidDemand, SimulationParameters,
 };
 use berth_engine::{Catalog, Simulation};
 use serde_json::Value;
@@ -90,7 +90,7 @@ pub fn run(
     namespace: Option<&str>,
     inputs: impl IntoIterator<Item = Input>,
 ) -> ExitCode {
-    let terms = Terms {
+    let parameters = SimulationParameters {
         now: args.at.unwrap_or_else(|| SystemClock.now()),
         seed: args.seed,
         independent: args.independent,
@@ -102,7 +102,7 @@ pub fn run(
     let options = LoadOptions {
         config: &args.config,
         rules: args.rules,
-        now: terms.now,
+        now: parameters.now,
     };
     let loaded = load(&args.filename, &options, args.strict, inputs).and_then(|input| {
         let filter = demand_filter_of(args, namespace, &input.simulation)?;
@@ -119,7 +119,7 @@ pub fn run(
     };
     input.print_incomplete();
     if !args.change.is_empty() || !args.against.is_empty() {
-        return plan::run(args, input, &terms, &filter);
+        return plan::run(args, input, &parameters, &filter);
     }
     let LoadedInput {
         mut simulation,
@@ -127,7 +127,7 @@ pub fn run(
         heartbeat,
     } = input;
     let mut tally = Tally::default();
-    let result = print(&mut simulation, args, &terms, &filter, &mut tally);
+    let result = print(&mut simulation, args, &parameters, &filter, &mut tally);
     if args.at.is_none() && tally.stale {
         print_stale(heartbeat);
     }
@@ -207,7 +207,7 @@ fn print_stale(newest: Option<Timestamp>) {
 fn print(
     simulation: &mut Simulation,
     args: &SimulateArgs,
-    terms: &Terms,
+    parameters: &SimulationParameters,
     filter: &DemandFilter<'_>,
     tally: &mut Tally,
 ) -> Result<(), Stop> {
@@ -215,7 +215,7 @@ fn print(
     let catalog = catalog(&berth_dialect_registry::all());
     let advice_of = |outcome: &DemandOutcome<'_>| -> Result<Option<Value>, Stop> {
         match args.advice {
-            true => find_advice(outcome, &catalog, terms).map(Some),
+            true => find_advice(outcome, &catalog, parameters).map(Some),
             false => Ok(None),
         }
     };
@@ -223,7 +223,7 @@ fn print(
     match args.output {
         SimulateOutput::Table => {
             let mut tables = Tables::default();
-            simulation.run(terms, choose, |outcome| -> Result<(), Stop> {
+            simulation.run(parameters, choose, |outcome| -> Result<(), Stop> {
                 tally.add(outcome);
                 tables.write(&mut out, outcome)?;
                 if let Some(advice) = advice_of(outcome)? {
@@ -239,14 +239,14 @@ fn print(
         }
         SimulateOutput::Json | SimulateOutput::Yaml | SimulateOutput::Markdown => {
             let mut list = ListWriter::new(args.output, reasons(args, simulation));
-            simulation.run(terms, choose, |outcome| -> Result<(), Stop> {
+            simulation.run(parameters, choose, |outcome| -> Result<(), Stop> {
                 tally.add(outcome);
                 let advice = advice_of(outcome)?;
                 Ok(list.write(&mut out, outcome, advice)?)
             })?;
             for aside in aside(simulation, &choose) {
                 tally.unplaced = true;
-                list.write_aside(&mut out, aside, terms.now)?;
+                list.write_aside(&mut out, aside, parameters.now)?;
             }
             list.end(&mut out)?;
         }
@@ -269,7 +269,7 @@ const PAIRS_LIMIT: usize = 10_000;
 
 /// Returns the detail about clusters that are not picked.
 fn reasons(args: &SimulateArgs, simulation: &Simulation) -> Reasons {
-    args.reasons.unwrap_or_else(|| match simulation.pairs() {
+    args.reasons.unwrap_or_else(|| match simulation.pair_count() {
         // With one request, the number of pairs is only the number of clusters.
         _ if args.r#for.is_some() => Reasons::All,
         ..=PAIRS_LIMIT => Reasons::All,
@@ -283,10 +283,14 @@ fn reasons(args: &SimulateArgs, simulation: &Simulation) -> Reasons {
 }
 
 /// Computes advice: the changes after which targets would fit.
-fn find_advice(outcome: &DemandOutcome<'_>, catalog: &Catalog, terms: &Terms) -> Result<Value, Stop> {
+fn find_advice(
+    outcome: &DemandOutcome<'_>,
+    catalog: &Catalog,
+    parameters: &SimulationParameters,
+) -> Result<Value, Stop> {
     let terms = berth_engine::advice::Terms {
-        now: terms.now,
-        seed: terms.seed,
+        now: parameters.now,
+        seed: parameters.seed,
         limit: berth_engine::advice::TARGETS,
         only: None,
         can_bind: true,

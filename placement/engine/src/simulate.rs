@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use berth_apimachinery::{FieldError, Key, Object, Timestamp};
 use berth_dialect_contract::rules::{EffectiveRules, RulesChoice};
-use berth_dialect_contract::{ChoiceRefusal, Decision, Dialect, config, names};
+use berth_dialect_contract::{Decision, Dialect, config, names};
 use serde_json::Value;
 
 pub use findings::{Findings, SurplusField, UnreadKind};
@@ -59,7 +59,7 @@ impl DefaultConfiguration {
 
 /// Parameters of a simulation.
 #[derive(Clone, Debug)]
-pub struct Terms {
+pub struct SimulationParameters {
     /// The instant of the decisions.
     pub now: Timestamp,
     /// The seed of random strategies; without one, each demand has the seed of a live decision on it.
@@ -163,7 +163,7 @@ impl Simulation {
 
     /// Number of pairs of a demand and a candidate of the demand's system.
     #[must_use]
-    pub fn pairs(&self) -> usize {
+    pub fn pair_count(&self) -> usize {
         let worlds = self.worlds.iter().map(|world| &world.snapshot().inventory);
         worlds
             .map(|inventory| {
@@ -195,7 +195,7 @@ impl Simulation {
     /// The first error of `each`, or a [`Fault`] of a dialect.
     pub fn run<E: From<Fault>>(
         &mut self,
-        terms: &Terms,
+        parameters: &SimulationParameters,
         wanted: impl Fn(&dyn Dialect, &Key) -> bool,
         mut each: impl FnMut(&DemandOutcome<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
@@ -204,9 +204,9 @@ impl Simulation {
             let mut demands = world.snapshot().inventory.demands();
             demands.sort_by_cached_key(|demand| names::place(&*dialect, demand));
             for demand in demands.iter().filter(|demand| wanted(&*dialect, demand)) {
-                let writes = step(world, demand, terms, &mut each)?;
-                if !terms.independent {
-                    let applied = world.apply(&writes, terms.now);
+                let writes = decide_one(world, demand, parameters, &mut each)?;
+                if !parameters.independent {
+                    let applied = world.apply(&writes, parameters.now);
                     applied.map_err(|malformed| Fault::new(demand, malformed.to_string()))?;
                 }
             }
@@ -234,15 +234,15 @@ impl Simulation {
         &mut self,
         catalog: &Catalog,
         steps: &[Step],
-        terms: &Terms,
+        parameters: &SimulationParameters,
         wanted: impl Fn(&dyn Dialect, &Key) -> bool,
     ) -> Result<Plan, NoPlan> {
-        self.settle(terms).map_err(NoPlan::Fault)?;
+        self.settle(parameters).map_err(NoPlan::Fault)?;
         let before: Vec<Snapshot> = self.worlds.iter_mut().map(World::begin).collect();
-        plan::apply(&mut self.worlds, catalog, steps, terms.now).map_err(NoPlan::Problems)?;
+        plan::apply(&mut self.worlds, catalog, steps, parameters.now).map_err(NoPlan::Problems)?;
         let mut whole = Plan::default();
         for (before, world) in before.iter().zip(&mut self.worlds) {
-            let requested = plan::on_drained(before, steps, terms.now);
+            let requested = plan::on_drained(before, steps, parameters.now);
             if world.changes() == 0 && requested.is_empty() {
                 continue;
             }
@@ -251,7 +251,7 @@ impl Simulation {
                 |demand: &Key| requested.contains(demand),
                 |demand: &Key| wanted(dialect, demand),
             );
-            let part = Plan::of_some(before, world, &terms.for_plans(), requested, shown);
+            let part = Plan::of_some(before, world, &parameters.plan_terms(), requested, shown);
             whole.add(part.map_err(NoPlan::Fault)?);
         }
         Ok(whole)
@@ -265,28 +265,29 @@ impl Simulation {
     pub fn compare(
         &mut self,
         other: &mut Self,
-        terms: &Terms,
+        parameters: &SimulationParameters,
         wanted: impl Fn(&dyn Dialect, &Key) -> bool,
     ) -> Result<Plan, Fault> {
-        self.settle(terms)?;
-        other.settle(terms)?;
+        self.settle(parameters)?;
+        other.settle(parameters)?;
         let mut whole = Plan::default();
         for (before, after) in self.worlds.iter().zip(&other.worlds) {
             let (before, after) = (before.snapshot(), after.snapshot());
             let shown = |demand: &Key| wanted(&*before.dialect, demand);
-            whole.add(Plan::between(before, after, &terms.for_plans(), shown)?);
+            whole.add(Plan::between(before, after, &parameters.plan_terms(), shown)?);
         }
         Ok(whole)
     }
 
     /// Decides every demand and applies the writes.
-    fn settle(&mut self, terms: &Terms) -> Result<(), Fault> {
-        self.run(terms, |_, _| true, |_| Ok(()))
+    fn settle(&mut self, parameters: &SimulationParameters) -> Result<(), Fault> {
+        self.run(parameters, |_, _| true, |_| Ok(()))
     }
 }
 
-impl Terms {
-    fn for_plans(&self) -> plan::Terms {
+impl SimulationParameters {
+    /// Returns the parameters of a plan that is part of the simulation.
+    fn plan_terms(&self) -> plan::Terms {
         plan::Terms {
             now: self.now,
             seed: self.seed,
@@ -296,27 +297,18 @@ impl Terms {
 
 /// Decides one demand, passes the decision to `each`, and returns the writes of the binding. A demand that an
 /// earlier decision removed is skipped.
-fn step<E: From<Fault>>(
+fn decide_one<E: From<Fault>>(
     world: &World,
     demand: &Key,
-    terms: &Terms,
+    parameters: &SimulationParameters,
     each: &mut impl FnMut(&DemandOutcome<'_>) -> Result<(), E>,
 ) -> Result<Vec<berth_dialect_contract::Write>, E> {
     let snapshot = world.snapshot();
     let Some(object) = snapshot.inventory.object(demand) else {
         return Ok(Vec::new());
     };
-    let decision = match terms.seed {
-        Some(seed) => snapshot.decide_with(demand, None, terms.now, seed),
-        None => snapshot.decide(demand, None, terms.now),
-    };
-    let decision = match decision {
-        Some(Ok(decision)) => decision,
-        // No target was chosen, so that none can be refused.
-        Some(Err(ChoiceRefusal { errors })) => {
-            return Err(Fault::new(demand, berth_apimachinery::field::aggregate(&errors)).into());
-        }
-        None => return Ok(Vec::new()),
+    let Some(decision) = snapshot.decide_freely(demand, parameters.now, parameters.seed)? else {
+        return Ok(Vec::new());
     };
     let kinds = snapshot.dialect.demands().iter();
     let kind = kinds

@@ -26,7 +26,7 @@ use std::sync::Arc;
 use berth_apimachinery::Timestamp;
 use berth_dialect_contract::{Dialect, names};
 use berth_engine::plan::Step;
-use berth_engine::simulate::{DefaultConfiguration, Fault, Input, NoPlan, Terms};
+use berth_engine::simulate::{DefaultConfiguration, Fault, Input, NoPlan, SimulationParameters};
 use berth_engine::{Catalog, Simulation};
 use serde_json::{Value, json};
 
@@ -137,7 +137,7 @@ impl Scenario {
 
     /// The Schedulings or the plan, or the problems of the input.
     fn run(&self, dialect: &Arc<dyn Dialect>) -> Result<Answer, Vec<String>> {
-        let terms = self.terms();
+        let parameters = self.parameters();
         let catalog = Catalog::new(dialect.stored_kinds().into_iter().chain(foreign::kinds()));
         let dialects = [Arc::clone(dialect)];
         let mut configurations = Vec::new();
@@ -154,7 +154,7 @@ impl Scenario {
             &catalog,
             configurations,
             self.inputs.clone(),
-            terms.now,
+            parameters.now,
         );
         let problems = &loaded.findings().problems;
         if !problems.is_empty() {
@@ -162,20 +162,20 @@ impl Scenario {
         }
         let mut simulation = loaded;
         if let Some(changes) = &self.changes {
-            return plan(&mut simulation, &catalog, changes, &terms);
+            return plan(&mut simulation, &catalog, changes, &parameters);
         }
         if self.expected["advice"].is_array() {
             let limit = self.expected["adviceLimit"].as_u64().unwrap_or(u64::MAX);
             return advice(
                 &simulation,
                 &catalog,
-                &terms,
+                &parameters,
                 usize::try_from(limit).unwrap_or(usize::MAX),
             );
         }
         let mut items = Vec::new();
         let result = simulation.run::<Fault>(
-            &terms,
+            &parameters,
             |_, _| true,
             |decided| {
                 let (namespace, name) = names::place(&*decided.snapshot.dialect, &decided.decision.demand);
@@ -191,12 +191,12 @@ impl Scenario {
         Ok(Answer::Items(items))
     }
 
-    fn terms(&self) -> Terms {
+    fn parameters(&self) -> SimulationParameters {
         let at = self.expected["at"].as_str().unwrap_or(DEFAULT_NOW);
         let now: Timestamp = at
             .parse()
             .unwrap_or_else(|error| panic!("expected.yaml: at: {at:?}: {error}"));
-        Terms {
+        SimulationParameters {
             now,
             seed: self.expected["seed"].as_u64(),
             independent: self.expected["independent"].as_bool().unwrap_or_default(),
@@ -237,12 +237,12 @@ fn plan(
     simulation: &mut Simulation,
     catalog: &Catalog,
     changes: &[Value],
-    terms: &Terms,
+    parameters: &SimulationParameters,
 ) -> Result<Answer, Vec<String>> {
     let steps = Step::read_all(changes, "change.yaml", "changes");
     let steps = steps.map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>())?;
     let plan = simulation
-        .plan(catalog, &steps, terms, |_, _| true)
+        .plan(catalog, &steps, parameters, |_, _| true)
         .map_err(|no_plan| match no_plan {
             NoPlan::Problems(problems) => problems.iter().map(ToString::to_string).collect(),
             NoPlan::Fault(fault) => vec![fault.to_string()],
@@ -256,14 +256,14 @@ fn plan(
 fn advice(
     simulation: &Simulation,
     catalog: &Catalog,
-    terms: &Terms,
+    parameters: &SimulationParameters,
     limit: usize,
 ) -> Result<Answer, Vec<String>> {
     let mut found = Vec::new();
     for (dialect, demand) in simulation.demands() {
         let options = berth_engine::advice::Terms {
-            now: terms.now,
-            seed: terms.seed,
+            now: parameters.now,
+            seed: parameters.seed,
             limit,
             only: None,
             can_bind: true,

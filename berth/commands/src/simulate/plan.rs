@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use berth_apimachinery::Key;
 use berth_dialect_contract::Dialect;
-use berth_engine::simulate::{NoPlan, Terms};
+use berth_engine::simulate::{NoPlan, SimulationParameters};
 use berth_engine::{Plan, Simulation};
 
 use super::demand_filter::DemandFilter;
@@ -18,11 +18,11 @@ use crate::plan::{changes, print};
 pub(super) fn run(
     args: &SimulateArgs,
     input: LoadedInput,
-    terms: &Terms,
+    parameters: &SimulationParameters,
     filter: &DemandFilter<'_>,
 ) -> ExitCode {
     let mut is_complete = input.is_complete;
-    match plan(args, input.simulation, terms, filter, &mut is_complete) {
+    match plan(args, input.simulation, parameters, filter, &mut is_complete) {
         Ok(plan) => print_plan(args, &plan, is_complete),
         Err(problems) => {
             for problem in problems {
@@ -38,7 +38,7 @@ pub(super) fn run(
 fn plan(
     args: &SimulateArgs,
     mut simulation: Simulation,
-    terms: &Terms,
+    parameters: &SimulationParameters,
     filter: &DemandFilter<'_>,
     is_complete: &mut bool,
 ) -> Result<Plan, Vec<String>> {
@@ -47,13 +47,13 @@ fn plan(
         let options = LoadOptions {
             config: &args.config,
             rules: args.rules,
-            now: terms.now,
+            now: parameters.now,
         };
         let mut other = load(&args.against, &options, args.strict, Vec::new())?;
         other.print_incomplete();
         *is_complete &= other.is_complete;
         return simulation
-            .compare(&mut other.simulation, terms, choose)
+            .compare(&mut other.simulation, parameters, choose)
             .map_err(|fault| vec![fault.to_string()]);
     }
     let catalog = catalog(&berth_dialect_registry::all());
@@ -76,7 +76,7 @@ fn plan(
     *is_complete &= changes.aside.is_empty();
     let steps = changes.steps()?;
     simulation
-        .plan(&catalog, &steps, terms, choose)
+        .plan(&catalog, &steps, parameters, choose)
         .map_err(|no_plan| match no_plan {
             NoPlan::Problems(problems) => {
                 let problems = problems.iter().map(ToString::to_string);
