@@ -3,9 +3,9 @@
 //! and webhooks of the hub"), so the server of these objects has to call the webhooks.
 //!
 //! This module does no I/O: [`Hook`] is one webhook of a configuration, [`Hook::matching_version`] decides
-//! whether the webhook must be called for a write ([`Subject`]), [`review`] builds the body of the call,
-//! [`read`] turns the response into an [`Answer`], and [`Rounds`] tracks the webhooks to be called again. The
-//! program watches the configurations, sends the requests and implements [`Policies`], which a
+//! whether the webhook must be called for a write ([`VersionedWrite`]), [`review`] builds the body of the
+//! call, [`read`] turns the response into an [`Answer`], and [`Rounds`] tracks the webhooks to be called
+//! again. The program watches the configurations, sends the requests and implements [`Policies`], which a
 //! [`Chain`](crate::Chain) consults.
 
 mod answer;
@@ -16,7 +16,7 @@ mod refusal;
 mod review;
 mod rounds;
 mod rules;
-mod subject;
+mod versioned_write;
 
 pub use answer::{Answer, BadAnswer, read};
 pub use hook::{Condition, Endpoint, Hook};
@@ -26,7 +26,7 @@ pub use refusal::{condition_failed, denied, dry_run_unsupported, failed, patch_f
 pub use review::{request, review};
 pub use rounds::{HookId, Rounds};
 pub use rules::Rule;
-pub use subject::{Form, Subject};
+pub use versioned_write::{ObjectKind, VersionedWrite};
 
 /// The two kinds of webhooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -37,7 +37,7 @@ use crate::call::Call;
 use crate::errors;
 
 use crate::served::ServedVersion;
-pub(crate) use admit::{Admission, AdmissionSubject, Purpose};
+pub(crate) use admit::{Admission, AdmissionInput, Purpose};
 pub use apply::ApplyConfiguration;
 pub(crate) use apply::{Application, StoredApplication};
 pub use builder::RegistryBuilder;

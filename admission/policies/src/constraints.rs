@@ -1,6 +1,6 @@
 //! Selection of writes by the `matchConstraints` of a policy and the `matchResources` of a binding.
 
-use berth_admission::client::{Rule, Subject};
+use berth_admission::client::{Rule, VersionedWrite};
 use berth_admission::{NAMESPACES, Request};
 use berth_apimachinery::selector::Selector;
 use serde_json::Value;
@@ -49,17 +49,17 @@ impl NamedRule {
 
 /// Version of the resource that one of `rules` covers: the client's version if possible, otherwise, unless
 /// `exact`, another served version. `None` when no rule covers the write.
-fn covered_version<'a>(rules: &[NamedRule], exact: bool, subject: &Subject<'a>) -> Option<&'a str> {
-    let is_covered = |version: &&str| rules.iter().any(|rule| rule.covers(subject.request, version));
-    if is_covered(&subject.version) {
-        return Some(subject.version);
+fn covered_version<'a>(rules: &[NamedRule], exact: bool, write: &VersionedWrite<'a>) -> Option<&'a str> {
+    let is_covered = |version: &&str| rules.iter().any(|rule| rule.covers(write.request, version));
+    if is_covered(&write.version) {
+        return Some(write.version);
     }
     if exact {
         return None;
     }
-    let others = subject.versions.iter().copied();
+    let others = write.versions.iter().copied();
     others
-        .filter(|version| *version != subject.version)
+        .filter(|version| *version != write.version)
         .find(is_covered)
 }
 
@@ -76,32 +76,32 @@ impl Constraints {
         }
     }
 
-    /// Whether the rules match the subject, regardless of the selectors. Without `resourceRules`, every
-    /// subject that is not excluded matches.
+    /// Whether the rules match the write, regardless of the selectors. Without `resourceRules`, every
+    /// write that is not excluded matches.
     #[must_use]
-    pub fn may_concern(&self, subject: &Subject<'_>) -> bool {
-        self.version(subject).is_some()
+    pub fn may_concern(&self, write: &VersionedWrite<'_>) -> bool {
+        self.version(write).is_some()
     }
 
-    /// Whether the rules match `subject`, and the namespace selector may match its namespace: a missing
+    /// Whether the rules match `write`, and the namespace selector may match its namespace: a missing
     /// namespace and an invalid selector count as a match.
-    pub(crate) fn may_concern_in(&self, subject: &Subject<'_>, surroundings: &dyn Surroundings) -> bool {
-        let request = subject.request;
+    pub(crate) fn may_concern_in(&self, write: &VersionedWrite<'_>, surroundings: &dyn Surroundings) -> bool {
+        let request = write.request;
         // The new labels of a written Namespace are not known yet.
         let is_selected = || {
             request.resource == NAMESPACES || self.selects_namespace(request, None, surroundings) != Ok(false)
         };
-        self.may_concern(subject) && is_selected()
+        self.may_concern(write) && is_selected()
     }
 
-    fn version<'a>(&self, subject: &Subject<'a>) -> Option<&'a str> {
-        if covered_version(&self.excluded, self.exact, subject).is_some() {
+    fn version<'a>(&self, write: &VersionedWrite<'a>) -> Option<&'a str> {
+        if covered_version(&self.excluded, self.exact, write).is_some() {
             return None;
         }
         if self.rules.is_empty() {
-            return Some(subject.version);
+            return Some(write.version);
         }
-        covered_version(&self.rules, self.exact, subject)
+        covered_version(&self.rules, self.exact, write)
     }
 
     /// Version of the resource in which policies judge the write of `object`; `None` when the constraints do
@@ -112,21 +112,21 @@ impl Constraints {
     /// the rules nor the other selector exclude the write.
     pub fn matching_version<'a>(
         &self,
-        subject: &Subject<'a>,
+        write: &VersionedWrite<'a>,
         object: Option<&Value>,
         surroundings: &dyn Surroundings,
     ) -> Result<Option<&'a str>, String> {
-        let Some(version) = self.version(subject) else {
+        let Some(version) = self.version(write) else {
             return Ok(None);
         };
         // A selector that does not match takes precedence over one that cannot be evaluated.
-        let in_namespace = self.selects_namespace(subject.request, object, surroundings);
+        let in_namespace = self.selects_namespace(write.request, object, surroundings);
         if in_namespace == Ok(false) {
             return Ok(None);
         }
         let objects = self.objects.as_ref().map_err(Clone::clone);
         let selected = objects.map(|selector| {
-            selector.is_everything() || selects(selector, object) || selects(selector, subject.request.old)
+            selector.is_everything() || selects(selector, object) || selects(selector, write.request.old)
         });
         if selected == Ok(false) {
             return Ok(None);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use berth_admission::NAMESPACES;
-use berth_admission::client::Subject;
+use berth_admission::client::VersionedWrite;
 use berth_apimachinery::Status;
 use berth_cel::{Decisions, Review};
 use serde_json::Value;
@@ -27,7 +27,7 @@ use crate::surroundings::{Check, Enforcement, ErrorType, Surroundings};
 /// One evaluation of all policies for one write.
 pub(crate) struct Pass<'w, 's> {
     pub(crate) surroundings: &'w dyn Surroundings,
-    pub(crate) subject: &'s Subject<'s>,
+    pub(crate) write: &'s VersionedWrite<'s>,
     pub(crate) decisions: Arc<Decisions>,
     pub(crate) pending: PendingReviews,
     /// Remaining cost budget of the pass, for all policies together.
@@ -63,13 +63,13 @@ struct PolicyMisconfiguration<'p> {
 impl<'w, 's> Pass<'w, 's> {
     pub(crate) fn new(
         surroundings: &'w dyn Surroundings,
-        subject: &'s Subject<'s>,
+        write: &'s VersionedWrite<'s>,
         decisions: Arc<Decisions>,
         left: RemainingBudget,
     ) -> Self {
         Self {
             surroundings,
-            subject,
+            write,
             decisions,
             pending: PendingReviews::default(),
             left,
@@ -137,7 +137,7 @@ impl<'w, 's> Pass<'w, 's> {
             let problem = "policy contained no match constraints, a required field".to_owned();
             return vec![Err(misconfiguration(None, problem))];
         };
-        let version: &'p str = match constraints.matching_version(self.subject, object, self.surroundings) {
+        let version: &'p str = match constraints.matching_version(self.write, object, self.surroundings) {
             Ok(Some(version)) => version,
             Ok(None) => {
                 self.record_exclusion(bound);
@@ -154,7 +154,7 @@ impl<'w, 's> Pass<'w, 's> {
         for binding in &bound.bindings {
             let matches = binding.constraints.as_ref().map_or(Ok(true), |constraints| {
                 Ok(constraints
-                    .matching_version(self.subject, object, self.surroundings)?
+                    .matching_version(self.write, object, self.surroundings)?
                     .is_some())
             });
             let found = matches.and_then(|matches| {
@@ -162,7 +162,7 @@ impl<'w, 's> Pass<'w, 's> {
                     return Ok(None);
                 }
                 let (kind, param_ref) = (bound.policy.param_kind.as_ref(), binding.params.as_ref());
-                let namespace = self.subject.request.namespace_attribute();
+                let namespace = self.write.request.namespace_attribute();
                 ParamRef::find(kind, param_ref, namespace, self.surroundings).map(Some)
             });
             match found {
@@ -187,7 +187,7 @@ impl<'w, 's> Pass<'w, 's> {
     fn record_exclusion(&self, bound: &PolicyInForce) {
         let (policy, bindings) = (&bound.policy, &bound.bindings);
         let may_match = |constraints: Option<&Constraints>| {
-            constraints.is_none_or(|one| one.may_concern_in(self.subject, self.surroundings))
+            constraints.is_none_or(|one| one.may_concern_in(self.write, self.surroundings))
         };
         if !policy.has_expected_cost()
             && may_match(policy.constraints.as_ref())
@@ -201,7 +201,7 @@ impl<'w, 's> Pass<'w, 's> {
 
     /// The Namespace of the written object; `None` for a cluster-scoped object, including a Namespace.
     fn namespace(&self) -> Result<Option<Arc<Value>>, Status> {
-        let request = self.subject.request;
+        let request = self.write.request;
         if request.namespace.is_empty() || request.resource == NAMESPACES {
             return Ok(None);
         }

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use berth_admission::client::{self, PolicyNotes, PolicyObjections, Rounds, Subject};
+use berth_admission::client::{self, PolicyNotes, PolicyObjections, Rounds, VersionedWrite};
 use berth_apimachinery::Status;
 use berth_cel::Decisions;
 use futures::future::join_all;
@@ -118,14 +118,14 @@ impl Enforcer {
     /// done on the calling thread; expensive work is repeated in [`Surroundings::run_blocking`].
     fn pass<'s, T>(
         &'s self,
-        subject: &'s Subject<'s>,
+        write: &'s VersionedWrite<'s>,
         decisions: &Arc<Decisions>,
         left: &mut u64,
         work: impl Fn(&mut Pass<'s, 's>) -> T,
     ) -> (Pass<'s, 's>, T) {
         let run = |budget: u64| {
             let left = RemainingBudget::new(budget);
-            let mut pass = Pass::new(&*self.surroundings, subject, Arc::clone(decisions), left);
+            let mut pass = Pass::new(&*self.surroundings, write, Arc::clone(decisions), left);
             let outcome = work(&mut pass);
             (pass, outcome)
         };
@@ -141,11 +141,11 @@ impl Enforcer {
         result
     }
 
-    /// Expected cost of evaluating the policy of `bound` for the write `subject`.
-    fn expected_cost(&self, bound: &PolicyInForce, subject: &Subject<'_>) -> u64 {
+    /// Expected cost of evaluating the policy of `bound` for `write`.
+    fn expected_cost(&self, bound: &PolicyInForce, write: &VersionedWrite<'_>) -> u64 {
         let policy = &bound.policy;
         let may_match = |constraints: Option<&Constraints>| {
-            constraints.is_none_or(|constraints| constraints.may_concern_in(subject, &*self.surroundings))
+            constraints.is_none_or(|constraints| constraints.may_concern_in(write, &*self.surroundings))
         };
         if !may_match(policy.constraints.as_ref()) {
             return 0;
@@ -155,7 +155,7 @@ impl Enforcer {
             .filter(|binding| may_match(binding.constraints.as_ref()))
             .map(|binding| {
                 let (kind, param_ref) = (policy.param_kind.as_ref(), binding.params.as_ref());
-                let namespace = subject.request.namespace_attribute();
+                let namespace = write.request.namespace_attribute();
                 ParamRef::count(kind, param_ref, namespace, &*self.surroundings, MAX_PARAMS) as u64
             });
         policy.expected_cost().saturating_mul(counts.sum())
@@ -165,12 +165,12 @@ impl Enforcer {
     /// needs none.
     async fn make_reviews(
         &self,
-        subject: &Subject<'_>,
+        write: &VersionedWrite<'_>,
         pass: Pass<'_, '_>,
         decisions: &mut Arc<Decisions>,
     ) -> bool {
         let pending = pass.finish();
-        let user = subject.request.user;
+        let user = write.request.user;
         let reviews = pending
             .iter()
             .map(|review| self.surroundings.decide(user, review));
@@ -182,18 +182,18 @@ impl Enforcer {
 
     async fn run_validations(
         &self,
-        subject: &Subject<'_>,
+        write: &VersionedWrite<'_>,
         object: Option<&Value>,
         notes: &mut PolicyNotes,
     ) -> Result<(), Status> {
         let in_force = self.in_force();
         let (mut decisions, mut left) = (Arc::default(), self.limit);
         for _ in 0..MAX_EVALUATIONS {
-            let (pass, (result, mut pass_notes)) = self.pass(subject, &decisions, &mut left, |pass| {
+            let (pass, (result, mut pass_notes)) = self.pass(write, &decisions, &mut left, |pass| {
                 let mut pass_notes = PolicyNotes::default();
                 (pass.validate(&in_force, object, &mut pass_notes), pass_notes)
             });
-            if !self.make_reviews(subject, pass, &mut decisions).await {
+            if !self.make_reviews(write, pass, &mut decisions).await {
                 notes.warnings.append(&mut pass_notes.warnings);
                 notes.annotations.append(&mut pass_notes.annotations);
                 return result;
@@ -204,19 +204,19 @@ impl Enforcer {
 
     async fn run_mutations(
         &self,
-        subject: &Subject<'_>,
+        write: &VersionedWrite<'_>,
         object: &mut Value,
         rounds: &mut Rounds,
     ) -> Result<(), Status> {
         let in_force = self.in_force();
         let (mut decisions, mut left) = (Arc::default(), self.limit);
         for _ in 0..MAX_EVALUATIONS {
-            let (pass, (result, changed, after)) = self.pass(subject, &decisions, &mut left, |pass| {
+            let (pass, (result, changed, after)) = self.pass(write, &decisions, &mut left, |pass| {
                 let (mut changed, mut after) = (object.clone(), rounds.clone());
                 let result = pass.mutate(&in_force, &mut changed, &mut after);
                 (result, changed, after)
             });
-            if !self.make_reviews(subject, pass, &mut decisions).await {
+            if !self.make_reviews(write, pass, &mut decisions).await {
                 (*object, *rounds) = (changed, after);
                 return result;
             }
@@ -236,8 +236,8 @@ impl client::Policies for Enforcer {
         (PolicyType::Mutating.kind(), PolicyType::Validating.kind())
     }
 
-    fn effort(&self, subject: &Subject<'_>) -> usize {
-        if EXEMPT_GROUPS.contains(&subject.request.resource.group) {
+    fn effort(&self, write: &VersionedWrite<'_>) -> usize {
+        if EXEMPT_GROUPS.contains(&write.request.resource.group) {
             return 0;
         }
         let stored = self.surroundings.stored();
@@ -248,13 +248,13 @@ impl client::Policies for Enforcer {
         }
         let both = in_force.mutating.iter().chain(&in_force.validating);
         let all = both
-            .map(|bound| self.expected_cost(bound, subject))
+            .map(|bound| self.expected_cost(bound, write))
             .fold(0, u64::saturating_add);
         usize::try_from(all).unwrap_or(usize::MAX)
     }
 
-    fn concern(&self, subject: &Subject<'_>) -> bool {
-        if EXEMPT_GROUPS.contains(&subject.request.resource.group) {
+    fn concern(&self, write: &VersionedWrite<'_>) -> bool {
+        if EXEMPT_GROUPS.contains(&write.request.resource.group) {
             return false;
         }
         let in_force = self.in_force();
@@ -266,28 +266,28 @@ impl client::Policies for Enforcer {
             .any(|policy_type| {
                 in_force.of(policy_type).iter().any(|bound| {
                     let constraints = bound.policy.constraints.as_ref();
-                    constraints.is_none_or(|constraints| constraints.may_concern(subject))
+                    constraints.is_none_or(|constraints| constraints.may_concern(write))
                 })
             })
     }
 
     fn mutate<'a>(
         &'a self,
-        subject: &'a Subject<'a>,
+        write: &'a VersionedWrite<'a>,
         object: &'a mut Value,
         rounds: &'a mut Rounds,
         _notes: &'a mut PolicyNotes,
     ) -> PolicyObjections<'a> {
-        boxed(self.run_mutations(subject, object, rounds))
+        boxed(self.run_mutations(write, object, rounds))
     }
 
     fn validate<'a>(
         &'a self,
-        subject: &'a Subject<'a>,
+        write: &'a VersionedWrite<'a>,
         object: Option<&'a Value>,
         notes: &'a mut PolicyNotes,
     ) -> PolicyObjections<'a> {
-        boxed(self.run_validations(subject, object, notes))
+        boxed(self.run_validations(write, object, notes))
     }
 }
 

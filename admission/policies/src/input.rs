@@ -1,6 +1,6 @@
 //! Variables that expressions read about a write.
 
-use berth_admission::client::{self, Subject};
+use berth_admission::client::{self, VersionedWrite};
 use berth_cel::{ReviewSubject, Value};
 use serde_json::{Map, Value as Json};
 
@@ -15,14 +15,14 @@ pub(crate) struct Input {
 
 impl Input {
     pub(crate) fn new(
-        subject: &Subject<'_>,
+        write: &VersionedWrite<'_>,
         version: &str,
         object: Option<&Json>,
         namespace: Option<&Json>,
     ) -> Self {
-        let convert = |value: Option<&Json>| value.map(|value| subject.in_version(version, value));
-        let write = subject.request;
-        let mut resource = ReviewSubject::resource(write.resource.group, write.resource.resource);
+        let convert = |value: Option<&Json>| value.map(|value| write.in_version(version, value));
+        let attributes = write.request;
+        let mut resource = ReviewSubject::resource(attributes.resource.group, attributes.resource.resource);
         if let ReviewSubject::Resource {
             subresource,
             namespace,
@@ -30,14 +30,14 @@ impl Input {
             ..
         } = &mut resource
         {
-            *subresource = write.subresource.into();
-            *namespace = write.namespace_attribute().into();
-            *name = write.name.into();
+            *subresource = attributes.subresource.into();
+            *namespace = attributes.namespace_attribute().into();
+            *name = attributes.name.into();
         }
         Self {
             object: convert(object),
-            old: convert(write.old),
-            request: request(subject, version),
+            old: convert(attributes.old),
+            request: request(write, version),
             namespace: namespace.map_or(Json::Null, without_managers),
             resource,
         }
@@ -72,8 +72,8 @@ impl Input {
 
 /// The variable `request`: an AdmissionRequest without objects and `uid`. As in kube-apiserver, optional
 /// fields that are empty (such as `subResource` and `userInfo.uid`) are absent.
-fn request(subject: &Subject<'_>, version: &str) -> Json {
-    let request = client::request("", &Subject { ..*subject }, version, None);
+fn request(write: &VersionedWrite<'_>, version: &str) -> Json {
+    let request = client::request("", &VersionedWrite { ..*write }, version, None);
     let Json::Object(mut fields) = request else {
         return Json::Object(Map::new());
     };

@@ -1,6 +1,6 @@
 //! Application of one mutation of a MutatingAdmissionPolicy to an object.
 
-use berth_admission::client::{self, Form, PatchError, Subject};
+use berth_admission::client::{self, ObjectKind, PatchError, VersionedWrite};
 use berth_apply::Types;
 use berth_cel::Value;
 use serde_json::Value as Json;
@@ -20,7 +20,7 @@ const IDENTITY_FIELDS: [&str; 4] = ["/apiVersion", "/kind", "/metadata/name", "/
 pub(crate) fn apply_mutation<'a>(
     mutation: &'a Mutation,
     evaluation: &mut Evaluation<'a, '_>,
-    subject: &Subject<'_>,
+    write: &VersionedWrite<'_>,
     version: &str,
     object: &Json,
 ) -> Result<Option<Json>, String> {
@@ -37,7 +37,7 @@ pub(crate) fn apply_mutation<'a>(
         Err(OutOfBudget) => return Err(OutOfBudget::text()),
     };
     match mutation {
-        Mutation::Apply(_) => apply(&value, subject, version, object),
+        Mutation::Apply(_) => apply(&value, write, version, object),
         Mutation::Patch(_) => patch(&value, object),
     }
 }
@@ -61,15 +61,15 @@ fn patch(value: &Value<'_>, object: &Json) -> Result<Option<Json>, String> {
 
 fn apply(
     value: &Value<'_>,
-    subject: &Subject<'_>,
+    write: &VersionedWrite<'_>,
     version: &str,
     object: &Json,
 ) -> Result<Option<Json>, String> {
     if let Some(problem) = value.type_name_problem() {
         return Err(format!("type mismatch: {problem}"));
     }
-    let Form::Own { kind, .. } = subject.form else {
-        let kind = subject.kind(version);
+    let ObjectKind::Own { kind, .. } = write.object_kind else {
+        let kind = write.kind(version);
         return Err(format!(
             "{}/{}, Kind={} has no schema on this server: use a JSONPatch instead of an ApplyConfiguration",
             kind.group, kind.version, kind.kind

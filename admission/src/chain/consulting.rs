@@ -7,7 +7,7 @@ use berth_apimachinery::Status;
 use serde_json::Value;
 
 use super::{Chain, Phase};
-use crate::client::{Policies, PolicyNotes, Rounds, Subject};
+use crate::client::{Policies, PolicyNotes, Rounds, VersionedWrite};
 
 impl Chain {
     /// Adds `policies`, which are consulted after the plugins and after the policies that were added before.
@@ -17,22 +17,22 @@ impl Chain {
         self
     }
 
-    /// Whether a policy or webhook may match `subject`.
+    /// Whether a policy or webhook may match `write`.
     #[must_use]
-    pub fn consults(&self, subject: &Subject<'_>) -> bool {
-        self.matching(subject).next().is_some()
+    pub fn consults(&self, write: &VersionedWrite<'_>) -> bool {
+        self.matching(write).next().is_some()
     }
 
-    /// Cost to this server of consulting the policies about `subject`: see [`Policies::effort`].
+    /// Cost to this server of consulting the policies about `write`: see [`Policies::effort`].
     #[must_use]
-    pub fn effort(&self, subject: &Subject<'_>) -> usize {
-        let all = self.policies.iter().map(|policies| policies.effort(subject));
+    pub fn effort(&self, write: &VersionedWrite<'_>) -> usize {
+        let all = self.policies.iter().map(|policies| policies.effort(write));
         all.fold(0, usize::saturating_add)
     }
 
-    fn matching(&self, subject: &Subject<'_>) -> impl Iterator<Item = &dyn Policies> {
+    fn matching(&self, write: &VersionedWrite<'_>) -> impl Iterator<Item = &dyn Policies> {
         let all = self.policies.iter().map(|policies| &**policies);
-        all.filter(|policies| policies.concern(subject))
+        all.filter(|policies| policies.concern(write))
     }
 
     /// Lets policies and webhooks change `object`, which is null on delete. If one changes it, the plugins
@@ -44,27 +44,27 @@ impl Chain {
     /// The first refusal, as the client sees it.
     pub async fn mutate_by_policies(
         &self,
-        subject: &Subject<'_>,
+        write: &VersionedWrite<'_>,
         object: &mut Value,
         notes: &mut PolicyNotes,
     ) -> Result<Vec<Arc<str>>, Status> {
-        let matching: Vec<&dyn Policies> = self.matching(subject).collect();
+        let matching: Vec<&dyn Policies> = self.matching(write).collect();
         if matching.is_empty() {
             return Ok(Vec::new());
         }
         let mut rounds = Rounds::default();
         if !object.is_null() {
-            subject.default(object);
+            write.fill_defaults(object);
         }
-        self.run_round(&matching, subject, object, &mut rounds, notes)
+        self.run_round(&matching, write, object, &mut rounds, notes)
             .await?;
         if !rounds.changed() {
             return Ok(Vec::new());
         }
-        self.plugins_for(subject.request)
+        self.plugins_for(write.request)
             .mutate(object, &mut notes.warnings)?;
         if rounds.begin_second_round(object) {
-            self.run_round(&matching, subject, object, &mut rounds, notes)
+            self.run_round(&matching, write, object, &mut rounds, notes)
                 .await?;
         }
         Ok(rounds.into_changers())
@@ -74,16 +74,16 @@ impl Chain {
     async fn run_round(
         &self,
         matching: &[&dyn Policies],
-        subject: &Subject<'_>,
+        write: &VersionedWrite<'_>,
         object: &mut Value,
         rounds: &mut Rounds,
         notes: &mut PolicyNotes,
     ) -> Result<(), Status> {
         for policies in matching {
             let start = Instant::now();
-            let result = policies.mutate(subject, object, rounds, notes).await;
+            let result = policies.mutate(write, object, rounds, notes).await;
             let (name, took) = (policies.names().0, start.elapsed());
-            self.report_pass(Some(name), Phase::Mutate, subject.request, result.is_err(), took);
+            self.report_pass(Some(name), Phase::Mutate, write.request, result.is_err(), took);
             result?;
         }
         rounds.end_round(object);
@@ -97,22 +97,16 @@ impl Chain {
     /// The first refusal, as the client sees it.
     pub async fn validate_by_policies(
         &self,
-        subject: &Subject<'_>,
+        write: &VersionedWrite<'_>,
         object: Option<&Value>,
         notes: &mut PolicyNotes,
     ) -> Result<(), Status> {
-        let matching: Vec<&dyn Policies> = self.matching(subject).collect();
+        let matching: Vec<&dyn Policies> = self.matching(write).collect();
         for policies in matching {
             let start = Instant::now();
-            let result = policies.validate(subject, object, notes).await;
+            let result = policies.validate(write, object, notes).await;
             let (name, took) = (policies.names().1, start.elapsed());
-            self.report_pass(
-                Some(name),
-                Phase::Validate,
-                subject.request,
-                result.is_err(),
-                took,
-            );
+            self.report_pass(Some(name), Phase::Validate, write.request, result.is_err(), took);
             result?;
         }
         Ok(())

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::rounds::HookId;
 use super::rules::{self, Rule, texts};
-use super::subject::Subject;
+use super::versioned_write::VersionedWrite;
 use crate::request::{NAMESPACES, Request};
 
 /// Timeout in seconds of a webhook without `timeoutSeconds`.
@@ -167,23 +167,23 @@ impl Hook {
     /// 404 when the namespace selector needs the namespace of the write, and this namespace does not exist.
     pub fn matching_version<'a>(
         &self,
-        subject: &Subject<'a>,
+        write: &VersionedWrite<'a>,
         object: Option<&Value>,
         labels: impl Fn(&str) -> Option<Labels>,
     ) -> Result<Option<&'a str>, Status> {
-        let Some(version) = self.version(subject) else {
+        let Some(version) = self.version(write) else {
             return Ok(None);
         };
-        let request = subject.request;
+        let request = write.request;
         let selected = self.selects_object(object) || self.selects_object(request.old);
         Ok((selected && self.selects_namespace(request, object, labels)?).then_some(version))
     }
 
-    /// Version in which the webhook receives `subject`, by the rules alone, without the selectors; `None`
+    /// Version in which the webhook receives `write`, by the rules alone, without the selectors; `None`
     /// when no rule matches.
     #[must_use]
-    pub fn version<'a>(&self, subject: &Subject<'a>) -> Option<&'a str> {
-        rules::version(&self.rules, self.exact, subject)
+    pub fn version<'a>(&self, write: &VersionedWrite<'a>) -> Option<&'a str> {
+        rules::version(&self.rules, self.exact, write)
     }
 
     fn selects_namespace(

@@ -7,7 +7,7 @@ use berth_apimachinery::Status;
 use serde_json::Value;
 
 use super::rounds::Rounds;
-use super::subject::Subject;
+use super::versioned_write::VersionedWrite;
 
 /// Future result of consulting policies about a write: a refusal is an error.
 pub type PolicyObjections<'a> = Pin<Box<dyn Future<Output = Result<(), Status>> + Send + 'a>>;
@@ -30,20 +30,20 @@ pub trait Policies: Send + Sync + 'static {
         ("MutatingAdmissionWebhook", "ValidatingAdmissionWebhook")
     }
 
-    /// Whether a policy or webhook may match `subject`. The check is cheap, and may return true although
+    /// Whether a policy or webhook may match `write`. The check is cheap, and may return true although
     /// nothing matches.
-    fn concern(&self, subject: &Subject<'_>) -> bool;
+    fn concern(&self, write: &VersionedWrite<'_>) -> bool;
 
-    /// Estimated time that this server needs to evaluate the policies for `subject`, before the object is
+    /// Estimated time that this server needs to evaluate the policies for `write`, before the object is
     /// known, as the number of bytes that could be parsed in that time. The estimate is cheap.
-    fn effort(&self, _subject: &Subject<'_>) -> usize {
+    fn effort(&self, _write: &VersionedWrite<'_>) -> usize {
         0
     }
 
     /// Lets policies change `object`, in its stored form, or refuse the write; `object` is null on delete.
     fn mutate<'a>(
         &'a self,
-        subject: &'a Subject<'a>,
+        write: &'a VersionedWrite<'a>,
         object: &'a mut Value,
         rounds: &'a mut Rounds,
         notes: &'a mut PolicyNotes,
@@ -52,7 +52,7 @@ pub trait Policies: Send + Sync + 'static {
     /// Lets policies validate the final object, in its stored form; `object` is `None` on delete.
     fn validate<'a>(
         &'a self,
-        subject: &'a Subject<'a>,
+        write: &'a VersionedWrite<'a>,
         object: Option<&'a Value>,
         notes: &'a mut PolicyNotes,
     ) -> PolicyObjections<'a>;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::subject::Subject;
+use super::versioned_write::VersionedWrite;
 use crate::request::{Operation, Request};
 use crate::wire::{API_VERSION, GroupVersionKind, GroupVersionResource, KIND};
 
@@ -12,31 +12,30 @@ pub fn review(request: &Value) -> Value {
     json!({"apiVersion": API_VERSION, "kind": KIND, "request": request})
 }
 
-/// Returns the `request` of an AdmissionReview about `subject`, with objects in `version`. `object`, and the
-/// old object of `subject`, are given in their stored form.
+/// Returns the `request` of an AdmissionReview about `write`, with objects in `version`. `object`, and the
+/// old object of `write`, are given in their stored form.
 #[must_use]
-pub fn request(uid: &str, subject: &Subject<'_>, version: &str, object: Option<&Value>) -> Value {
-    let write = subject.request;
-    let convert =
-        |value: Option<&Value>| value.map_or(Value::Null, |value| subject.in_version(version, value));
+pub fn request(uid: &str, write: &VersionedWrite<'_>, version: &str, object: Option<&Value>) -> Value {
+    let attributes = write.request;
+    let convert = |value: Option<&Value>| value.map_or(Value::Null, |value| write.in_version(version, value));
     let mut request = json!({
         "uid": uid,
-        "kind": kind(&subject.kind(version)),
-        "resource": resource(&subject.resource(version)),
-        "requestKind": kind(&subject.kind(subject.version)),
-        "requestResource": resource(&subject.resource(subject.version)),
-        "operation": write.operation.as_str(),
-        "userInfo": user(write),
+        "kind": kind(&write.kind(version)),
+        "resource": resource(&write.resource(version)),
+        "requestKind": kind(&write.kind(write.version)),
+        "requestResource": resource(&write.resource(write.version)),
+        "operation": attributes.operation.as_str(),
+        "userInfo": user(attributes),
         "object": convert(object),
-        "oldObject": convert(write.old),
-        "dryRun": write.dry_run,
-        "options": options(write),
+        "oldObject": convert(attributes.old),
+        "dryRun": attributes.dry_run,
+        "options": options(attributes),
     });
     let texts = [
-        ("subResource", write.subresource),
-        ("requestSubResource", write.subresource),
-        ("name", write.name),
-        ("namespace", write.namespace_attribute()),
+        ("subResource", attributes.subresource),
+        ("requestSubResource", attributes.subresource),
+        ("name", attributes.name),
+        ("namespace", attributes.namespace_attribute()),
     ];
     for (field, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
         request[field] = text.into();

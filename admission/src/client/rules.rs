@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::subject::Subject;
+use super::versioned_write::VersionedWrite;
 use crate::request::Request;
 
 const ANY: &str = "*";
@@ -64,17 +64,17 @@ impl Rule {
 /// Version of the resource that one of `rules` covers: the client's version if possible, otherwise, unless
 /// `exact`, another served version. `None` when no rule covers the write.
 #[must_use]
-pub(super) fn version<'a>(rules: &[Rule], exact: bool, subject: &Subject<'a>) -> Option<&'a str> {
-    let is_covered = |version: &&str| rules.iter().any(|rule| rule.covers(subject.request, version));
-    if is_covered(&subject.version) {
-        return Some(subject.version);
+pub(super) fn version<'a>(rules: &[Rule], exact: bool, write: &VersionedWrite<'a>) -> Option<&'a str> {
+    let is_covered = |version: &&str| rules.iter().any(|rule| rule.covers(write.request, version));
+    if is_covered(&write.version) {
+        return Some(write.version);
     }
     if exact {
         return None;
     }
-    let others = subject.versions.iter().copied();
+    let others = write.versions.iter().copied();
     others
-        .filter(|version| *version != subject.version)
+        .filter(|version| *version != write.version)
         .find(is_covered)
 }
 

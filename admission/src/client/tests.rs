@@ -81,13 +81,13 @@ fn create(user: &UserInfo) -> Request<'_> {
     }
 }
 
-/// The request as a subject of kind `foo` in `version`.
-fn about<'a>(request: &'a Request<'a>, kind: &'a Foo, version: &'a str) -> Subject<'a> {
-    Subject {
+/// The write of a Foo that `request` asks for in `version`.
+fn about<'a>(request: &'a Request<'a>, kind: &'a Foo, version: &'a str) -> VersionedWrite<'a> {
+    VersionedWrite {
         request,
         version,
         versions: kind.info.versions,
-        form: Form::Own {
+        object_kind: ObjectKind::Own {
             kind,
             object_version: "v1",
         },

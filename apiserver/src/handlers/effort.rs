@@ -2,7 +2,7 @@
 //! bytes that could be parsed in the same time. The effort decides on which threads the request runs
 //! ([`crate::heavy`]).
 
-use berth_admission::client::{Form, Subject};
+use berth_admission::client::{ObjectKind, VersionedWrite};
 use berth_admission::{Operation, Request, UserInfo};
 use berth_apimachinery::Object;
 use berth_storage::Collection;
@@ -186,16 +186,16 @@ fn admission_effort(state: &ApiState, served: &ServedVersion, info: &RequestInfo
             old: None,
             dry_run: false,
         };
-        let subject = Subject {
+        let write = VersionedWrite {
             request: &request,
             version: served.version,
             versions: served.info().versions,
-            form: Form::Own {
+            object_kind: ObjectKind::Own {
                 kind: served.kind(),
                 object_version: served.version,
             },
         };
-        state.registry.chain().effort(&subject)
+        state.registry.chain().effort(&write)
     };
     let one = operations.iter().map(cost).max().unwrap_or_default();
     match info.verb {

@@ -2,7 +2,7 @@
 //! program.
 
 use axum::body::Body;
-use berth_admission::client::{Form, Subject};
+use berth_admission::client::{ObjectKind, VersionedWrite};
 use berth_admission::{Operation, Request};
 use berth_apimachinery::{Schema, Status, StatusReason};
 use http::{Response, StatusCode};
@@ -15,7 +15,7 @@ use crate::decode::{self, ExpectedType};
 use crate::negotiation::Answer;
 use crate::options::WriteOptions;
 use crate::patch_body::{APPLY, Formats};
-use crate::registry::{Admission, AdmissionSubject, CONFLICT_ATTEMPTS, Purpose, metadata, text};
+use crate::registry::{Admission, AdmissionInput, CONFLICT_ATTEMPTS, Purpose, metadata, text};
 use crate::resource::{Part, Subresource};
 use crate::{render, validation};
 
@@ -198,19 +198,19 @@ impl<'a> CustomSubresource<'a> {
             .api_version
             .split_once('/')
             .unwrap_or(("", &self.api_version));
-        let subject = Subject {
+        let write = VersionedWrite {
             request: &request,
             version: cx.served.version,
             versions: cx.served.info().versions,
-            form: Form::Unconverted {
+            object_kind: ObjectKind::Unconverted {
                 group,
                 version,
                 kind: self.subresource.kind,
             },
         };
-        let admission_subject = AdmissionSubject {
+        let admission_input = AdmissionInput {
             request: &request,
-            subject: Some(&subject),
+            write: Some(&write),
             purpose: Purpose::Handle,
         };
         let admission = Admission {
@@ -219,7 +219,7 @@ impl<'a> CustomSubresource<'a> {
             annotations: &cx.request.annotations,
         };
         let mut finish = |value: Value| self.validate(value);
-        let (value, _) = admission.admit(admission_subject, value, &mut finish).await?;
+        let (value, _) = admission.admit(admission_input, value, &mut finish).await?;
         Ok(value)
     }
 

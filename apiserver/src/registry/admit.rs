@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use berth_admission::client::{PolicyNotes, Subject};
+use berth_admission::client::{PolicyNotes, VersionedWrite};
 use berth_admission::{Chain, Request};
 use berth_apimachinery::Status;
 use berth_apimachinery::write::Guard;
@@ -38,11 +38,11 @@ pub(crate) enum Purpose {
 
 /// Request to be admitted.
 #[derive(Clone, Copy)]
-pub(crate) struct AdmissionSubject<'a> {
+pub(crate) struct AdmissionInput<'a> {
     /// The request for the program's own plugins.
     pub(crate) request: &'a Request<'a>,
     /// The request for policies and webhooks; `None` if they are not consulted.
-    pub(crate) subject: Option<&'a Subject<'a>>,
+    pub(crate) write: Option<&'a VersionedWrite<'a>>,
     pub(crate) purpose: Purpose,
 }
 
@@ -85,13 +85,13 @@ impl Admission<'_> {
     /// hold when it is stored.
     pub(crate) async fn admit(
         &self,
-        input: AdmissionSubject<'_>,
+        input: AdmissionInput<'_>,
         mut value: Value,
         admission_object: &mut dyn AdmissionObject,
     ) -> Result<(Value, Vec<Guard>), Status> {
-        let AdmissionSubject {
+        let AdmissionInput {
             request,
-            subject,
+            write,
             purpose,
         } = input;
         let plugins = self.chain.plugins_for(request);
@@ -99,9 +99,9 @@ impl Admission<'_> {
         if !value.is_null() {
             self.with_warnings(|warnings| plugins.mutate(&mut value, warnings))?;
         }
-        if let Some(subject) = subject {
+        if let Some(write) = write {
             admission_object.before_external(&mut value);
-            let changers = self.mutate(subject, &mut value).await?;
+            let changers = self.mutate(write, &mut value).await?;
             admission_object.after_external(&mut value, &changers)?;
         }
         let mut value = admission_object.finish(value)?;
@@ -113,9 +113,9 @@ impl Admission<'_> {
                 Vec::new()
             }
         };
-        if let Some(subject) = subject {
+        if let Some(write) = write {
             admission_object.before_external(&mut value);
-            self.validate(subject, object(&value)).await?;
+            self.validate(write, object(&value)).await?;
             admission_object.after_external(&mut value, &[])?;
         }
         if purpose == Purpose::Store {
@@ -134,17 +134,17 @@ impl Admission<'_> {
 
     /// Lets policies and webhooks change `value`. Returns the names of the policies and webhooks that changed
     /// it.
-    async fn mutate(&self, subject: &Subject<'_>, value: &mut Value) -> Result<Vec<Arc<str>>, Status> {
+    async fn mutate(&self, write: &VersionedWrite<'_>, value: &mut Value) -> Result<Vec<Arc<str>>, Status> {
         let mut notes = PolicyNotes::default();
-        let result = self.chain.mutate_by_policies(subject, value, &mut notes).await;
+        let result = self.chain.mutate_by_policies(write, value, &mut notes).await;
         self.pass_on(notes);
         result
     }
 
     /// Lets policies and webhooks validate the final object.
-    async fn validate(&self, subject: &Subject<'_>, object: Option<&Value>) -> Result<(), Status> {
+    async fn validate(&self, write: &VersionedWrite<'_>, object: Option<&Value>) -> Result<(), Status> {
         let mut notes = PolicyNotes::default();
-        let result = self.chain.validate_by_policies(subject, object, &mut notes).await;
+        let result = self.chain.validate_by_policies(write, object, &mut notes).await;
         self.pass_on(notes);
         result
     }

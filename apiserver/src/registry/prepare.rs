@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use berth_admission::client::{Form, Subject};
+use berth_admission::client::{ObjectKind, VersionedWrite};
 use berth_admission::{Chain, Operation, Request};
 use berth_apimachinery::write::Guard;
 use berth_apimachinery::{Draft, DraftError, FieldError, Object, Status, Via, Write, field};
@@ -13,7 +13,7 @@ use berth_storage::StoreError;
 use serde_json::Value;
 
 use crate::actor::Actor;
-use crate::registry::admit::{Admission, AdmissionObject, AdmissionSubject, Deletion, Purpose};
+use crate::registry::admit::{Admission, AdmissionInput, AdmissionObject, Deletion, Purpose};
 use crate::registry::ownership::{self, Ownership, WriteIntent};
 use crate::registry::system::SystemFields;
 use crate::registry::{Index, decided, system};
@@ -33,12 +33,16 @@ impl<'a> Actor<'a> {
 }
 
 /// Returns `request` as policies and webhooks receive it. The object is in the version `object_version`.
-fn subject<'a>(served: &'a ServedVersion, request: &'a Request<'a>, object_version: &'a str) -> Subject<'a> {
-    Subject {
+fn versioned_write<'a>(
+    served: &'a ServedVersion,
+    request: &'a Request<'a>,
+    object_version: &'a str,
+) -> VersionedWrite<'a> {
+    VersionedWrite {
         request,
         version: served.version,
         versions: served.info().versions,
-        form: Form::Own {
+        object_kind: ObjectKind::Own {
             kind: served.kind(),
             object_version,
         },
@@ -193,15 +197,15 @@ impl WriteInput<'_> {
     /// replaces `old` if there is one. The object needs no name and gets no system fields.
     pub(crate) async fn answer(&self, old: Option<&Value>, value: Value) -> Result<Value, Status> {
         let request = self.request(old);
-        let subject = subject(self.served, &request, self.served.version);
-        let admission_subject = AdmissionSubject {
+        let versioned_write = versioned_write(self.served, &request, self.served.version);
+        let admission_input = AdmissionInput {
             request: &request,
-            subject: Some(&subject),
+            write: Some(&versioned_write),
             purpose: Purpose::Answer,
         };
         let mut finish = |value: Value| self.prepare_answer(old, value);
         let admission = self.actor.admission(self.chain);
-        let (value, _) = admission.admit(admission_subject, value, &mut finish).await?;
+        let (value, _) = admission.admit(admission_input, value, &mut finish).await?;
         Ok(value)
     }
 
@@ -245,14 +249,14 @@ impl WriteInput<'_> {
         let consults = !self.actor.policies_consulted
             && self
                 .chain
-                .consults(&subject(self.served, &request, storage_version));
+                .consults(&versioned_write(self.served, &request, storage_version));
         // Policies and webhooks receive the managed fields as clients do.
         let parsed = before.filter(|_| consults).map(|(stored, _)| stored.parse());
         let client_request = self.request(parsed.as_ref().or(old));
-        let subject = subject(self.served, &client_request, storage_version);
-        let admission_subject = AdmissionSubject {
+        let versioned_write = versioned_write(self.served, &client_request, storage_version);
+        let admission_input = AdmissionInput {
             request: &request,
-            subject: consults.then_some(&subject),
+            write: consults.then_some(&versioned_write),
             purpose: Purpose::Store,
         };
         let mut object = ObjectToStore {
@@ -264,7 +268,7 @@ impl WriteInput<'_> {
             is_final: false,
         };
         let admission = self.actor.admission(self.chain);
-        let (value, guards) = admission.admit(admission_subject, value, &mut object).await?;
+        let (value, guards) = admission.admit(admission_input, value, &mut object).await?;
         Ok(AdmittedObject {
             value,
             managers: object.managers,
@@ -413,15 +417,15 @@ pub(crate) async fn admit_delete(
         old: Some(&before),
         dry_run: actor.dry_run,
     };
-    let subject = subject(served, &request, served.info().storage_version);
-    let admission_subject = AdmissionSubject {
+    let versioned_write = versioned_write(served, &request, served.info().storage_version);
+    let admission_input = AdmissionInput {
         request: &request,
-        subject: Some(&subject),
+        write: Some(&versioned_write),
         purpose: Purpose::Store,
     };
     let admission = actor.admission(chain);
     let (_, guards) = admission
-        .admit(admission_subject, Value::Null, &mut Deletion)
+        .admit(admission_input, Value::Null, &mut Deletion)
         .await?;
     Ok(guards)
 }

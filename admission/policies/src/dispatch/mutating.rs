@@ -53,7 +53,7 @@ impl Pass<'_, '_> {
                 let mut input = match cached_input.take() {
                     Some((version, input)) if version == policy_match.version => input,
                     _ => Input::new(
-                        self.subject,
+                        self.write,
                         policy_match.version,
                         Some(object),
                         namespace.as_deref(),
@@ -75,7 +75,7 @@ impl Pass<'_, '_> {
                 cached_input = Some((policy_match.version, input));
             }
         }
-        refusal::mutation_refusal(self.subject.request, &problems).map_or(Ok(()), Err)
+        refusal::mutation_refusal(self.write.request, &problems).map_or(Ok(()), Err)
     }
 
     /// Records that a MutatingAdmissionPolicy failed. `evaluated` is true if its evaluation failed, and false if
@@ -175,14 +175,14 @@ impl Pass<'_, '_> {
                 let values = input.values(params, false);
                 let mut evaluation = self.evaluation(policy, &values);
                 let current = input.object().unwrap_or(&Value::Null);
-                mutate::apply_mutation(mutation, &mut evaluation, self.subject, version, current)
+                mutate::apply_mutation(mutation, &mut evaluation, self.write, version, current)
             };
             match result {
                 Ok(changed) => {
                     if let Some(changed) = changed {
-                        let mut changed_object = self.subject.in_object_version(version, changed);
-                        self.subject.default(&mut changed_object);
-                        input.set_object(self.subject.in_version(version, &changed_object));
+                        let mut changed_object = self.write.in_object_version(version, changed);
+                        self.write.fill_defaults(&mut changed_object);
+                        input.set_object(self.write.in_version(version, &changed_object));
                         let old = std::mem::replace(object, changed_object);
                         before.get_or_insert(old);
                     }

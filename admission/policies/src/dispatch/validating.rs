@@ -45,7 +45,7 @@ impl Pass<'_, '_> {
                     Some((version, input)) if version == policy_match.version => input,
                     _ => {
                         let namespace = self.namespace()?;
-                        Input::new(self.subject, policy_match.version, object, namespace.as_deref())
+                        Input::new(self.write, policy_match.version, object, namespace.as_deref())
                     }
                 };
                 for params in &policy_match.params {
@@ -112,7 +112,7 @@ impl Pass<'_, '_> {
             );
             let binding = misconfiguration.binding.map(|binding| binding.name.as_str());
             refusal.get_or_insert_with(|| {
-                refusal::denied(self.subject.request, &policy.name, binding, "", &message)
+                refusal::denied(self.write.request, &policy.name, binding, "", &message)
             });
         }
     }
@@ -185,7 +185,7 @@ impl Pass<'_, '_> {
         notes: &mut PolicyNotes,
     ) {
         let (policy, binding) = (&policy_match.bound.policy, policy_match.binding);
-        let request = self.subject.request;
+        let request = self.write.request;
         let mut add_check = |error, enforcement, problem: &str| {
             let outcome = Outcome {
                 error,
@@ -246,7 +246,7 @@ impl Pass<'_, '_> {
             took: Duration::ZERO,
         };
         self.add_check(PolicyType::Validating, policy, Some(binding), outcome, problem);
-        let request = self.subject.request;
+        let request = self.write.request;
         refusal
             .get_or_insert_with(|| refusal::denied(request, &policy.name, Some(&binding.name), "", problem));
     }

@@ -59,7 +59,7 @@ fn judged(enforcer: &Enforcer) -> String {
 }
 
 fn effort(enforcer: &Enforcer) -> usize {
-    Write::default().with(|subject| enforcer.effort(subject))
+    Write::default().with(|write| enforcer.effort(write))
 }
 
 #[test]
@@ -132,12 +132,12 @@ fn what_no_policy_is_about_costs_nothing() {
     assert_eq!(effort(&enforcer), 0, "the namespace has another tier");
     let enforcer = Enforcer::new(Arc::new(validating(&spec, &json!({}))));
     enforcer.compile_stored();
-    let other = Write::default().with(|subject| {
-        let mut request = subject.request.clone();
+    let other = Write::default().with(|write| {
+        let mut request = write.request.clone();
         request.resource = GroupResource::new("g.example", "bars");
-        enforcer.effort(&berth_admission::client::Subject {
+        enforcer.effort(&berth_admission::client::VersionedWrite {
             request: &request,
-            ..*subject
+            ..*write
         })
     });
     assert_eq!(other, 0);

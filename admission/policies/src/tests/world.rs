@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, Waker};
 
-use berth_admission::client::{Form, Policies, PolicyNotes, Rounds, Subject};
+use berth_admission::client::{ObjectKind, Policies, PolicyNotes, Rounds, VersionedWrite};
 use berth_admission::{Operation, Request, UserInfo};
 use berth_apimachinery::{GroupResource, Kind, KindInfo, Schema, Status};
 use berth_cel::{Decision, Review};
@@ -206,7 +206,7 @@ impl Default for Write {
 }
 
 impl Write {
-    pub(super) fn with<T>(&self, run: impl FnOnce(&Subject<'_>) -> T) -> T {
+    pub(super) fn with<T>(&self, run: impl FnOnce(&VersionedWrite<'_>) -> T) -> T {
         let user = UserInfo {
             name: "alice".to_owned(),
             groups: vec!["dev".to_owned()],
@@ -223,11 +223,11 @@ impl Write {
             old: self.old.as_ref(),
             dry_run: false,
         };
-        run(&Subject {
+        run(&VersionedWrite {
             request: &request,
             version: self.version,
             versions: INFO.versions,
-            form: Form::Own {
+            object_kind: ObjectKind::Own {
                 kind: &Foo,
                 object_version: "v1",
             },
@@ -240,9 +240,9 @@ impl Write {
         enforcer: &Enforcer,
         object: Option<&Value>,
     ) -> (Result<(), Status>, PolicyNotes) {
-        self.with(|subject| {
+        self.with(|write| {
             let mut recorded = PolicyNotes::default();
-            let result = now(enforcer.validate(subject, object, &mut recorded));
+            let result = now(enforcer.validate(write, object, &mut recorded));
             (result, recorded)
         })
     }
@@ -254,14 +254,14 @@ impl Write {
         mut object: Value,
         between: impl FnOnce(&mut Value),
     ) -> (Result<(), Status>, Value) {
-        self.with(|subject| {
+        self.with(|write| {
             let (mut rounds, mut recorded) = (Rounds::default(), PolicyNotes::default());
-            let result = now(enforcer.mutate(subject, &mut object, &mut rounds, &mut recorded));
+            let result = now(enforcer.mutate(write, &mut object, &mut rounds, &mut recorded));
             rounds.end_round(&object);
             between(&mut object);
             let result = result.and_then(|()| {
                 if rounds.begin_second_round(&object) {
-                    now(enforcer.mutate(subject, &mut object, &mut rounds, &mut recorded))
+                    now(enforcer.mutate(write, &mut object, &mut rounds, &mut recorded))
                 } else {
                     Ok(())
                 }

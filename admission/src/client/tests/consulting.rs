@@ -81,12 +81,12 @@ impl Plugin for Ours {
 struct Theirs(Log);
 
 impl Policies for Theirs {
-    fn concern(&self, subject: &Subject<'_>) -> bool {
-        subject.request.subresource != "quiet"
+    fn concern(&self, write: &VersionedWrite<'_>) -> bool {
+        write.request.subresource != "quiet"
     }
     fn mutate<'a>(
         &'a self,
-        _: &'a Subject<'a>,
+        _: &'a VersionedWrite<'a>,
         object: &'a mut Value,
         rounds: &'a mut Rounds,
         recorded: &'a mut PolicyNotes,
@@ -107,7 +107,7 @@ impl Policies for Theirs {
     }
     fn validate<'a>(
         &'a self,
-        _: &'a Subject<'a>,
+        _: &'a VersionedWrite<'a>,
         object: Option<&'a Value>,
         _: &'a mut PolicyNotes,
     ) -> PolicyObjections<'a> {
@@ -137,19 +137,19 @@ fn what_others_change_is_seen_again_by_us_and_then_by_them() {
     let (user, foo, log) = (UserInfo::default(), Foo::new(), Log::default());
     let chain = Chain::new(vec![Arc::new(Ours(log.clone()))]).with_policies(Arc::new(Theirs(log.clone())));
     let asked = create(&user);
-    let subject = about(&asked, &foo, "v1");
+    let write = about(&asked, &foo, "v1");
     let (mut object, mut recorded) = (json!({}), PolicyNotes::default());
     let plugins = chain.plugins_for(&asked);
     plugins.mutate(&mut object, &mut recorded.warnings).unwrap();
-    now(chain.mutate_by_policies(&subject, &mut object, &mut recorded)).unwrap();
+    now(chain.mutate_by_policies(&write, &mut object, &mut recorded)).unwrap();
     assert_eq!(
         *log.0.lock().unwrap(),
         ["ours", "theirs 0 true", "ours", "theirs 1 true"]
     );
     assert_eq!(recorded.warnings, ["w", "w"]);
-    let refused: Result<(), Status> = now(chain.validate_by_policies(&subject, Some(&object), &mut recorded));
+    let refused: Result<(), Status> = now(chain.validate_by_policies(&write, Some(&object), &mut recorded));
     assert_eq!(refused.unwrap_err().code, 400);
-    assert!(chain.consults(&subject));
+    assert!(chain.consults(&write));
     let quiet = Request {
         subresource: "quiet",
         ..create(&user)
@@ -163,8 +163,8 @@ fn what_others_change_is_seen_again_by_us_and_then_by_them() {
 fn a_chain_without_others_asks_nobody() {
     let (user, foo) = (UserInfo::default(), Foo::new());
     let asked = create(&user);
-    let subject = about(&asked, &foo, "v1");
+    let write = about(&asked, &foo, "v1");
     let (mut object, mut recorded) = (json!({}), PolicyNotes::default());
-    now(Chain::default().mutate_by_policies(&subject, &mut object, &mut recorded)).unwrap();
+    now(Chain::default().mutate_by_policies(&write, &mut object, &mut recorded)).unwrap();
     assert_eq!((object, recorded), (json!({}), PolicyNotes::default()));
 }

@@ -34,8 +34,8 @@ fn a_review_is_what_the_serving_side_understands() {
     };
     let new =
         json!({"apiVersion": "g.example/v1", "kind": "Foo", "metadata": {"name": "x"}, "spec": {"a": 1}});
-    let subject = about(&asked, &foo, "v1beta1");
-    let read = read_back(&request("u1", &subject, "v1", Some(&new)));
+    let write = about(&asked, &foo, "v1beta1");
+    let read = read_back(&request("u1", &write, "v1", Some(&new)));
     assert_eq!(
         (read.uid.as_str(), read.name.as_str(), read.namespace.as_str()),
         ("u1", "x", "team")
@@ -58,14 +58,14 @@ fn objects_are_shown_in_the_version_of_the_rule_and_taken_back() {
     let asked = create(&user);
     let held =
         json!({"apiVersion": "g.example/v1", "kind": "Foo", "metadata": {"name": "x"}, "spec": {"a": 1}});
-    let subject = about(&asked, &foo, "v1");
-    let shown = request("u1", &subject, "v1beta1", Some(&held))["object"].clone();
+    let write = about(&asked, &foo, "v1");
+    let shown = request("u1", &write, "v1beta1", Some(&held))["object"].clone();
     assert_eq!(
         (&shown["apiVersion"], &shown["oldSpec"]),
         (&json!("g.example/v1beta1"), &json!({"a": 1}))
     );
     assert_eq!(shown["spec"], Value::Null);
-    assert_eq!(subject.in_object_version("v1beta1", shown), held);
+    assert_eq!(write.in_object_version("v1beta1", shown), held);
 }
 
 #[test]
@@ -75,18 +75,18 @@ fn a_body_of_another_kind_keeps_its_own_version() {
         subresource: "binding",
         ..create(&user)
     };
-    let subject = Subject {
+    let write = VersionedWrite {
         request: &asked,
         version: "v1",
         versions: &["v1", "v1beta1"],
-        form: Form::Unconverted {
+        object_kind: ObjectKind::Unconverted {
             group: "other.example",
             version: "v3",
             kind: "Binding",
         },
     };
     let body = json!({"apiVersion": "other.example/v3", "kind": "Binding"});
-    let sent = request("u", &subject, "v1beta1", Some(&body));
+    let sent = request("u", &write, "v1beta1", Some(&body));
     assert_eq!(
         sent["kind"],
         json!({"group": "other.example", "version": "v3", "kind": "Binding"})

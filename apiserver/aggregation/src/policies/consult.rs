@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use berth_admission::client::{
-    self, Answer, PolicyNotes, PolicyObjections, Rounds, Subject, WebhookType, condition_failed, denied,
-    dry_run_unsupported, failed, patch_failed,
+    self, Answer, PolicyNotes, PolicyObjections, Rounds, VersionedWrite, WebhookType, condition_failed,
+    denied, dry_run_unsupported, failed, patch_failed,
 };
 use berth_apimachinery::Status;
 use berth_apiserver::metrics::{CallOutcome, Rejection};
@@ -28,33 +28,33 @@ const MUTATION_PREFIX: &str = "mutation.webhook.admission.k8s.io";
 const VALIDATION_PREFIX: &str = "validating.webhook.admission.k8s.io";
 
 impl client::Policies for HubWebhooks {
-    fn concern(&self, subject: &Subject<'_>) -> bool {
+    fn concern(&self, write: &VersionedWrite<'_>) -> bool {
         [WebhookType::Mutating, WebhookType::Validating]
             .into_iter()
             .any(|webhook_type| {
                 self.hooks(webhook_type)
                     .iter()
-                    .any(|one| one.hook.version(subject).is_some())
+                    .any(|one| one.hook.version(write).is_some())
             })
     }
 
     fn mutate<'a>(
         &'a self,
-        subject: &'a Subject<'a>,
+        write: &'a VersionedWrite<'a>,
         object: &'a mut Value,
         rounds: &'a mut Rounds,
         notes: &'a mut PolicyNotes,
     ) -> PolicyObjections<'a> {
-        Box::pin(self.call_mutating(subject, object, rounds, notes))
+        Box::pin(self.call_mutating(write, object, rounds, notes))
     }
 
     fn validate<'a>(
         &'a self,
-        subject: &'a Subject<'a>,
+        write: &'a VersionedWrite<'a>,
         object: Option<&'a Value>,
         notes: &'a mut PolicyNotes,
     ) -> PolicyObjections<'a> {
-        Box::pin(self.call_validating(subject, object, notes))
+        Box::pin(self.call_validating(write, object, notes))
     }
 }
 
@@ -63,7 +63,7 @@ impl HubWebhooks {
     /// webhooks.
     async fn call_mutating(
         &self,
-        subject: &Subject<'_>,
+        write: &VersionedWrite<'_>,
         object: &mut Value,
         rounds: &mut Rounds,
         notes: &mut PolicyNotes,
@@ -78,7 +78,7 @@ impl HubWebhooks {
                 webhooks: self,
                 prepared,
                 webhook_type: WebhookType::Mutating,
-                subject,
+                write,
                 position: format!("round_{}_index_{index}", rounds.number()),
             };
             let Some(request) = call.request(current).await? else {
@@ -101,7 +101,7 @@ impl HubWebhooks {
     /// first in order.
     async fn call_validating(
         &self,
-        subject: &Subject<'_>,
+        write: &VersionedWrite<'_>,
         object: Option<&Value>,
         notes: &mut PolicyNotes,
     ) -> Result<(), Status> {
@@ -112,7 +112,7 @@ impl HubWebhooks {
                 webhooks: self,
                 prepared,
                 webhook_type: WebhookType::Validating,
-                subject,
+                write,
                 position: format!("round_0_index_{index}"),
             };
             if let Some(request) = call.request(object).await? {
@@ -143,7 +143,7 @@ struct WebhookCall<'a> {
     webhooks: &'a HubWebhooks,
     prepared: &'a PreparedWebhook,
     webhook_type: WebhookType,
-    subject: &'a Subject<'a>,
+    write: &'a VersionedWrite<'a>,
     /// Round and index of the call, for the audit log.
     position: String,
 }
@@ -164,11 +164,11 @@ impl<'a> WebhookCall<'a> {
     async fn request(&self, object: Option<&Value>) -> Result<Option<ReviewRequest<'a>>, Status> {
         let hook = &self.prepared.hook;
         let labels = |namespace: &str| self.webhooks.labels(namespace);
-        let Some(version) = hook.matching_version(self.subject, object, labels)? else {
+        let Some(version) = hook.matching_version(self.write, object, labels)? else {
             return Ok(None);
         };
         let uid = Uuid::new_v4().to_string();
-        let request = client::request(&uid, self.subject, version, object);
+        let request = client::request(&uid, self.write, version, object);
         if !self.conditions_match(&request).await? {
             return Ok(None);
         }
@@ -181,7 +181,7 @@ impl<'a> WebhookCall<'a> {
 
     /// Evaluates the match conditions, and makes the access reviews that they need.
     async fn evaluate_conditions(&self, request: &Value) -> ConditionsResult {
-        let user = self.subject.request.user;
+        let user = self.write.request.user;
         let access_reviewer = &self.webhooks.access_reviewer;
         let mut decisions = Arc::default();
         for _ in 0..MAX_EVALUATIONS {
@@ -204,7 +204,7 @@ impl<'a> WebhookCall<'a> {
             return Ok(true);
         }
         let metrics = &self.webhooks.metrics;
-        let operation = self.subject.request.operation;
+        let operation = self.write.request.operation;
         match self.evaluate_conditions(request).await {
             ConditionsResult::Match => Ok(true),
             ConditionsResult::NoMatch => {
@@ -217,7 +217,7 @@ impl<'a> WebhookCall<'a> {
                 if self.prepared.hook.fails_open {
                     return Ok(false);
                 }
-                Err(condition_failed(self.subject.request, &problem))
+                Err(condition_failed(self.write.request, &problem))
             }
         }
     }
@@ -225,13 +225,13 @@ impl<'a> WebhookCall<'a> {
     /// Sends `request` to the webhook, unless it is a dry run on which the call may have side effects. The
     /// answer is `None` when the call failed and `failurePolicy` is Ignore.
     async fn send(&self, request: &ReviewRequest<'_>) -> (PolicyNotes, Result<Option<Answer>, Status>) {
-        if self.subject.request.dry_run && !self.prepared.hook.supports_dry_run {
+        if self.write.request.dry_run && !self.prepared.hook.supports_dry_run {
             return (PolicyNotes::default(), Err(dry_run_unsupported(self.name())));
         }
         let start = Instant::now();
         let answer = self.call(request).await;
         let (notes, result, outcome) = self.outcome(answer);
-        let operation = self.subject.request.operation;
+        let operation = self.write.request.operation;
         let metrics = &self.webhooks.metrics;
         metrics.called(
             self.name(),
@@ -324,14 +324,14 @@ impl<'a> WebhookCall<'a> {
         };
         let changed = changed.map_err(|problem| {
             let status = patch_failed(self.name(), &problem);
-            let operation = self.subject.request.operation;
+            let operation = self.write.request.operation;
             self.webhooks
                 .metrics
                 .rejected(self.name(), self.webhook_type, operation, Rejection::Internal);
             status
         })?;
-        let mut changed = self.subject.in_object_version(request.version, changed);
-        self.subject.default(&mut changed);
+        let mut changed = self.write.in_object_version(request.version, changed);
+        self.write.fill_defaults(&mut changed);
         let differs = changed != *object;
         *object = changed;
         Ok(differs)

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use berth_admission::client::{Form, Policies as _, PolicyNotes, Rounds, Subject, WebhookType};
+use berth_admission::client::{ObjectKind, Policies as _, PolicyNotes, Rounds, VersionedWrite, WebhookType};
 use berth_admission::{Operation, Request, UserInfo};
 use berth_apimachinery::write::Verb;
 use berth_apimachinery::{Clock, Draft, Key, Kind, Status};
@@ -166,13 +166,13 @@ impl Asker {
         }
     }
 
-    fn subject<'a>(&'a self, request: &'a Request<'a>) -> Subject<'a> {
+    fn write<'a>(&'a self, request: &'a Request<'a>) -> VersionedWrite<'a> {
         let info = self.kind.info();
-        Subject {
+        VersionedWrite {
             request,
             version: info.versions[0],
             versions: info.versions,
-            form: Form::Own {
+            object_kind: ObjectKind::Own {
                 kind: &*self.kind,
                 object_version: info.storage_version,
             },
@@ -193,7 +193,7 @@ impl Asker {
         let request = self.request();
         let mut recorded = PolicyNotes::default();
         let result = policies
-            .mutate(&self.subject(&request), object, rounds, &mut recorded)
+            .mutate(&self.write(&request), object, rounds, &mut recorded)
             .await;
         (result, recorded)
     }
@@ -206,7 +206,7 @@ impl Asker {
         let request = self.request();
         let mut recorded = PolicyNotes::default();
         let result = policies
-            .validate(&self.subject(&request), object, &mut recorded)
+            .validate(&self.write(&request), object, &mut recorded)
             .await;
         (result, recorded)
     }

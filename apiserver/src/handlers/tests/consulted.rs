@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use berth_admission::client::{Form, Policies, PolicyNotes, PolicyObjections, Rounds, Subject};
+use berth_admission::client::{ObjectKind, Policies, PolicyNotes, PolicyObjections, Rounds, VersionedWrite};
 use berth_apimachinery::Status;
 use berth_storage::Limits;
 
@@ -13,14 +13,14 @@ use super::*;
 struct Others(Mutex<Vec<String>>);
 
 impl Others {
-    fn note(&self, pass: &str, subject: &Subject<'_>, object: &Value) {
-        let request = subject.request;
-        let kind = match subject.form {
-            Form::Own { kind, .. } => kind.info().kind,
-            Form::Unconverted { kind, .. } => kind,
+    fn note(&self, pass: &str, write: &VersionedWrite<'_>, object: &Value) {
+        let request = write.request;
+        let kind = match write.object_kind {
+            ObjectKind::Own { kind, .. } => kind.info().kind,
+            ObjectKind::Unconverted { kind, .. } => kind,
         };
         let (resource, subresource) = (request.resource.resource, request.subresource);
-        let (operation, version) = (request.operation.as_str(), subject.version);
+        let (operation, version) = (request.operation.as_str(), write.version);
         let shape = &object["spec"]["shape"];
         let text = format!("{pass} {operation} {version} {resource}/{subresource} {kind} {shape}");
         self.0.lock().unwrap().push(text);
@@ -32,19 +32,19 @@ impl Others {
 }
 
 impl Policies for Others {
-    fn concern(&self, subject: &Subject<'_>) -> bool {
-        subject.request.resource.resource != "gadgets"
+    fn concern(&self, write: &VersionedWrite<'_>) -> bool {
+        write.request.resource.resource != "gadgets"
     }
     fn mutate<'a>(
         &'a self,
-        subject: &'a Subject<'a>,
+        write: &'a VersionedWrite<'a>,
         object: &'a mut Value,
         _: &'a mut Rounds,
         recorded: &'a mut PolicyNotes,
     ) -> PolicyObjections<'a> {
         Box::pin(async move {
             tokio::task::yield_now().await;
-            self.note("mutate", subject, object);
+            self.note("mutate", write, object);
             if !object.is_null() {
                 object["metadata"]["labels"]["policy"] = "seen".into();
                 object["metadata"]["uid"] = "made-up".into();
@@ -60,14 +60,14 @@ impl Policies for Others {
     }
     fn validate<'a>(
         &'a self,
-        subject: &'a Subject<'a>,
+        write: &'a VersionedWrite<'a>,
         object: Option<&'a Value>,
         _: &'a mut PolicyNotes,
     ) -> PolicyObjections<'a> {
         Box::pin(async move {
             tokio::task::yield_now().await;
-            self.note("validate", subject, object.unwrap_or(&Value::Null));
-            let judged = object.or(subject.request.old);
+            self.note("validate", write, object.unwrap_or(&Value::Null));
+            let judged = object.or(write.request.old);
             if judged.is_some_and(|object| object["spec"]["color"] == "grey") {
                 return Err(Status::failure(403, "Forbidden", "they do not like grey"));
             }
@@ -191,18 +191,18 @@ async fn what_does_not_concern_them_passes_unseen_and_the_audit_log_hears_the_re
 struct Curious(Mutex<Vec<Value>>);
 
 impl Policies for Curious {
-    fn concern(&self, _: &Subject<'_>) -> bool {
+    fn concern(&self, _: &VersionedWrite<'_>) -> bool {
         true
     }
     fn mutate<'a>(
         &'a self,
-        subject: &'a Subject<'a>,
+        write: &'a VersionedWrite<'a>,
         object: &'a mut Value,
         _: &'a mut Rounds,
         _: &'a mut PolicyNotes,
     ) -> PolicyObjections<'a> {
         Box::pin(async move {
-            let old = subject.request.old.map_or(Value::Null, managed);
+            let old = write.request.old.map_or(Value::Null, managed);
             self.0.lock().unwrap().extend([old, managed(object)]);
             object["spec"]["size"] = 7.into();
             if object["spec"]["color"] == "brown" {
@@ -213,7 +213,7 @@ impl Policies for Curious {
     }
     fn validate<'a>(
         &'a self,
-        _: &'a Subject<'a>,
+        _: &'a VersionedWrite<'a>,
         object: Option<&'a Value>,
         _: &'a mut PolicyNotes,
     ) -> PolicyObjections<'a> {
@@ -269,12 +269,12 @@ async fn others_see_managed_fields_and_what_they_change_is_nobodys() {
 struct Door(Mutex<Vec<String>>);
 
 impl Policies for Door {
-    fn concern(&self, subject: &Subject<'_>) -> bool {
-        subject.request.operation == berth_admission::Operation::Connect
+    fn concern(&self, write: &VersionedWrite<'_>) -> bool {
+        write.request.operation == berth_admission::Operation::Connect
     }
     fn mutate<'a>(
         &'a self,
-        _: &'a Subject<'a>,
+        _: &'a VersionedWrite<'a>,
         _: &'a mut Value,
         _: &'a mut Rounds,
         _: &'a mut PolicyNotes,
@@ -283,12 +283,12 @@ impl Policies for Door {
     }
     fn validate<'a>(
         &'a self,
-        subject: &'a Subject<'a>,
+        write: &'a VersionedWrite<'a>,
         object: Option<&'a Value>,
         _: &'a mut PolicyNotes,
     ) -> PolicyObjections<'a> {
         Box::pin(async move {
-            let request = subject.request;
+            let request = write.request;
             let (name, subresource, user) = (request.name, request.subresource, &request.user.name);
             let options = object.map(Value::to_string).unwrap_or_default();
             let text = format!("{user} to {name}/{subresource}: {options}");
@@ -331,12 +331,12 @@ struct Bending {
 }
 
 impl Policies for Bending {
-    fn concern(&self, _: &Subject<'_>) -> bool {
+    fn concern(&self, _: &VersionedWrite<'_>) -> bool {
         true
     }
     fn mutate<'a>(
         &'a self,
-        _: &'a Subject<'a>,
+        _: &'a VersionedWrite<'a>,
         object: &'a mut Value,
         rounds: &'a mut Rounds,
         _: &'a mut PolicyNotes,
@@ -352,7 +352,7 @@ impl Policies for Bending {
     }
     fn validate<'a>(
         &'a self,
-        _: &'a Subject<'a>,
+        _: &'a VersionedWrite<'a>,
         _: Option<&'a Value>,
         _: &'a mut PolicyNotes,
     ) -> PolicyObjections<'a> {

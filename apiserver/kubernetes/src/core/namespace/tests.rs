@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use berth_admission::Chain;
-use berth_admission::client::{Form, Policies, PolicyNotes, PolicyObjections, Rounds, Subject};
+use berth_admission::client::{ObjectKind, Policies, PolicyNotes, PolicyObjections, Rounds, VersionedWrite};
 use berth_apimachinery::Clock;
 use berth_storage::{MemoryStore, Store};
 use serde_json::json;
@@ -48,7 +48,7 @@ fn handler(store: &Arc<dyn Store>, chain: Chain) -> FinalizeHandler {
 #[test]
 fn a_new_one_is_active_with_its_finalizer_and_label() {
     let write = Write {
-        via: Via::Create,
+        operation: WriteOperation::Create,
         old: None,
         now: now(),
     };
@@ -66,7 +66,7 @@ fn a_new_one_is_active_with_its_finalizer_and_label() {
 fn an_update_cannot_touch_the_finalizers_of_the_spec() {
     let old = super::new("x", now());
     let write = Write {
-        via: Via::Update,
+        operation: WriteOperation::Update,
         old: Some(&old),
         now: now(),
     };
@@ -79,17 +79,17 @@ fn an_update_cannot_touch_the_finalizers_of_the_spec() {
 #[test]
 fn deleting_marks_it_and_waits_for_the_finalizers() {
     let mut object = super::new("x", now());
-    assert!(Namespace.holds_deletion(&mut object, now()));
+    assert!(Namespace.hold_deletion(&mut object, now()));
     assert_eq!(object["status"]["phase"], "Terminating");
     set_finalizers(&mut object, Vec::new());
-    assert!(!Namespace.holds_deletion(&mut object, now()));
+    assert!(!Namespace.hold_deletion(&mut object, now()));
 }
 
 #[test]
 fn the_phase_fits_the_deletion() {
     let old = super::new("x", now());
     let write = Write {
-        via: Via::Subresource("status"),
+        operation: WriteOperation::Subresource("status"),
         old: Some(&old),
         now: now(),
     };
@@ -166,9 +166,9 @@ async fn finalize_refuses_the_uid_of_an_earlier_namespace() {
 struct Keeper(Mutex<Vec<String>>);
 
 impl Keeper {
-    fn record(&self, pass: &str, subject: &Subject<'_>) {
-        let request = subject.request;
-        let Form::Own { kind, .. } = subject.form else {
+    fn record(&self, pass: &str, write: &VersionedWrite<'_>) {
+        let request = write.request;
+        let ObjectKind::Own { kind, .. } = write.object_kind else {
             panic!("a body of another kind");
         };
         let (operation, kind) = (request.operation.as_str(), kind.info().kind);
@@ -179,18 +179,18 @@ impl Keeper {
 }
 
 impl Policies for Keeper {
-    fn concern(&self, subject: &Subject<'_>) -> bool {
-        subject.request.resource == RESOURCE
+    fn concern(&self, write: &VersionedWrite<'_>) -> bool {
+        write.request.resource == RESOURCE
     }
 
     fn mutate<'a>(
         &'a self,
-        subject: &'a Subject<'a>,
+        write: &'a VersionedWrite<'a>,
         object: &'a mut Value,
         _: &'a mut Rounds,
         _: &'a mut PolicyNotes,
     ) -> PolicyObjections<'a> {
-        self.record("mutate", subject);
+        self.record("mutate", write);
         let mut finalizers = value::list(object, &["spec", "finalizers"]).to_vec();
         finalizers.push("example.com/added".into());
         set_finalizers(object, finalizers);
@@ -199,11 +199,11 @@ impl Policies for Keeper {
 
     fn validate<'a>(
         &'a self,
-        subject: &'a Subject<'a>,
+        write: &'a VersionedWrite<'a>,
         object: Option<&'a Value>,
         _: &'a mut PolicyNotes,
     ) -> PolicyObjections<'a> {
-        self.record("validate", subject);
+        self.record("validate", write);
         let is_kept = object.is_some_and(|object| {
             value::texts(object, &["spec", "finalizers"]).contains(&"example.com/kept")
         });

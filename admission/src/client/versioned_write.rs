@@ -1,4 +1,4 @@
-//! Writes, as policies and webhooks see them.
+//! A write as policies and webhooks see it.
 
 use berth_apimachinery::{Kind, Object, Revision};
 use serde_json::Value;
@@ -6,9 +6,9 @@ use serde_json::Value;
 use crate::request::Request;
 use crate::wire::{GroupVersionKind, GroupVersionResource};
 
-/// One write for policies and webhooks: the request, and the versions in which they can receive its objects.
+/// Write as policies and webhooks see it: the request, and the versions in which they can receive its objects.
 #[derive(Clone, Copy)]
-pub struct Subject<'a> {
+pub struct VersionedWrite<'a> {
     /// The request as plugins see it.
     pub request: &'a Request<'a>,
     /// Version of the resource in the client's request.
@@ -17,12 +17,12 @@ pub struct Subject<'a> {
     /// called for requests in every version.
     pub versions: &'a [&'a str],
     /// Kind and version of the object.
-    pub form: Form<'a>,
+    pub object_kind: ObjectKind<'a>,
 }
 
 /// Kind and version of the object of a write.
 #[derive(Clone, Copy)]
-pub enum Form<'a> {
+pub enum ObjectKind<'a> {
     /// An object of the resource's own kind, which can be converted between its versions.
     Own {
         /// Kind of the object.
@@ -41,7 +41,7 @@ pub enum Form<'a> {
     },
 }
 
-impl Subject<'_> {
+impl VersionedWrite<'_> {
     /// Returns the resource in `version`.
     #[must_use]
     pub fn resource(&self, version: &str) -> GroupVersionResource {
@@ -55,9 +55,9 @@ impl Subject<'_> {
     /// Returns the kind of the object in `version` of the resource.
     #[must_use]
     pub fn kind(&self, version: &str) -> GroupVersionKind {
-        let (group, version, kind) = match self.form {
-            Form::Own { kind, .. } => (kind.info().group, version, kind.info().kind),
-            Form::Unconverted { group, version, kind } => (group, version, kind),
+        let (group, version, kind) = match self.object_kind {
+            ObjectKind::Own { kind, .. } => (kind.info().group, version, kind.info().kind),
+            ObjectKind::Unconverted { group, version, kind } => (group, version, kind),
         };
         GroupVersionKind {
             group: group.to_owned(),
@@ -69,7 +69,7 @@ impl Subject<'_> {
     /// Converts `value` from the version of the object to `version`.
     #[must_use]
     pub fn in_version(&self, version: &str, value: &Value) -> Value {
-        let Form::Own { kind, object_version } = self.form else {
+        let ObjectKind::Own { kind, object_version } = self.object_kind else {
             return value.clone();
         };
         if version == object_version {
@@ -97,7 +97,7 @@ impl Subject<'_> {
     /// Converts `value` from `version`, in which a webhook changed it, to the version of the object.
     #[must_use]
     pub fn in_object_version(&self, version: &str, mut value: Value) -> Value {
-        if let Form::Own { kind, object_version } = self.form
+        if let ObjectKind::Own { kind, object_version } = self.object_kind
             && version != object_version
         {
             kind.to_stored(version, &mut value);
@@ -107,8 +107,8 @@ impl Subject<'_> {
     }
 
     /// Fills in the defaults of the schema in `value`, so that webhooks see the object as clients do.
-    pub fn default(&self, value: &mut Value) {
-        if let Form::Own { kind, object_version } = self.form {
+    pub fn fill_defaults(&self, value: &mut Value) {
+        if let ObjectKind::Own { kind, object_version } = self.object_kind {
             kind.schema(object_version).default(value);
         }
     }
