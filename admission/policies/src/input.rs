@@ -51,11 +51,25 @@ impl Input {
         self.object = Some(object);
     }
 
-    /// Values of the variables, in the order of [`berth_cel::AdmissionVariable`]. In match conditions
-    /// (`conditions`), `namespaceObject` is null.
-    pub(crate) fn values<'a>(&'a self, params: Option<Option<&'a Json>>, conditions: bool) -> Vec<Value<'a>> {
+    /// Values of the variables in the order of [`berth_cel::AdmissionVariable`], for all expressions but match
+    /// conditions. `params` is `None` for a policy without a `paramKind`, and `Some(None)` for an evaluation
+    /// without a parameter.
+    pub(crate) fn values<'a>(&'a self, params: Option<Option<&'a Json>>) -> Vec<Value<'a>> {
+        self.values_with(Some(&self.namespace), params)
+    }
+
+    /// Values of the variables for match conditions: those of [`Input::values`], except that
+    /// `namespaceObject` is null.
+    pub(crate) fn condition_values<'a>(&'a self, params: Option<Option<&'a Json>>) -> Vec<Value<'a>> {
+        self.values_with(None, params)
+    }
+
+    fn values_with<'a>(
+        &'a self,
+        namespace: Option<&'a Json>,
+        params: Option<Option<&'a Json>>,
+    ) -> Vec<Value<'a>> {
         let or_null = |value: Option<&'a Json>| value.map_or(Value::Null, Value::from);
-        let namespace = Some(&self.namespace).filter(|_| !conditions);
         let mut values = vec![
             or_null(self.object.as_ref()),
             or_null(self.old.as_ref()),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use berth_admission::client::HookId;
 use serde_json::Value;
 
 use crate::binding::Binding;
@@ -24,9 +25,15 @@ pub(crate) struct Invocation<'p> {
 }
 
 impl Invocation<'_> {
+    /// Identity of the invocation among the webhooks and policies of a round. The index is always 0: it only
+    /// tells apart the webhooks of one configuration.
+    pub(crate) fn id(&self) -> HookId {
+        (self.key().into(), 0)
+    }
+
     /// Key of the invocation in messages, unique among policies and webhook configurations: names of webhook
     /// configurations contain no space.
-    pub(crate) fn key(&self) -> String {
+    fn key(&self) -> String {
         let PolicyMatch { bound, binding, .. } = self.policy_match;
         let (policy, binding) = (&bound.policy.name, &binding.name);
         let key = format!("MutatingAdmissionPolicy {policy} by binding {binding}");

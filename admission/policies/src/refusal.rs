@@ -30,6 +30,21 @@ pub(crate) fn denied(
     status
 }
 
+/// Failure of a MutatingAdmissionPolicy that refuses the write.
+pub(crate) struct MutationFailure {
+    pub(crate) stage: FailureStage,
+    pub(crate) message: String,
+}
+
+/// Stage at which a MutatingAdmissionPolicy failed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FailureStage {
+    /// The policy, its binding or its parameters are wrong, so that it is not evaluated.
+    Configuration,
+    /// An expression failed or cost too much, or the result cannot be applied to the object.
+    Evaluation,
+}
+
 /// Message about a MutatingAdmissionPolicy that cannot be configured or evaluated.
 pub(crate) fn mutation_failure_text(policy: &str, binding: Option<&str>, problem: &str) -> String {
     match binding {
@@ -38,16 +53,16 @@ pub(crate) fn mutation_failure_text(policy: &str, binding: Option<&str>, problem
     }
 }
 
-/// Refusal of a write by MutatingAdmissionPolicies, from the messages about failed policies; `None` without
-/// messages. The flag of a message is true if the evaluation failed, and false if the configuration failed.
-pub(crate) fn mutation_refusal(request: &Request<'_>, texts: &[(String, bool)]) -> Option<Status> {
-    let (first, is_evaluation_failure) = texts.first()?;
-    let mut status = Status::forbidden(request.resource, request.name, first);
-    status.message.clone_from(first);
-    if *is_evaluation_failure {
+/// Refusal of a write with all `failures`; `None` without failures. The first one gives the message and the
+/// reason.
+pub(crate) fn mutation_refusal(request: &Request<'_>, failures: &[MutationFailure]) -> Option<Status> {
+    let first = failures.first()?;
+    let mut status = Status::forbidden(request.resource, request.name, &first.message);
+    status.message.clone_from(&first.message);
+    if first.stage == FailureStage::Evaluation {
         status.reason = INVALID.to_owned();
     }
-    Some(texts.iter().fold(status, |status, (text, _)| {
-        status.with_cause("", text.clone(), "")
+    Some(failures.iter().fold(status, |status, failure| {
+        status.with_cause("", failure.message.clone(), "")
     }))
 }

@@ -6,7 +6,8 @@ use serde_json::Value;
 use crate::request::Request;
 use crate::wire::{GroupVersionKind, GroupVersionResource};
 
-/// Write as policies and webhooks see it: the request, and the versions in which they can receive its objects.
+/// Write as policies and webhooks see it: the request, and the versions in which they can receive its
+/// objects.
 #[derive(Clone, Copy)]
 pub struct VersionedWrite<'a> {
     /// The request as plugins see it.

@@ -6,7 +6,7 @@ use berth_admission::client::Rounds;
 use berth_apimachinery::{Status, budget};
 use serde_json::Value;
 
-use super::{Outcome, Pass, configuration_failure};
+use super::{Outcome, Pass, PolicyMisconfiguration, configuration_failure};
 use crate::PolicyType;
 use crate::binding::Binding;
 use crate::evaluate::{OutOfBudget, POLICY_COST, conditions_hold};
@@ -14,11 +14,11 @@ use crate::input::Input;
 use crate::invocation::{Invocation, PolicyMatch};
 use crate::mutate;
 use crate::policy::Body;
-use crate::refusal;
+use crate::refusal::{self, FailureStage, MutationFailure};
 use crate::set::{PoliciesInForce, PolicyInForce};
 use crate::surroundings::{Enforcement, ErrorType};
 
-impl Pass<'_, '_> {
+impl<'s> Pass<'_, 's> {
     /// Applies the MutatingAdmissionPolicies of the current round to `object`, in order: each policy sees the
     /// changes of earlier policies.
     pub(crate) fn mutate(
@@ -30,63 +30,112 @@ impl Pass<'_, '_> {
         if object.is_null() {
             return Ok(());
         }
-        let mut problems: Vec<(String, bool)> = Vec::new();
+        let mut failures = Vec::new();
         // The matching policies are found before any of them changes the object.
-        let mut matches = Vec::new();
-        for bound in &in_force.mutating {
-            for policy_match in self.matches(bound, Some(object)) {
-                match policy_match {
-                    Ok(policy_match) => matches.push(policy_match),
-                    Err(misconfiguration) => {
-                        let binding = misconfiguration.binding;
-                        let problem = misconfiguration.problem;
-                        let text = format!("{}: {problem}", configuration_failure(binding));
-                        self.record_mutation_failure(bound, binding, text, false, &mut problems);
-                    }
-                }
-            }
-        }
+        let matches = self.mutating_matches(in_force, object, &mut failures);
         if !matches.is_empty() {
-            let namespace = self.namespace()?;
-            let mut cached_input: Option<(&str, Input)> = None;
-            for policy_match in &matches {
-                let mut input = match cached_input.take() {
-                    Some((version, input)) if version == policy_match.version => input,
-                    _ => Input::new(
-                        self.write,
-                        policy_match.version,
-                        Some(object),
-                        namespace.as_deref(),
-                    ),
-                };
-                for params in &policy_match.params {
-                    budget::check_needed()?;
-                    let invocation = Invocation {
-                        policy_match,
-                        params: params.as_deref(),
-                    };
-                    let (before, is_used_up) = (self.left.get(), self.left.is_used_up());
-                    self.invoke(&invocation, &mut input, object, rounds, &mut problems);
-                    policy_match.bound.policy.record_cost(before - self.left.get());
-                    if is_used_up {
-                        break;
-                    }
-                }
-                cached_input = Some((policy_match.version, input));
-            }
+            self.invoke_all(&matches, object, rounds, &mut failures)?;
         }
-        refusal::mutation_refusal(self.write.request, &problems).map_or(Ok(()), Err)
+        refusal::mutation_refusal(self.write.request, &failures).map_or(Ok(()), Err)
     }
 
-    /// Records that a MutatingAdmissionPolicy failed. `evaluated` is true if its evaluation failed, and false if
-    /// its configuration is wrong.
+    /// Returns the MutatingAdmissionPolicies that match the write, in order, each with one binding. Records
+    /// the policies and bindings whose configuration is wrong in `failures`.
+    fn mutating_matches<'p>(
+        &mut self,
+        in_force: &'p PoliciesInForce,
+        object: &Value,
+        failures: &mut Vec<MutationFailure>,
+    ) -> Vec<PolicyMatch<'p>>
+    where
+        's: 'p,
+    {
+        let policies = in_force.mutating.iter();
+        let results: Vec<_> = policies
+            .flat_map(|bound| self.matches(bound, Some(object)))
+            .collect();
+        let mut matches = Vec::new();
+        for result in results {
+            match result {
+                Ok(policy_match) => matches.push(policy_match),
+                Err(misconfiguration) => {
+                    let PolicyMisconfiguration {
+                        bound,
+                        binding,
+                        problem,
+                    } = misconfiguration;
+                    let problem = format!("{}: {problem}", configuration_failure(binding));
+                    let stage = FailureStage::Configuration;
+                    self.record_mutation_failure(bound, binding, stage, problem, failures);
+                }
+            }
+        }
+        matches
+    }
+
+    /// Invokes the policies of `matches` in order, each with all its parameters.
+    fn invoke_all(
+        &mut self,
+        matches: &[PolicyMatch<'_>],
+        object: &mut Value,
+        rounds: &mut Rounds,
+        failures: &mut Vec<MutationFailure>,
+    ) -> Result<(), Status> {
+        let namespace = self.namespace()?;
+        // Successive policies that judge the write in one version use one input. Mutations keep its object
+        // up to date.
+        let mut cached_input: Option<(&str, Input)> = None;
+        for policy_match in matches {
+            let version = policy_match.version;
+            let mut input = match cached_input.take() {
+                Some((cached_version, input)) if cached_version == version => input,
+                _ => Input::new(self.write, version, Some(object), namespace.as_deref()),
+            };
+            self.invoke_with_params(policy_match, &mut input, object, rounds, failures)?;
+            cached_input = Some((version, input));
+        }
+        Ok(())
+    }
+
+    /// Invokes the policy of `policy_match` with each of its parameters, and records the costs.
+    fn invoke_with_params(
+        &mut self,
+        policy_match: &PolicyMatch<'_>,
+        input: &mut Input,
+        object: &mut Value,
+        rounds: &mut Rounds,
+        failures: &mut Vec<MutationFailure>,
+    ) -> Result<(), Status> {
+        for params in &policy_match.params {
+            budget::check_needed()?;
+            let invocation = Invocation {
+                policy_match,
+                params: params.as_deref(),
+            };
+            let left_before = self.left.get();
+            let was_used_up = self.left.is_used_up();
+            self.invoke(&invocation, input, object, rounds, failures);
+            policy_match
+                .bound
+                .policy
+                .record_cost(left_before - self.left.get());
+            // The budget was used up before this parameter, so its invocation has recorded the failure. All
+            // further parameters would fail in the same way.
+            if was_used_up {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Records that a MutatingAdmissionPolicy failed at `stage`.
     fn record_mutation_failure(
         &mut self,
         bound: &PolicyInForce,
         binding: Option<&Binding>,
+        stage: FailureStage,
         problem: String,
-        evaluated: bool,
-        problems: &mut Vec<(String, bool)>,
+        failures: &mut Vec<MutationFailure>,
     ) {
         let policy = &bound.policy;
         let enforcement = if policy.fails_open {
@@ -106,10 +155,8 @@ impl Pass<'_, '_> {
         self.add_check(PolicyType::Mutating, policy, binding, outcome, &problem);
         if !policy.fails_open {
             let binding = binding.map(|binding| binding.name.as_str());
-            problems.push((
-                refusal::mutation_failure_text(&policy.name, binding, &problem),
-                evaluated,
-            ));
+            let message = refusal::mutation_failure_text(&policy.name, binding, &problem);
+            failures.push(MutationFailure { stage, message });
         }
     }
 
@@ -121,14 +168,14 @@ impl Pass<'_, '_> {
         input: &mut Input,
         object: &mut Value,
         rounds: &mut Rounds,
-        problems: &mut Vec<(String, bool)>,
+        failures: &mut Vec<MutationFailure>,
     ) {
         let PolicyMatch { bound, binding, .. } = invocation.policy_match;
         let policy = &bound.policy;
         let params = policy.param_kind.as_ref().map(|_| invocation.params);
         let outcome = match self.left.spend(POLICY_COST) {
             Ok(()) => {
-                let values = input.values(params, true);
+                let values = input.condition_values(params);
                 conditions_hold(policy, self.evaluation(policy, &values))
             }
             Err(OutOfBudget) => Err(OutOfBudget::text()),
@@ -137,15 +184,16 @@ impl Pass<'_, '_> {
             Ok(true) => {}
             Ok(false) => return,
             Err(problem) => {
-                self.record_mutation_failure(bound, Some(binding), problem, true, problems);
+                let stage = FailureStage::Evaluation;
+                self.record_mutation_failure(bound, Some(binding), stage, problem, failures);
                 return;
             }
         }
-        let id = (invocation.key().into(), 0);
+        let id = invocation.id();
         if !rounds.includes(&id) {
             return;
         }
-        let changed = self.apply_mutations(invocation, input, object, problems);
+        let changed = self.apply_mutations(invocation, input, object, failures);
         rounds.record_call(id, mutate::is_reinvoked(policy), changed);
     }
 
@@ -155,15 +203,11 @@ impl Pass<'_, '_> {
         invocation: &Invocation<'_>,
         input: &mut Input,
         object: &mut Value,
-        problems: &mut Vec<(String, bool)>,
+        failures: &mut Vec<MutationFailure>,
     ) -> bool {
-        let PolicyMatch {
-            bound,
-            binding,
-            version,
-            ..
-        } = invocation.policy_match;
-        let policy = &bound.policy;
+        let policy_match = invocation.policy_match;
+        let (bound, binding) = (policy_match.bound, policy_match.binding);
+        let (policy, version) = (&bound.policy, policy_match.version);
         let Body::Mutating { mutations, .. } = &policy.body else {
             return false;
         };
@@ -172,7 +216,7 @@ impl Pass<'_, '_> {
         for mutation in mutations {
             let start = Instant::now();
             let result = {
-                let values = input.values(params, false);
+                let values = input.values(params);
                 let mut evaluation = self.evaluation(policy, &values);
                 let current = input.object().unwrap_or(&Value::Null);
                 mutate::apply_mutation(mutation, &mut evaluation, self.write, version, current)
@@ -180,10 +224,7 @@ impl Pass<'_, '_> {
             match result {
                 Ok(changed) => {
                     if let Some(changed) = changed {
-                        let mut changed_object = self.write.in_object_version(version, changed);
-                        self.write.fill_defaults(&mut changed_object);
-                        input.set_object(self.write.in_version(version, &changed_object));
-                        let old = std::mem::replace(object, changed_object);
+                        let old = self.replace_object(version, changed, input, object);
                         before.get_or_insert(old);
                     }
                     let outcome = Outcome {
@@ -194,10 +235,20 @@ impl Pass<'_, '_> {
                     self.add_check(PolicyType::Mutating, policy, Some(binding), outcome, "");
                 }
                 Err(problem) => {
-                    self.record_mutation_failure(bound, Some(binding), problem, true, problems);
+                    let stage = FailureStage::Evaluation;
+                    self.record_mutation_failure(bound, Some(binding), stage, problem, failures);
                 }
             }
         }
         before.is_some_and(|before| *object != before)
+    }
+
+    /// Replaces `object`, and the object of `input`, by `changed`, which is in `version`. Returns the old
+    /// object.
+    fn replace_object(&self, version: &str, changed: Value, input: &mut Input, object: &mut Value) -> Value {
+        let mut changed_object = self.write.in_object_version(version, changed);
+        self.write.fill_defaults(&mut changed_object);
+        input.set_object(self.write.in_version(version, &changed_object));
+        std::mem::replace(object, changed_object)
     }
 }

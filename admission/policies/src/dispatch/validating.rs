@@ -135,14 +135,14 @@ impl Pass<'_, '_> {
 
     fn evaluate(&self, policy: &Policy, input: &Input, params: Option<&Value>) -> ValidationFindings {
         let params = policy.param_kind.as_ref().map(|_| params);
-        let values = input.values(params, true);
+        let values = input.condition_values(params);
         let conditions = self.evaluation(policy, &values);
         match conditions_hold(policy, conditions) {
             Ok(true) => {}
             Ok(false) => return ValidationFindings::default(),
             Err(problem) => return ValidationFindings::failure(policy, problem),
         }
-        let values = input.values(params, false);
+        let values = input.values(params);
         validate::evaluate(policy, &mut self.evaluation(policy, &values))
     }
 
