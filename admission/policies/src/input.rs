@@ -51,9 +51,9 @@ impl Input {
         self.object = Some(object);
     }
 
-    /// Values of the variables in the order of [`berth_cel::AdmissionVariable`], for all expressions but match
-    /// conditions. `params` is `None` for a policy without a `paramKind`, and `Some(None)` for an evaluation
-    /// without a parameter.
+    /// Values of the variables in the order of [`berth_cel::AdmissionVariable`], for all expressions but
+    /// match conditions. `params` is `None` for a policy without a `paramKind`, and `Some(None)` for an
+    /// evaluation without a parameter.
     pub(crate) fn values<'a>(&'a self, params: Option<Option<&'a Json>>) -> Vec<Value<'a>> {
         self.values_with(Some(&self.namespace), params)
     }
