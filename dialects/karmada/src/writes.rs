@@ -21,10 +21,7 @@ const SUCCESS: &str = "Success";
 
 /// The writes of `decision`, in order.
 pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
-    let parts = decision
-        .detail::<Detail>()
-        .zip(fleet.bindings.get(&decision.demand));
-    let Some((detail, record)) = parts.filter(|(detail, _)| detail.trigger.is_some()) else {
+    let Some((detail, record)) = decided_binding(fleet, decision) else {
         return Vec::new();
     };
     let mut object = stripped(record);
@@ -65,13 +62,17 @@ pub(crate) fn writes(fleet: &Fleet, decision: &Decision) -> Vec<Write> {
 
 /// The scheduler's own conditions, as the status will list them.
 pub(crate) fn conditions(fleet: &Fleet, decision: &Decision) -> Vec<Value> {
-    let parts = decision
-        .detail::<Detail>()
-        .zip(fleet.bindings.get(&decision.demand));
-    let Some((detail, record)) = parts.filter(|(detail, _)| detail.trigger.is_some()) else {
+    let Some((detail, record)) = decided_binding(fleet, decision) else {
         return Vec::new();
     };
     vec![Value::Object(scheduled_condition(record, detail, decision.now))]
+}
+
+/// The detail of `decision` and its binding; `None` if the pipeline did not run, or if the binding is gone.
+fn decided_binding<'a>(fleet: &'a Fleet, decision: &'a Decision) -> Option<(&'a Detail, &'a Record)> {
+    let detail = decision.detail::<Detail>()?;
+    let record: &Record = fleet.bindings.get(&decision.demand)?;
+    detail.trigger.is_some().then_some((detail, record))
 }
 
 fn stripped(record: &Record) -> Value {
@@ -101,20 +102,12 @@ fn set_clusters(object: &mut Value, shares: &BTreeMap<&str, i64>) -> bool {
     };
     let stored_entries = spec.get("clusters").and_then(Value::as_array);
     let stored_entries: Vec<Value> = stored_entries.cloned().unwrap_or_default();
-    let name = |entry: &Value| entry["name"].as_str().unwrap_or_default().to_owned();
-    // A cluster may be listed twice: a list as long as the shares need not have all of them.
-    let listed: BTreeSet<String> = stored_entries.iter().map(name).collect();
-    let is_same = [stored_entries.len(), listed.len()] == [shares.len(); 2]
-        && stored_entries.iter().all(|entry| {
-            let replicas = shares.get(name(entry).as_str());
-            replicas.is_some_and(|replicas| *replicas == entry["replicas"].as_i64().unwrap_or(0))
-        });
-    if is_same {
+    if lists_shares(&stored_entries, shares) {
         return false;
     }
     let mut entries: BTreeMap<String, Value> = stored_entries
         .into_iter()
-        .map(|entry| (name(&entry), entry))
+        .map(|entry| (cluster_name(&entry).to_owned(), entry))
         .collect();
     let new_entries = shares.iter().map(|(name, replicas)| {
         let mut entry = entries.remove(*name).unwrap_or_else(|| json!({"name": name}));
@@ -131,6 +124,22 @@ fn set_clusters(object: &mut Value, shares: &BTreeMap<&str, i64>) -> bool {
         false => spec.insert("clusters".to_owned(), new_entries.into()),
     };
     true
+}
+
+/// Whether `entries` of `spec.clusters` are the clusters of `shares` with their replicas, in any order.
+fn lists_shares(entries: &[Value], shares: &BTreeMap<&str, i64>) -> bool {
+    let names: BTreeSet<&str> = entries.iter().map(cluster_name).collect();
+    let has_duplicates = names.len() < entries.len();
+    !has_duplicates
+        && names.len() == shares.len()
+        && entries.iter().all(|entry| {
+            let replicas = shares.get(cluster_name(entry));
+            replicas.is_some_and(|replicas| *replicas == entry["replicas"].as_i64().unwrap_or(0))
+        })
+}
+
+fn cluster_name(entry: &Value) -> &str {
+    entry["name"].as_str().unwrap_or_default()
 }
 
 /// Records the placement of the decision in the annotation. Returns whether the annotation was changed.
