@@ -16,10 +16,11 @@ impl Client {
     /// `force`, such fields are a conflict.
     ///
     /// # Errors
-    /// When the server does not serve the kind, refused a request or did not answer.
+    /// When the object has no name, or the server does not serve the kind, refused a request or did not
+    /// answer.
     pub async fn apply(&mut self, object: &Value, force: bool) -> Result<(String, &'static str)> {
+        let name = name_of(object)?;
         let resource = self.resource(object).await?;
-        let name = object["metadata"]["name"].as_str().unwrap_or_default();
         let path = format!("{}/{name}", self.collection(object, &resource));
         let mut main = object.clone();
         let status = match main.as_object_mut() {
@@ -65,6 +66,17 @@ impl Client {
             query => format!("{path}?{query}"),
         }
     }
+}
+
+/// Returns the name of `object`.
+///
+/// # Errors
+/// When the object has no name. A server does not use `generateName` for server-side apply.
+fn name_of(object: &Value) -> Result<&str> {
+    let name = object["metadata"]["name"].as_str();
+    name.filter(|name| !name.is_empty()).ok_or_else(|| {
+        Error::Malformed("metadata.name: Required value: name is required for server-side apply".to_owned())
+    })
 }
 
 /// Returns the configuration for applying a status: the identity of the object and its status.

@@ -1,9 +1,37 @@
 //! Requests that apply an object.
 
+use std::convert::Infallible;
+
 use berth_apimachinery::Status;
+use http::{Request, Response};
+use kube::client::Body;
 use serde_json::json;
+use tower::service_fn;
 
 use super::*;
+
+#[tokio::test]
+async fn an_object_without_a_name_is_refused_before_any_request() {
+    let service = service_fn(|_: Request<Body>| async {
+        let answer = Response::builder()
+            .status(500)
+            .body(Body::from(b"a request was sent".to_vec()));
+        Ok::<_, Infallible>(answer.unwrap())
+    });
+    let mut client = Client::new(kube::Client::new(service, "default"));
+    for metadata in [
+        json!({"generateName": "a-"}),
+        json!({"name": ""}),
+        json!({"name": 1}),
+    ] {
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata});
+        let error = client.apply(&object, false).await.unwrap_err();
+        assert!(
+            error.to_string().starts_with("metadata.name: Required value"),
+            "{error}"
+        );
+    }
+}
 
 #[test]
 fn the_status_is_applied_with_the_name_of_its_object_and_no_more() {
