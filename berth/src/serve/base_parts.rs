@@ -211,13 +211,10 @@ impl BaseParts {
             .map(|port| SocketAddr::new(options.address.ip(), port));
         config.shutdown_delay = options.args.shutdown_delay_duration;
         config.drain = DRAIN_TIMEOUT;
-        measures::expose(
-            &config.chain.metrics,
-            write_durations,
-            options,
-            folder,
-            &certificate,
-        );
+        let metrics = &config.chain.metrics;
+        measures::expose_write_durations(metrics, write_durations);
+        measures::expose_store_size(metrics, options);
+        measures::expose_certificates(metrics, options, folder, &certificate);
         Ok((Server::bind(config).await?, certificate))
     }
 

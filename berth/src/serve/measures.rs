@@ -89,53 +89,68 @@ impl Store for TimedStore {
     }
 }
 
-/// Exposes the durations of `writes`, the size of the embedded store, and the expiry of certificates.
-pub(super) fn expose(
-    metrics: &Metrics,
-    writes: Histogram,
-    options: &Options,
-    folder: &Arc<Folder>,
-    certificate: &Arc<ServingCertificate>,
-) {
+/// Exposes the durations of writes, which `durations` records.
+pub(super) fn expose_write_durations(metrics: &Metrics, durations: Histogram) {
     metrics.register(|to| {
         to.register(
             "apiserver_storage_write_duration_seconds",
             "Seconds from the start of a batch of writes until it is durable or refused",
-            writes,
+            durations,
         );
     });
-    if options.args.storage == Storage::Embedded {
-        let file = options.args.data_dir.join(DATABASE_FILE);
-        metrics.read_at_scrape(
-            "apiserver_storage_size_bytes",
-            "Size of the embedded store's file in bytes",
-            move || {
-                let size = std::fs::metadata(&file).map(|metadata| metadata.len());
-                #[expect(clippy::cast_precision_loss, reason = "files beyond 2^52 bytes do not occur")]
-                let series = |bytes: u64| (vec![("storage_cluster_id", "embedded".to_owned())], bytes as f64);
-                size.map(series).into_iter().collect()
-            },
-        );
+}
+
+/// Exposes the size of the embedded store. Other stores have no file.
+pub(super) fn expose_store_size(metrics: &Metrics, options: &Options) {
+    if options.args.storage != Storage::Embedded {
+        return;
     }
+    let file = options.args.data_dir.join(DATABASE_FILE);
+    metrics.read_at_scrape(
+        "apiserver_storage_size_bytes",
+        "Size of the embedded store's file in bytes",
+        move || {
+            let size = std::fs::metadata(&file).map(|metadata| metadata.len());
+            #[expect(clippy::cast_precision_loss, reason = "files beyond 2^52 bytes do not occur")]
+            let series = |bytes: u64| (vec![("storage_cluster_id", "embedded".to_owned())], bytes as f64);
+            size.map(series).into_iter().collect()
+        },
+    );
+}
+
+/// Exposes the expiry of the serving certificate, and of the CAs in `folder` that the server uses.
+pub(super) fn expose_certificates(
+    metrics: &Metrics,
+    options: &Options,
+    folder: &Arc<Folder>,
+    certificate: &Arc<ServingCertificate>,
+) {
     let (certificate, folder) = (Arc::clone(certificate), Arc::clone(folder));
-    // There is no metric for a shared CA, since it is renewed automatically, nor for a front-proxy CA behind
-    // a hub, since the hub's front proxies have the hub's CA.
-    let standalone = !options.args.hub.is_aggregated();
-    let is_issuer = options.certificate().is_none() && options.args.hub.registration.ca_secret.is_none();
+    let uses_ca = uses_own_ca(options);
+    // Behind a hub, the front proxies have the hub's CA.
+    let uses_front_proxy_ca = !options.args.hub.is_aggregated();
     metrics.read_at_scrape(
         "berth_certificate_expiration_timestamp_seconds",
         "Expiration time of the server's own certificates, in seconds since 1970",
         move || {
             let mut all = vec![expiry("serving", certificate.not_after())];
-            if standalone || is_issuer {
+            if uses_ca {
                 all.push(expiry("ca", folder.ca().not_after()));
             }
-            if standalone {
+            if uses_front_proxy_ca {
                 all.push(expiry("front-proxy-ca", folder.front_proxy().not_after()));
             }
             all
         },
     );
+}
+
+/// Whether the server uses the CA of its data folder: it is standalone, or this CA issues its serving
+/// certificate. A CA that replicas share is another one, and is renewed automatically.
+fn uses_own_ca(options: &Options) -> bool {
+    let hub = &options.args.hub;
+    let is_issuer = options.certificate().is_none() && hub.registration.ca_secret.is_none();
+    !hub.is_aggregated() || is_issuer
 }
 
 /// Exposes the policies and webhooks in force that have expressions that do not compile, so that users see
