@@ -27,7 +27,7 @@ use std::sync::{Arc, OnceLock};
 
 use berth_admission::Chain;
 use berth_apimachinery::write::{CommitError, Guard, Verb, Write};
-use berth_apimachinery::{Clock, GroupResource, Key, Object, Status, Via};
+use berth_apimachinery::{Clock, GroupResource, Key, Object, Status, WriteOperation};
 use berth_storage::{At, Collection};
 use serde_json::Value;
 
@@ -206,8 +206,9 @@ impl Registry {
         };
         let unconditional = served.info().unconditional_update;
         let intent = |stored: &Object| edit(stored).map(WriteIntent::Sent);
-        let via = Via::Subresource(subresource);
-        self.update(address, actor, via, unconditional, intent).await
+        let operation = WriteOperation::Subresource(subresource);
+        self.update(address, actor, operation, unconditional, intent)
+            .await
     }
 
     pub(crate) fn preferred(&self, resource: GroupResource) -> Result<&Arc<ServedVersion>, Status> {

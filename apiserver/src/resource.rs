@@ -22,8 +22,8 @@ pub struct Resource {
     pub kind: Arc<dyn Kind>,
     /// Source of the objects.
     pub backing: Backing,
-    /// Subresources except `status`, which the server adds to every resource with `status: true` that is not
-    /// computed.
+    /// Subresources except `status`, which the server adds to every resource that is not computed and whose
+    /// kind has the status subresource.
     pub subresources: Vec<Subresource>,
     /// Effort of the resource's requests in addition to the size of their bodies; `None` means no additional
     /// effort.
@@ -112,7 +112,7 @@ impl Resource {
     /// Whether this library serves the subresource `status` itself.
     #[must_use]
     pub fn has_status(&self) -> bool {
-        self.kind.info().status && !matches!(self.backing, Backing::Computed(_))
+        self.kind.info().status_subresource && !matches!(self.backing, Backing::Computed(_))
     }
 }
 

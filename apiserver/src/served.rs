@@ -99,7 +99,7 @@ impl ServedVersion {
     /// reject values of other types. Custom resources are validated only by their schemas.
     #[must_use]
     pub(crate) fn has_own_type(&self) -> bool {
-        self.info().strategic
+        self.info().strategic_merge_patch
     }
 
     /// Merge rules for the objects, computed from the schema on first use.
@@ -164,7 +164,7 @@ impl MergeSchema {
     fn of(served: &ServedVersion) -> Self {
         Self {
             types: Types::of(served.kind().schema(served.version)),
-            itself: match served.info().status {
+            itself: match served.info().status_subresource {
                 true => Reset::status(),
                 false => Reset::Nothing,
             },

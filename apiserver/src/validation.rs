@@ -21,7 +21,7 @@ pub(crate) fn metadata(value: &Value, served: &ServedVersion, old: Option<&Value
     names(fields, served, &mut errors);
     labels(fields, &mut errors);
     annotations(fields, &mut errors);
-    finalizers(fields, served.info().strategic, &mut errors);
+    finalizers(fields, served.info().strategic_merge_patch, &mut errors);
     owners(fields, &mut errors);
     if let Some(generation) = fields
         .get("generation")
@@ -165,7 +165,7 @@ fn finalizers_of(object: &Value) -> HashSet<&str> {
 
 /// Returns warnings about new finalizers without a domain: another controller might choose the same name.
 pub(crate) fn finalizer_warnings(value: &Value, served: &ServedVersion, old: Option<&Value>) -> Vec<String> {
-    if served.info().strategic {
+    if served.info().strategic_merge_patch {
         return Vec::new();
     }
     let before = old.map_or_else(HashSet::new, finalizers_of);

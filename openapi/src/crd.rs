@@ -66,7 +66,7 @@ fn one_version(kind: &dyn Kind, version: &str) -> Value {
     if !fields.is_empty() {
         value["selectableFields"] = fields.into();
     }
-    if info.status {
+    if info.status_subresource {
         value["subresources"] = Map::from_iter([("status".to_owned(), json!({}))]).into();
     }
     value

@@ -71,7 +71,7 @@ fn add(all: &mut BTreeMap<String, Value>, gvk: &Gvk, schema: &Value) {
 
 /// Adds the selectable fields to the definition of `entry`, as kube-apiserver does for custom resources.
 fn add_selectable(all: &mut BTreeMap<String, Value>, entry: &Entry<'_>) {
-    if entry.info.strategic {
+    if entry.info.strategic_merge_patch {
         return;
     }
     let fields = crd::selectable_fields(entry.kind, entry.schema.openapi());

@@ -321,7 +321,7 @@ fn operation(entry: &Entry<'_>, name: &str, path: String) -> Option<Operation> {
             definition,
             patches(
                 entry.apply && entry.verbs.contains(&"patch"),
-                entry.info.strategic,
+                entry.info.strategic_merge_patch,
             ),
         ),
         response,
@@ -351,7 +351,11 @@ fn subresource_operation(
         description,
         gvk: sub.gvk.clone(),
         query: verb.query,
-        body: body(name, definition.clone(), patches(sub.apply, entry.info.strategic)),
+        body: body(
+            name,
+            definition.clone(),
+            patches(sub.apply, entry.info.strategic_merge_patch),
+        ),
         response: definition,
     })
 }

@@ -22,7 +22,7 @@ impl Foo {
         Self {
             info: KindInfo {
                 singular: "foo",
-                status: true,
+                status_subresource: true,
                 ..KindInfo::new("g.example", &["v1", "v1beta1"], "Foo", "foos")
             },
             schema: Schema::from_value(serde_json::json!({"type": "object"})),

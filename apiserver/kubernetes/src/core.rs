@@ -106,7 +106,7 @@ mod tests {
     fn writes_of_a_status_take_the_metadata_that_kube_apiserver_takes() {
         let mut rules: Vec<_> = kinds()
             .iter()
-            .filter(|kind| kind.info().status)
+            .filter(|kind| kind.info().status_subresource)
             .map(|kind| (kind.info().kind, kind.status_metadata()))
             .collect();
         rules.sort_by_key(|(kind, _)| *kind);

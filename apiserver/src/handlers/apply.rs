@@ -6,13 +6,13 @@ mod last_applied;
 
 use axum::body::Body;
 use berth_apimachinery::write::{CommitError, WriteRefusal};
-use berth_apimachinery::{FieldError, Object, Schema, Status, Via};
+use berth_apimachinery::{FieldError, Object, Schema, Status, WriteOperation};
 use berth_apply::{ApplyError, Managers, Reset, SingleVersion, Types, Writer};
 use http::{Response, StatusCode};
 use serde_json::{Value, json};
 
 use super::Cx;
-use super::update::{via, write};
+use super::update::{operation_of, write};
 use crate::call::Reply;
 use crate::decode::{self, ExpectedType};
 use crate::negotiation::Answer;
@@ -121,11 +121,11 @@ impl Apply<'_> {
         matches!(self.subresource, "" | "status")
     }
 
-    fn application(&self, via: Via) -> Application<'_> {
+    fn application(&self, operation: WriteOperation) -> Application<'_> {
         let cx = self.cx;
         let index = cx.state.registry.index();
         Application {
-            ownership: Ownership::new(index, cx.served, via, &cx.manager, cx.request.now),
+            ownership: Ownership::new(index, cx.served, operation, &cx.manager, cx.request.now),
             served: cx.served,
             config: self.config.value(),
         }
@@ -134,7 +134,7 @@ impl Apply<'_> {
     /// Applies the configuration to the stored object `current`.
     fn apply_to(&self, current: &Object) -> Result<WriteIntent, Status> {
         let (cx, config) = (self.cx, self.config.value());
-        let application = self.application(via(self.subresource));
+        let application = self.application(operation_of(self.subresource));
         let stored = application.for_stored(current);
         let is_kept = self.conflicts_with_keeper(&stored)?;
         let force = !is_kept && self.options.force;
@@ -200,7 +200,7 @@ impl Apply<'_> {
             );
             return Err(Status::bad_request(text).into());
         }
-        let application = self.application(Via::Create);
+        let application = self.application(WriteOperation::Create);
         let body = || {
             let applied = application.apply_to_absent(self.options.force);
             let mut applied = applied.map_err(|problem| refusal(&problem))?;

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use axum::body::Body;
-use berth_apimachinery::{Object, Status, Via, budget};
+use berth_apimachinery::{Object, Status, WriteOperation, budget};
 use berth_storage::Name;
 use http::{Response, StatusCode};
 
@@ -205,7 +205,7 @@ pub(super) async fn create(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
         index: cx.state.registry.index(),
         chain: cx.state.registry.chain(),
         actor: cx.actor(options.dry_run),
-        via: Via::Create,
+        operation: WriteOperation::Create,
         namespace: cx.namespace,
         name: &name,
     };

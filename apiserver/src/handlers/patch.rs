@@ -16,7 +16,7 @@ use crate::{registry, render};
 
 pub(super) async fn handle(cx: &Cx<'_>, subresource: &'static str) -> Result<Response<Body>, Status> {
     let formats = Formats {
-        strategic: cx.served.info().strategic,
+        strategic: cx.served.info().strategic_merge_patch,
         apply: cx.served.store().is_some(),
     };
     if formats.apply && decode::media_type(&cx.request.headers) == APPLY {

@@ -263,7 +263,7 @@ impl<'a> CustomSubresource<'a> {
         let patch = PatchRequest::read(
             cx,
             Formats {
-                strategic: self.schema().is_some() && cx.served.info().strategic,
+                strategic: self.schema().is_some() && cx.served.info().strategic_merge_patch,
                 apply: self.subresource.handler.part().is_some(),
             },
         )?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use berth_apimachinery::write::{CommitError, WriteRefusal};
-use berth_apimachinery::{Object, Status, Via};
+use berth_apimachinery::{Object, Status, WriteOperation};
 use http::{Response, StatusCode};
 
 use super::Cx;
@@ -115,15 +115,21 @@ pub(super) async fn write(
     }
     let registry = &cx.state.registry;
     registry
-        .update(cx.address(), actor, via(subresource), unconditional, edit)
+        .update(
+            cx.address(),
+            actor,
+            operation_of(subresource),
+            unconditional,
+            edit,
+        )
         .await
 }
 
-/// Returns the kind of the write: an update of `subresource`, or of the object itself.
-pub(super) fn via(subresource: &'static str) -> Via {
+/// Returns the operation: an update of `subresource`, or of the object itself if it is empty.
+pub(super) fn operation_of(subresource: &'static str) -> WriteOperation {
     if subresource.is_empty() {
-        Via::Update
+        WriteOperation::Update
     } else {
-        Via::Subresource(subresource)
+        WriteOperation::Subresource(subresource)
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use berth_apimachinery::write::{CommitError, Verb, Write};
-use berth_apimachinery::{Key, Object, Revision, Status, Via};
+use berth_apimachinery::{Key, Object, Revision, Status, WriteOperation};
 use berth_apply::{ApplyError, ApplyOutcome};
 use serde_json::Value;
 
@@ -99,9 +99,9 @@ impl Registry {
             namespace: &key.namespace,
             name: &key.name,
         };
-        let via = via(base, subresource);
+        let operation = operation_of(base, subresource);
         let application = Application {
-            ownership: Ownership::new(self.index(), served, via, actor.manager, actor.now),
+            ownership: Ownership::new(self.index(), served, operation, actor.manager, actor.now),
             served,
             config,
         };
@@ -123,16 +123,16 @@ impl Registry {
             let applied = stored.apply(true).map_err(to_status)?;
             Ok(stored.into_intent(applied))
         };
-        self.update(address, actor, via, true, edit).await
+        self.update(address, actor, operation, true, edit).await
     }
 }
 
-/// Kind of the write that applies a configuration with `base` to `subresource`.
-fn via(base: Option<Revision>, subresource: &'static str) -> Via {
+/// Operation that applies a configuration with `base` to `subresource`.
+fn operation_of(base: Option<Revision>, subresource: &'static str) -> WriteOperation {
     match (base, subresource) {
-        (None, _) => Via::Create,
-        (Some(_), "") => Via::Update,
-        (Some(_), name) => Via::Subresource(name),
+        (None, _) => WriteOperation::Create,
+        (Some(_), "") => WriteOperation::Update,
+        (Some(_), name) => WriteOperation::Subresource(name),
     }
 }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use berth_apimachinery::write::{CommitError, Guard, WriteRefusal};
-use berth_apimachinery::{Draft, Key, Object, Status, Via};
+use berth_apimachinery::{Draft, Key, Object, Status, WriteOperation};
 use berth_storage::{At, StoreError};
 use serde_json::Value;
 
@@ -51,7 +51,7 @@ impl Registry {
             index: self.index(),
             chain: self.chain(),
             actor,
-            via: Via::Create,
+            operation: WriteOperation::Create,
             namespace,
             name: &requested,
         };

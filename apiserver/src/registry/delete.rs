@@ -79,7 +79,7 @@ pub(crate) fn pending_state(
         fields.insert("deletionGracePeriodSeconds".to_owned(), 0.into());
         system::raise_generation(&mut value);
     }
-    (served.kind().holds_deletion(&mut value, actor.now) || has_finalizers).then_some(value)
+    (served.kind().hold_deletion(&mut value, actor.now) || has_finalizers).then_some(value)
 }
 
 /// Returns the finalizers when the deletion begins. Finalizers for a propagation policy are added or removed;

@@ -1,7 +1,7 @@
 //! Protection of the fields that the keeper of a kind applied ([`berth_apimachinery::Kind::keeper`]). Writes
 //! of other users do not change these fields.
 
-use berth_apimachinery::{Keeper, Object, Status, Via};
+use berth_apimachinery::{Keeper, Object, Status, WriteOperation};
 use berth_apply::{Conflict, Identity, Operation};
 use serde_json::Value;
 
@@ -32,9 +32,9 @@ impl WriteInput<'_> {
         let Some(keeper) = self.served.kind().keeper() else {
             return value;
         };
-        let subresource = match self.via {
-            Via::Create | Via::Update => "",
-            Via::Subresource(name) => name,
+        let subresource = match self.operation {
+            WriteOperation::Create | WriteOperation::Update => "",
+            WriteOperation::Subresource(name) => name,
         };
         let identity = Identity {
             manager: keeper.manager.to_owned(),

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use berth_apimachinery::{Object, Revision, Timestamp, Via};
+use berth_apimachinery::{Object, Revision, Timestamp, WriteOperation};
 use berth_apply::{ApplyError, ApplyOutcome, Managers, Reset, Types, Versions, Writer};
 use serde_json::{Value, json};
 
@@ -115,23 +115,23 @@ fn is_alike(one: &ServedVersion, other: &ServedVersion) -> bool {
 /// Computation of the managed fields after a write.
 pub(crate) struct Ownership<'a> {
     versions: StoredVersions<'a>,
-    via: Via,
+    operation: WriteOperation,
     manager: &'a str,
     now: Timestamp,
 }
 
 impl<'a> Ownership<'a> {
-    /// Creates the computation for a write by the field manager `manager`. `via` is the kind of the write.
+    /// Creates the computation for a write by the field manager `manager`.
     pub(crate) fn new(
         index: &'a Index,
         served: &'a ServedVersion,
-        via: Via,
+        operation: WriteOperation,
         manager: &'a str,
         now: Timestamp,
     ) -> Self {
         Self {
             versions: StoredVersions { index, served },
-            via,
+            operation,
             manager,
             now,
         }
@@ -140,10 +140,10 @@ impl<'a> Ownership<'a> {
     fn writer(&self) -> Writer<'_> {
         let served = self.versions.served;
         let merge_schema = served.merge_schema();
-        let (subresource, reset) = match self.via {
-            Via::Create | Via::Update => ("", &merge_schema.itself),
-            Via::Subresource("status") => ("status", &merge_schema.status),
-            Via::Subresource(name) => (name, &Reset::Nothing),
+        let (subresource, reset) = match self.operation {
+            WriteOperation::Create | WriteOperation::Update => ("", &merge_schema.itself),
+            WriteOperation::Subresource("status") => ("status", &merge_schema.status),
+            WriteOperation::Subresource(name) => (name, &Reset::Nothing),
         };
         Writer {
             manager: self.manager,
@@ -170,9 +170,11 @@ impl<'a> Ownership<'a> {
         sent_fields: Option<&Value>,
     ) -> Managers {
         let stored_managers = of_stored(stored);
-        let before = match self.via {
-            Via::Subresource(_) => stored_managers,
-            Via::Create | Via::Update => Managers::of_request(sent_fields, stored_managers),
+        let before = match self.operation {
+            WriteOperation::Subresource(_) => stored_managers,
+            WriteOperation::Create | WriteOperation::Update => {
+                Managers::of_request(sent_fields, stored_managers)
+            }
         };
         before.update(&self.versions, live, value, &self.writer())
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use berth_admission::client::{ObjectKind, VersionedWrite};
 use berth_admission::{Chain, Operation, Request};
 use berth_apimachinery::write::Guard;
-use berth_apimachinery::{Draft, DraftError, FieldError, Object, Status, Via, Write, field};
+use berth_apimachinery::{Draft, DraftError, FieldError, Object, Status, Write, WriteOperation, field};
 use berth_apply::Managers;
 use berth_storage::StoreError;
 use serde_json::Value;
@@ -64,7 +64,7 @@ pub(crate) struct WriteInput<'a> {
     pub(crate) index: &'a Index,
     pub(crate) chain: &'a Chain,
     pub(crate) actor: Actor<'a>,
-    pub(crate) via: Via,
+    pub(crate) operation: WriteOperation,
     pub(crate) namespace: &'a str,
     /// Name in the request; empty if the name is generated.
     pub(crate) name: &'a str,
@@ -102,7 +102,7 @@ impl WriteInput<'_> {
             } => (self.applied(value)?, managers, before.unwrap_or_else(parse)),
         };
         self.to_stored(&mut value);
-        if !matches!(self.via, Via::Subresource(_)) {
+        if !matches!(self.operation, WriteOperation::Subresource(_)) {
             self.refuse(system::deletion_changes(&value, &old), &value)?;
         }
         let value = self.confine(value, &old);
@@ -112,7 +112,7 @@ impl WriteInput<'_> {
     /// Completes the body of a create, and computes the managed fields.
     fn created(&self, mut value: Value) -> Result<(Value, Managers), Status> {
         self.complete(&mut value);
-        self.served.kind().read_body(None, &mut value);
+        self.served.kind().normalize_body(None, &mut value);
         let sent_fields = self.managed_fields(&mut value)?;
         let managers = self.ownership().created(&value, sent_fields.as_ref());
         Ok((value, managers))
@@ -127,7 +127,7 @@ impl WriteInput<'_> {
         old: Value,
     ) -> Result<(Value, Managers, Value), Status> {
         self.complete(&mut value);
-        self.served.kind().read_body(Some(&old), &mut value);
+        self.served.kind().normalize_body(Some(&old), &mut value);
         let mut sent_fields = self.managed_fields(&mut value)?;
         let live = render::converted(self.served, stored);
         let live = live.as_ref().unwrap_or(&old);
@@ -156,7 +156,7 @@ impl WriteInput<'_> {
 
     fn ownership(&self) -> Ownership<'_> {
         let Actor { manager, now, .. } = self.actor;
-        Ownership::new(self.index, self.served, self.via, manager, now)
+        Ownership::new(self.index, self.served, self.operation, manager, now)
     }
 
     /// Fills in the defaults of the served version. The sender of the body owns these fields.
@@ -167,7 +167,8 @@ impl WriteInput<'_> {
     /// Removes the managed fields from a body and returns them. The error is 422 if they are invalid.
     fn managed_fields(&self, value: &mut Value) -> Result<Option<Value>, Status> {
         let sent_fields = ownership::take_managed_fields(value);
-        if let (Some(list), Via::Create | Via::Update) = (&sent_fields, self.via) {
+        if let (Some(list), WriteOperation::Create | WriteOperation::Update) = (&sent_fields, self.operation)
+        {
             // A list that cannot be parsed counts as absent.
             let errors = Managers::decode_value(list).map(|managers| managers.validate());
             self.refuse(errors.unwrap_or_default(), value)?;
@@ -184,9 +185,9 @@ impl WriteInput<'_> {
     /// Restores the fields of the stored object that this write must not change: system fields; for a write
     /// of the status also everything else, and for other writes also the status.
     fn confine(&self, mut value: Value, old: &Value) -> Value {
-        if self.via == Via::Subresource("status") {
+        if self.operation == WriteOperation::Subresource("status") {
             value = system::only_status(value, old, self.served.kind().status_metadata());
-        } else if self.served.info().status {
+        } else if self.served.info().status_subresource {
             system::keep_status(&mut value, old);
         }
         system::on_update(&mut value, old);
@@ -224,7 +225,7 @@ impl WriteInput<'_> {
 
     fn write<'b>(&self, old: Option<&'b Value>) -> Write<'b> {
         Write {
-            via: self.via,
+            operation: self.operation,
             old,
             now: self.actor.now,
         }
@@ -280,7 +281,7 @@ impl WriteInput<'_> {
     /// metadata and status, which existed before, so these errors are dropped (as in kube-apiserver's
     /// validation ratcheting).
     fn correctable(&self, mut errors: Vec<FieldError>) -> Vec<FieldError> {
-        if matches!(self.via, Via::Subresource("status")) {
+        if matches!(self.operation, WriteOperation::Subresource("status")) {
             errors.retain(|error| {
                 ["metadata", "status"]
                     .iter()
@@ -309,10 +310,10 @@ impl WriteInput<'_> {
     }
 
     fn request<'b>(&'b self, old: Option<&'b Value>) -> Request<'b> {
-        let (operation, subresource) = match self.via {
-            Via::Create => (Operation::Create, ""),
-            Via::Update => (Operation::Update, ""),
-            Via::Subresource(name) => (Operation::Update, name),
+        let (operation, subresource) = match self.operation {
+            WriteOperation::Create => (Operation::Create, ""),
+            WriteOperation::Update => (Operation::Update, ""),
+            WriteOperation::Subresource(name) => (Operation::Update, name),
         };
         Request {
             operation,

@@ -59,7 +59,7 @@ pub(crate) fn on_create(value: &mut Value, served: &ServedVersion, namespace: &s
     if served.kind().counts_generation() {
         fields.insert("generation".to_owned(), 1.into());
     }
-    if served.info().status {
+    if served.info().status_subresource {
         remove(value, "status");
     }
 }
@@ -186,7 +186,7 @@ impl SystemFields {
     /// Restores the fields in `value`.
     pub(super) fn restore(&self, value: &mut Value, served: &ServedVersion) {
         on_update(value, &self.0);
-        if served.info().status {
+        if served.info().status_subresource {
             keep_status(value, &self.0);
         }
     }

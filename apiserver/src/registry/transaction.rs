@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use berth_admission::UserInfo;
 use berth_apimachinery::write::{CommitError, Guard, Verb, Write};
-use berth_apimachinery::{Key, Object, Revision, Status, Via};
+use berth_apimachinery::{Key, Object, Revision, Status, WriteOperation};
 use berth_storage::{At, Expect, Step, Store, StoreError};
 
 use crate::actor::Actor;
@@ -178,13 +178,13 @@ impl Registry {
         let mut value = write.object.clone();
         system::drop_nulls(&mut value);
         system::metadata(&mut value).insert("name".to_owned(), name.into());
-        let via = Via::Create;
+        let operation = WriteOperation::Create;
         let input = WriteInput {
             served,
             index: self.index(),
             chain: self.chain(),
             actor,
-            via,
+            operation,
             namespace,
             name,
         };
@@ -207,14 +207,14 @@ impl Registry {
         write: &Write,
     ) -> Result<(), CommitError> {
         let (current, expect) = transaction.current(address, write).await?;
-        let via = match write.subresource {
-            "" => Via::Update,
-            name => Via::Subresource(name),
+        let operation = match write.subresource {
+            "" => WriteOperation::Update,
+            name => WriteOperation::Subresource(name),
         };
         let mut value = write.object.clone();
         system::drop_nulls(&mut value);
         let (next, guards) = self
-            .next_state(address, actor, via, WriteIntent::Sent(value), &current)
+            .next_state(address, actor, operation, WriteIntent::Sent(value), &current)
             .await?;
         let (verb, object) = match next {
             UpdateOutcome::Kept(draft) => (Verb::Update, Some(draft)),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use berth_apimachinery::write::{CommitError, Guard, Verb, WriteRefusal};
-use berth_apimachinery::{Draft, FieldError, Key, Object, Revision, Status, Via};
+use berth_apimachinery::{Draft, FieldError, Key, Object, Revision, Status, WriteOperation};
 use berth_storage::{At, Expect, Step, StepResult, Store, StoreError};
 use serde_json::Value;
 
@@ -57,7 +57,7 @@ impl Registry {
         &self,
         address: ObjectAddress<'_>,
         actor: Actor<'_>,
-        via: Via,
+        operation: WriteOperation,
         unconditional: bool,
         mut edit: impl FnMut(&Object) -> Result<WriteIntent, E>,
     ) -> Result<Arc<Object>, CommitError> {
@@ -67,13 +67,15 @@ impl Registry {
                 let current = retries.current(address).await?;
                 let intent = edit(&current).map_err(Into::into)?;
                 check_base(address.served, intent.value(), &current, unconditional)?;
-                let (next, guards) = self.next_state(address, actor, via, intent, &current).await?;
+                let (next, guards) = self
+                    .next_state(address, actor, operation, intent, &current)
+                    .await?;
                 if actor.dry_run {
                     let (UpdateOutcome::Kept(draft) | UpdateOutcome::Removed(draft)) = next;
                     return Ok(Arc::new(draft.at(current.revision())));
                 }
                 let expect = Expect::At(current.revision());
-                Ok(store_next(address, via, next, expect, guards).await?)
+                Ok(store_next(address, operation, next, expect, guards).await?)
             };
             match attempt.await {
                 Ok(object) => return Ok(object),
@@ -91,7 +93,7 @@ impl Registry {
         &self,
         address: ObjectAddress<'_>,
         actor: Actor<'_>,
-        via: Via,
+        operation: WriteOperation,
         intent: WriteIntent,
         current: &Object,
     ) -> Result<(UpdateOutcome, Vec<Guard>), Status> {
@@ -105,7 +107,7 @@ impl Registry {
             index: self.index(),
             chain: self.chain(),
             actor,
-            via,
+            operation,
             namespace,
             name,
         };
@@ -114,7 +116,7 @@ impl Registry {
         let is_deleting = current.meta().deletion_timestamp().is_some();
         let is_removed = is_deleting
             && prepare::draft(served, &admitted)?.meta().finalizers().is_empty()
-            && !served.kind().holds_deletion(&mut admitted.value, actor.now);
+            && !served.kind().hold_deletion(&mut admitted.value, actor.now);
         let draft = prepare::draft_over(served, &admitted, current)?;
         let next = if is_removed {
             UpdateOutcome::Removed(draft)
@@ -173,7 +175,7 @@ pub(crate) fn check_base(
 /// Commits the next state, and returns the object for the client.
 async fn store_next(
     address: ObjectAddress<'_>,
-    via: Via,
+    operation: WriteOperation,
     next: UpdateOutcome,
     expect: Expect,
     guards: Vec<Guard>,
@@ -188,9 +190,9 @@ async fn store_next(
         UpdateOutcome::Kept(draft) => (Verb::Update, Some(draft), None),
         UpdateOutcome::Removed(draft) => (Verb::Delete, None, Some(draft)),
     };
-    let subresource = match via {
-        Via::Subresource(name) => name,
-        Via::Create | Via::Update => "",
+    let subresource = match operation {
+        WriteOperation::Subresource(name) => name,
+        WriteOperation::Create | WriteOperation::Update => "",
     };
     let step = Step {
         verb,

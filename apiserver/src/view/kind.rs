@@ -40,8 +40,8 @@ impl Kind for NarrowedKind {
         self.kind.schema(version)
     }
 
-    fn read_body(&self, old: Option<&Value>, body: &mut Value) {
-        self.kind.read_body(old, body);
+    fn normalize_body(&self, old: Option<&Value>, body: &mut Value) {
+        self.kind.normalize_body(old, body);
     }
 
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
@@ -88,8 +88,8 @@ impl Kind for NarrowedKind {
         self.kind.to_stored(version, value);
     }
 
-    fn holds_deletion(&self, object: &mut Value, now: Timestamp) -> bool {
-        self.kind.holds_deletion(object, now)
+    fn hold_deletion(&self, object: &mut Value, now: Timestamp) -> bool {
+        self.kind.hold_deletion(object, now)
     }
 
     fn to_served(&self, version: &str, object: &Object) -> Option<Value> {

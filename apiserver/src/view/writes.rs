@@ -7,7 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use berth_admission::{Operation, Request};
 use berth_apimachinery::write::{CommitError, WriteRefusal};
-use berth_apimachinery::{Key, Object, Status, Via};
+use berth_apimachinery::{Key, Object, Status, WriteOperation};
 use serde_json::Value;
 
 use super::{Origin, OriginWrite, ViewSource};
@@ -63,14 +63,14 @@ impl View for ViewSource {
             namespace: &key.namespace,
             name: &key.name,
         };
-        let via = match self.rules.written_subresource(subresource) {
-            "" => Via::Update,
-            name => Via::Subresource(name),
+        let operation = match self.rules.written_subresource(subresource) {
+            "" => WriteOperation::Update,
+            name => WriteOperation::Subresource(name),
         };
         let next = |current: &Object| self.next_state(&mut write, current).map(WriteIntent::Sent);
         let stored = self
             .registry
-            .update(address, actor, via, unconditional, next)
+            .update(address, actor, operation, unconditional, next)
             .await?;
         Ok(self.rules.show(&stored))
     }

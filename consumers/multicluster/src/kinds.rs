@@ -194,7 +194,7 @@ impl Kind for PublishedKind {
 pub fn cluster_profile() -> PublishedKind {
     PublishedKind {
         info: KindInfo {
-            status: true,
+            status_subresource: true,
             ..info("ClusterProfile", "clusterprofiles", "clusterprofile")
         },
         schema: Schema::of::<ClusterProfile>(),

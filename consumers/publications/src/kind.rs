@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use berth_apimachinery::{ALL_VERBS, Column, FieldError, Kind, KindInfo, Schema, Scope, Via, Write};
+use berth_apimachinery::{
+    ALL_VERBS, Column, FieldError, Kind, KindInfo, Schema, Scope, Write, WriteOperation,
+};
 use berth_dialect_contract::{Dialect, config};
 use berth_scheduling_api::publication;
 use serde_json::Value;
@@ -27,7 +29,7 @@ impl Publication {
                 singular: "publication",
                 scope: Scope::Cluster,
                 verbs: ALL_VERBS,
-                status: true,
+                status_subresource: true,
                 ..KindInfo::new(
                     config::GROUP,
                     &[config::VERSION],
@@ -62,7 +64,7 @@ impl Kind for Publication {
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         // The status of an invalid Publication has to be writable, to report that it is invalid.
-        if matches!(write.via, Via::Subresource(_)) {
+        if matches!(write.operation, WriteOperation::Subresource(_)) {
             return Vec::new();
         }
         let mut errors = spec::read(new, &self.systems).err().unwrap_or_default();

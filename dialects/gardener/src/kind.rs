@@ -105,7 +105,10 @@ mod tests {
         }
         let served = all().into_iter().chain(further()).map(|kind| {
             let info = kind.info();
-            (info.kind.to_owned(), (format!("{:?}", info.scope), info.status))
+            (
+                info.kind.to_owned(),
+                (format!("{:?}", info.scope), info.status_subresource),
+            )
         });
         assert_eq!(documented, served.collect());
     }

@@ -9,7 +9,7 @@ use crate::names::{GROUP, VERSION};
 
 const TOY: KindInfo = KindInfo {
     singular: "toy",
-    status: true,
+    status_subresource: true,
     unconditional_update: true,
     ..KindInfo::new(GROUP, &[VERSION], "Toy", "toys")
 };
@@ -17,7 +17,7 @@ const TOY: KindInfo = KindInfo {
 const BOX: KindInfo = KindInfo {
     singular: "box",
     scope: Scope::Cluster,
-    status: true,
+    status_subresource: true,
     unconditional_update: true,
     ..KindInfo::new(GROUP, &[VERSION], "Box", "boxes")
 };

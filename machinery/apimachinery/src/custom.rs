@@ -31,9 +31,10 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use crate::column::Column;
 use crate::field_error::FieldError;
 use crate::json_path;
-use crate::kind::{ALL_VERBS, Column, Kind, KindInfo, Scope};
+use crate::kind::{ALL_VERBS, Kind, KindInfo, Scope};
 use crate::name;
 use crate::schema::{self, Schema};
 use crate::selectable::SelectableField;
@@ -141,7 +142,7 @@ impl Reader {
             categories: texts(&spec["names"]["categories"]),
             scope,
             verbs: ALL_VERBS,
-            status: preferred.status,
+            status_subresource: preferred.status,
             ..KindInfo::new(
                 symbol::intern(group),
                 names,
@@ -387,7 +388,7 @@ mod tests {
             (&["v1", "v1beta1"][..], "v1")
         );
         assert_eq!(
-            (info.singular, info.scope, info.status),
+            (info.singular, info.scope, info.status_subresource),
             ("gizmo", Scope::Cluster, true)
         );
         assert_eq!(first.selectable()[0].path, "spec.color");
@@ -466,6 +467,6 @@ mod tests {
     fn a_subresource_of_null_is_absent() {
         let mut gizmos = gizmos();
         gizmos["spec"]["versions"][1]["subresources"] = json!({"status": null, "scale": null});
-        assert!(!CustomKind::read(&gizmos).unwrap().info().status);
+        assert!(!CustomKind::read(&gizmos).unwrap().info().status_subresource);
     }
 }

@@ -2,7 +2,8 @@
 
 use std::sync::OnceLock;
 
-use crate::kind::{Column, Kind, KindInfo};
+use crate::column::Column;
+use crate::kind::{Kind, KindInfo};
 use crate::schema::Schema;
 use crate::selectable::SelectableField;
 

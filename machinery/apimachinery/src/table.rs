@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::kind::Column;
+use crate::column::Column;
 
 /// An element of a Table's `columnDefinitions`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -78,7 +78,7 @@ pub(super) fn resources() -> Vec<ResourceDoc> {
         singular: "placement",
         short_names: &["pl"],
         categories: &["all"],
-        status: true,
+        status_subresource: true,
         ..info(GROUP, "Placement", "placements")
     };
     let decision = KindInfo {
@@ -96,7 +96,7 @@ pub(super) fn resources() -> Vec<ResourceDoc> {
     };
     let config_map = KindInfo {
         singular: "configmap",
-        strategic: true,
+        strategic_merge_patch: true,
         ..info("", "ConfigMap", "configmaps")
     };
     let open = Schema::from_value(json!({"properties": {"data": {

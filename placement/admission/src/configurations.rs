@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use berth_admission::{Denial, Operation, Plugin, Request};
-use berth_apimachinery::{GroupResource, Kind, Via, Write};
+use berth_apimachinery::{GroupResource, Kind, Write, WriteOperation};
 use berth_configuration::SchedulerConfiguration;
 use berth_dialect_contract::rules::RulesChoice;
 use berth_dialect_contract::{Dialect, config};
@@ -90,10 +90,10 @@ impl Plugin for Configurations {
 
 fn judge(kind: &SchedulerConfiguration, request: &Request<'_>, object: &Value) -> Result<(), Denial> {
     let write = Write {
-        via: if request.operation == Operation::Create {
-            Via::Create
+        operation: if request.operation == Operation::Create {
+            WriteOperation::Create
         } else {
-            Via::Update
+            WriteOperation::Update
         },
         old: request.old,
         // No rule of this kind depends on the time.

@@ -21,7 +21,7 @@ pub mod validity;
 use std::sync::Arc;
 
 use berth_apimachinery::{
-    Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope, Timestamp, Via, Write,
+    Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope, Timestamp, Write, WriteOperation,
 };
 use berth_apiserver::{Backing, Group, Resource};
 use berth_dialect_contract::rules::RulesChoice;
@@ -96,7 +96,7 @@ impl SchedulerConfiguration {
             info: KindInfo {
                 singular: "schedulerconfiguration",
                 scope: Scope::Cluster,
-                status: true,
+                status_subresource: true,
                 ..KindInfo::new(
                     config::GROUP,
                     &[config::VERSION],
@@ -126,7 +126,7 @@ impl SchedulerConfiguration {
     #[must_use]
     pub fn problems(&self, configuration: &Value, now: Timestamp) -> Vec<FieldError> {
         let write = Write {
-            via: Via::Update,
+            operation: WriteOperation::Update,
             old: None,
             now,
         };
@@ -287,7 +287,7 @@ impl Kind for SchedulerConfiguration {
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         // The status of an invalid object has to be writable, to report that it is invalid.
-        if matches!(write.via, Via::Subresource(_)) {
+        if matches!(write.operation, WriteOperation::Subresource(_)) {
             return Vec::new();
         }
         let name = new["metadata"]["name"].as_str().unwrap_or_default();

@@ -1,6 +1,6 @@
 //! SchedulerConfiguration as a kind: one per dialect, judged by its dialect.
 
-use berth_apimachinery::{Kind, Object, Revision, Timestamp, Via, Write};
+use berth_apimachinery::{Kind, Object, Revision, Timestamp, Write, WriteOperation};
 use berth_configuration::SchedulerConfiguration;
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ fn refused(name: &str, spec: &Value) -> Vec<String> {
     });
     let mut errors = kind.schema("v1alpha1").validate(&value);
     let write = Write {
-        via: Via::Create,
+        operation: WriteOperation::Create,
         old: None,
         now: Timestamp::UNIX_EPOCH,
     };

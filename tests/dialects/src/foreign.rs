@@ -27,9 +27,9 @@ const NAMESPACE: KindInfo = KindInfo {
     singular: "namespace",
     short_names: &["ns"],
     scope: Scope::Cluster,
-    status: true,
+    status_subresource: true,
     unconditional_update: true,
-    strategic: true,
+    strategic_merge_patch: true,
     ..KindInfo::new("", &["v1"], "Namespace", "namespaces")
 };
 
@@ -37,7 +37,7 @@ const CONFIG_MAP: KindInfo = KindInfo {
     singular: "configmap",
     short_names: &["cm"],
     unconditional_update: true,
-    strategic: true,
+    strategic_merge_patch: true,
     ..KindInfo::new("", &["v1"], "ConfigMap", "configmaps")
 };
 

@@ -71,7 +71,7 @@ pub(crate) fn kind(kind: &dyn Kind, theirs: &Value) -> Vec<String> {
         }
         // An empty map may be written without members.
         let subresource = version["subresources"].get("status").is_some();
-        same("status", json!(info.status), &json!(subresource));
+        same("status", json!(info.status_subresource), &json!(subresource));
         same("columns", columns(kind), &own_columns(version));
     }
     for version in versions.iter().filter(served) {

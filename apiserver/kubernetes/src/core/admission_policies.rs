@@ -41,7 +41,7 @@ const fn info(
         singular,
         scope: Scope::Cluster,
         categories: &["api-extensions"],
-        strategic: true,
+        strategic_merge_patch: true,
         ..KindInfo::new(GROUP, versions, kind, plural)
     }
 }

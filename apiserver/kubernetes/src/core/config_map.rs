@@ -55,7 +55,7 @@ static DEFINITION: Definition = Definition {
             singular: "configmap",
             short_names: &["cm"],
             unconditional_update: true,
-            strategic: true,
+            strategic_merge_patch: true,
             ..KindInfo::new("", &["v1"], "ConfigMap", "configmaps")
         },
         Schema::of::<ConfigMapFields>,
@@ -65,13 +65,13 @@ static DEFINITION: Definition = Definition {
 impl Kind for ConfigMap {
     described_by!(DEFINITION);
 
-    fn read_body(&self, _: Option<&Value>, body: &mut Value) {
+    fn normalize_body(&self, _: Option<&Value>, body: &mut Value) {
         data::remove_line_breaks(body, "binaryData");
         value::drop_empty(body, &["data", "binaryData"]);
     }
 
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
-        self.read_body(write.old, new);
+        self.normalize_body(write.old, new);
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
@@ -114,15 +114,19 @@ fn duplicate_key_errors(new: &Value) -> Vec<FieldError> {
 
 #[cfg(test)]
 mod tests {
-    use berth_apimachinery::{Timestamp, Via};
+    use berth_apimachinery::{Timestamp, WriteOperation};
     use serde_json::json;
 
     use super::*;
 
     fn errors(old: Option<&Value>, new: &Value) -> Vec<String> {
-        let via = if old.is_some() { Via::Update } else { Via::Create };
+        let operation = if old.is_some() {
+            WriteOperation::Update
+        } else {
+            WriteOperation::Create
+        };
         let write = Write {
-            via,
+            operation,
             old,
             now: Timestamp::UNIX_EPOCH,
         };
@@ -150,7 +154,7 @@ mod tests {
     fn null_values_and_line_breaks_of_manifests_are_accepted() {
         let mut new = json!({"data": {"a": null}, "binaryData": {"b": "AAEC\nAwQF\n"}});
         let write = Write {
-            via: Via::Create,
+            operation: WriteOperation::Create,
             old: None,
             now: Timestamp::UNIX_EPOCH,
         };
@@ -163,7 +167,7 @@ mod tests {
     #[test]
     fn empty_maps_are_not_stored() {
         let mut new = json!({"data": {}, "binaryData": {}, "immutable": false});
-        ConfigMap.read_body(None, &mut new);
+        ConfigMap.normalize_body(None, &mut new);
         assert_eq!(new, json!({"immutable": false}));
     }
 

@@ -52,9 +52,9 @@ static DEFINITION: Definition = Definition {
             singular: "deployment",
             short_names: &["deploy"],
             categories: &["all"],
-            status: true,
+            status_subresource: true,
             unconditional_update: true,
-            strategic: true,
+            strategic_merge_patch: true,
             ..KindInfo::new("apps", &["v1"], "Deployment", "deployments")
         },
         Schema::of::<DeploymentFields>,

@@ -179,7 +179,7 @@ const fn definition(
                 singular: "event",
                 short_names: &["ev"],
                 unconditional_update: true,
-                strategic: true,
+                strategic_merge_patch: true,
                 ..KindInfo::new(group, &["v1"], "Event", "events")
             },
             schema,

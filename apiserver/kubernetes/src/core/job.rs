@@ -73,9 +73,9 @@ static DEFINITION: Definition = Definition {
         KindInfo {
             singular: "job",
             categories: &["all"],
-            status: true,
+            status_subresource: true,
             unconditional_update: true,
-            strategic: true,
+            strategic_merge_patch: true,
             ..KindInfo::new("batch", &["v1"], "Job", "jobs")
         },
         Schema::of::<JobFields>,
@@ -143,7 +143,7 @@ impl Kind for Job {
 
 #[cfg(test)]
 mod tests {
-    use berth_apimachinery::{Timestamp, Via};
+    use berth_apimachinery::{Timestamp, WriteOperation};
     use serde_json::json;
 
     use super::*;
@@ -157,7 +157,7 @@ mod tests {
 
     fn errors(object: &Value) -> Vec<String> {
         let write = Write {
-            via: Via::Create,
+            operation: WriteOperation::Create,
             old: None,
             now: Timestamp::UNIX_EPOCH,
         };

@@ -49,7 +49,7 @@ pub struct Lease;
 
 static INFO: KindInfo = KindInfo {
     singular: "lease",
-    strategic: true,
+    strategic_merge_patch: true,
     ..KindInfo::new(GROUP, &["v1"], "Lease", "leases")
 };
 
@@ -116,13 +116,13 @@ impl Kind for Lease {
 
 #[cfg(test)]
 mod tests {
-    use berth_apimachinery::{Timestamp, Via};
+    use berth_apimachinery::{Timestamp, WriteOperation};
     use serde_json::json;
 
     use super::*;
 
     const CREATE: Write<'_> = Write {
-        via: Via::Create,
+        operation: WriteOperation::Create,
         old: None,
         now: Timestamp::UNIX_EPOCH,
     };

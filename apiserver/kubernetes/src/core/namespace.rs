@@ -7,7 +7,7 @@ use berth_apimachinery::name::NameError;
 use berth_apimachinery::write::Verb;
 use berth_apimachinery::{
     Column, Definition, Draft, FieldError, GroupResource, Key, Kind, KindInfo, Object, Schema, Scope,
-    SelectableField, Status, StatusMetadata, Timestamp, Via, Write, described_by, name,
+    SelectableField, Status, StatusMetadata, Timestamp, Write, WriteOperation, described_by, name,
 };
 use berth_apiserver::{Call, Registry, Reply, RequestInfo, Subresource, SubresourceHandler};
 use berth_storage::{Expect, Step};
@@ -96,9 +96,9 @@ static DEFINITION: Definition = Definition {
             short_names: &["ns"],
             scope: Scope::Cluster,
             verbs: &["create", "delete", "get", "list", "patch", "update", "watch"],
-            status: true,
+            status_subresource: true,
             unconditional_update: true,
-            strategic: true,
+            strategic_merge_patch: true,
             ..KindInfo::new("", &["v1"], "Namespace", "namespaces")
         },
         Schema::of::<NamespaceFields>,
@@ -122,7 +122,7 @@ impl Kind for Namespace {
                 set_finalizers(new, finalizers);
                 new["status"] = serde_json::json!({"phase": "Active"});
             }
-            Some(_) if write.via == Via::Subresource(FINALIZE) => {}
+            Some(_) if write.operation == WriteOperation::Subresource(FINALIZE) => {}
             // Finalizers of the spec change only through the subresource finalize.
             Some(old) => set_finalizers(new, value::list(old, &["spec", "finalizers"]).to_vec()),
         }
@@ -131,7 +131,7 @@ impl Kind for Namespace {
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         let mut errors = finalizer_errors(new);
-        if write.via == Via::Subresource("status") {
+        if write.operation == WriteOperation::Subresource("status") {
             let phase = value::text(new, &["status", "phase"]);
             let deleting = !value::text(new, &["metadata", "deletionTimestamp"]).is_empty();
             let (expected, detail) = match deleting {
@@ -152,7 +152,7 @@ impl Kind for Namespace {
         name::dns_label(name)
     }
 
-    fn holds_deletion(&self, object: &mut Value, _: Timestamp) -> bool {
+    fn hold_deletion(&self, object: &mut Value, _: Timestamp) -> bool {
         if let Some(status) = value::object_mut(object, "status") {
             status.insert("phase".to_owned(), "Terminating".into());
         }

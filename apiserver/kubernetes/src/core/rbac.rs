@@ -29,7 +29,7 @@ const fn info(
         singular,
         scope,
         unconditional_update: true,
-        strategic: true,
+        strategic_merge_patch: true,
         ..berth_apimachinery::KindInfo::new(GROUP, &["v1"], kind, plural)
     }
 }

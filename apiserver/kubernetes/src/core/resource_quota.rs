@@ -65,9 +65,9 @@ static DEFINITION: Definition = Definition {
         KindInfo {
             singular: "resourcequota",
             short_names: &["quota"],
-            status: true,
+            status_subresource: true,
             unconditional_update: true,
-            strategic: true,
+            strategic_merge_patch: true,
             ..KindInfo::new("", &["v1"], "ResourceQuota", "resourcequotas")
         },
         Schema::of::<ResourceQuotaFields>,
@@ -179,7 +179,7 @@ fn check_limit(name: &str, limit: &Value, path: &str) -> Option<FieldError> {
 
 #[cfg(test)]
 mod tests {
-    use berth_apimachinery::{Timestamp, Via};
+    use berth_apimachinery::{Timestamp, WriteOperation};
     use serde_json::json;
 
     use super::*;
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn limits_have_names_of_kubernetes_and_counts_are_whole() {
         let write = Write {
-            via: Via::Create,
+            operation: WriteOperation::Create,
             old: None,
             now: Timestamp::UNIX_EPOCH,
         };

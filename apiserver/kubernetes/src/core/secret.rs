@@ -50,7 +50,7 @@ static DEFINITION: Definition = Definition {
         KindInfo {
             singular: "secret",
             unconditional_update: true,
-            strategic: true,
+            strategic_merge_patch: true,
             ..KindInfo::new("", &["v1"], "Secret", "secrets")
         },
         Schema::of::<SecretFields>,
@@ -64,7 +64,7 @@ impl Kind for Secret {
     described_by!(DEFINITION);
 
     /// Encodes stringData and sets the type, which an update may omit.
-    fn read_body(&self, old: Option<&Value>, body: &mut Value) {
+    fn normalize_body(&self, old: Option<&Value>, body: &mut Value) {
         encode_string_data(body);
         data::remove_line_breaks(body, "data");
         value::drop_empty(body, &["data"]);
@@ -80,7 +80,7 @@ impl Kind for Secret {
 
     /// Encodes stringData and sets the type in an object that server-side apply or admission has changed.
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
-        self.read_body(write.old, new);
+        self.normalize_body(write.old, new);
     }
 
     fn confidential(&self) -> &'static [&'static str] {
@@ -182,15 +182,19 @@ fn type_errors(new: &Value) -> Vec<FieldError> {
 
 #[cfg(test)]
 mod tests {
-    use berth_apimachinery::{Timestamp, Via};
+    use berth_apimachinery::{Timestamp, WriteOperation};
     use serde_json::json;
 
     use super::*;
 
     fn write(old: Option<&Value>) -> Write<'_> {
-        let via = if old.is_some() { Via::Update } else { Via::Create };
+        let operation = if old.is_some() {
+            WriteOperation::Update
+        } else {
+            WriteOperation::Create
+        };
         Write {
-            via,
+            operation,
             old,
             now: Timestamp::UNIX_EPOCH,
         }
@@ -225,10 +229,10 @@ mod tests {
     #[test]
     fn string_data_of_a_body_becomes_data_so_that_its_manager_owns_data() {
         let mut sent = json!({"stringData": {"a": "new"}});
-        Secret.read_body(None, &mut sent);
+        Secret.normalize_body(None, &mut sent);
         assert_eq!(sent, json!({"data": {"a": "bmV3"}, "type": "Opaque"}));
         let mut empty = json!({"stringData": {}, "data": {}});
-        Secret.read_body(Some(&json!({"type": "x/y"})), &mut empty);
+        Secret.normalize_body(Some(&json!({"type": "x/y"})), &mut empty);
         assert_eq!(empty, json!({"type": "x/y"}));
     }
 

@@ -151,9 +151,9 @@ static DEFINITION: Definition = Definition {
             singular: "service",
             short_names: &["svc"],
             categories: &["all"],
-            status: true,
+            status_subresource: true,
             unconditional_update: true,
-            strategic: true,
+            strategic_merge_patch: true,
             ..KindInfo::new("", &["v1"], "Service", "services")
         },
         Schema::of::<ServiceFields>,
@@ -177,7 +177,7 @@ impl Kind for Service {
         StatusMetadata::Written
     }
 
-    fn read_body(&self, _: Option<&Value>, body: &mut Value) {
+    fn normalize_body(&self, _: Option<&Value>, body: &mut Value) {
         if let Some(spec) = body.get_mut("spec") {
             value::drop_empty(spec, OMITTED_IF_EMPTY);
         }
@@ -185,7 +185,7 @@ impl Kind for Service {
 
     /// Sets the default that the schema cannot state: the target port is the service's port.
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
-        self.read_body(write.old, new);
+        self.normalize_body(write.old, new);
         rules::default_target_ports(new);
     }
 

@@ -65,7 +65,7 @@ static DEFINITION: Definition = Definition::new(
         singular: "serviceaccount",
         short_names: &["sa"],
         unconditional_update: true,
-        strategic: true,
+        strategic_merge_patch: true,
         ..KindInfo::new("", &["v1"], "ServiceAccount", "serviceaccounts")
     },
     Schema::of::<ServiceAccountFields>,
@@ -74,11 +74,11 @@ static DEFINITION: Definition = Definition::new(
 impl Kind for ServiceAccount {
     described_by!(DEFINITION);
 
-    fn read_body(&self, _: Option<&Value>, body: &mut Value) {
+    fn normalize_body(&self, _: Option<&Value>, body: &mut Value) {
         value::drop_empty(body, &["secrets", "imagePullSecrets"]);
     }
 
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
-        self.read_body(write.old, new);
+        self.normalize_body(write.old, new);
     }
 }

@@ -73,9 +73,9 @@ static DEFINITION: Definition = Definition {
             singular: "statefulset",
             short_names: &["sts"],
             categories: &["all"],
-            status: true,
+            status_subresource: true,
             unconditional_update: true,
-            strategic: true,
+            strategic_merge_patch: true,
             ..KindInfo::new("apps", &["v1"], "StatefulSet", "statefulsets")
         },
         Schema::of::<StatefulSetFields>,
@@ -103,7 +103,7 @@ impl Kind for StatefulSet {
 
 #[cfg(test)]
 mod tests {
-    use berth_apimachinery::{Timestamp, Via};
+    use berth_apimachinery::{Timestamp, WriteOperation};
     use serde_json::json;
 
     use super::*;
@@ -113,7 +113,7 @@ mod tests {
             json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "db"}, "spec": spec});
         StatefulSet.schema("v1").default(&mut object);
         let write = Write {
-            via: Via::Create,
+            operation: WriteOperation::Create,
             old: None,
             now: Timestamp::UNIX_EPOCH,
         };

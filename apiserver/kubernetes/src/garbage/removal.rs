@@ -131,7 +131,7 @@ impl ObjectWriter {
                 return Ok(false);
             }
             let deleting = current.meta().deletion_timestamp().is_some();
-            let remains = !deleting || has_finalizers(&value) || self.kind_holds_deletion(key, &mut value);
+            let remains = !deleting || has_finalizers(&value) || self.hold_by_kind(key, &mut value);
             let next = remains.then_some(value);
             if let Some(changed) = self.write_once(key, &current, next, Vec::new()).await? {
                 return Ok(changed);
@@ -205,13 +205,14 @@ impl ObjectWriter {
                 }
             }
         }
-        (self.kind_holds_deletion(key, &mut value) || has_finalizers).then_some(value)
+        (self.hold_by_kind(key, &mut value) || has_finalizers).then_some(value)
     }
 
-    fn kind_holds_deletion(&self, key: &Key, value: &mut Value) -> bool {
+    /// Holds the removal of the object if its kind does (`Kind::hold_deletion`).
+    fn hold_by_kind(&self, key: &Key, value: &mut Value) -> bool {
         self.kinds
             .kind(key.resource)
-            .is_some_and(|kind| kind.holds_deletion(value, self.clock.now()))
+            .is_some_and(|kind| kind.hold_deletion(value, self.clock.now()))
     }
 }
 

@@ -2,7 +2,7 @@
 //! and passes that state to the program.
 
 use axum::body::Body;
-use berth_apimachinery::{Object, Revision, Status, StatusReason, Via};
+use berth_apimachinery::{Object, Revision, Status, StatusReason, WriteOperation};
 use http::{Response, StatusCode};
 use serde_json::Value;
 
@@ -35,7 +35,7 @@ pub(in crate::handlers) async fn update(cx: &Cx<'_>) -> Result<Response<Body>, S
 pub(in crate::handlers) async fn patch(cx: &Cx<'_>) -> Result<Response<Body>, Status> {
     let accepted = cx.negotiate(Answer::Object)?;
     let formats = Formats {
-        strategic: cx.served.info().strategic,
+        strategic: cx.served.info().strategic_merge_patch,
         apply: false,
     };
     let patch = PatchRequest::read(cx, formats)?;
@@ -69,7 +69,7 @@ async fn replace(cx: &Cx<'_>, call: &Call, current: &Object, value: Value) -> Re
         index: cx.state.registry.index(),
         chain: cx.state.registry.chain(),
         actor: cx.actor(call.dry_run),
-        via: Via::Update,
+        operation: WriteOperation::Update,
         namespace: cx.namespace,
         name: cx.name,
     };

@@ -24,7 +24,7 @@ impl Widget {
     fn new() -> Self {
         Self {
             info: KindInfo {
-                status: true,
+                status_subresource: true,
                 ..KindInfo::new(GROUP, &["v1", "v1beta1"], "Widget", "widgets")
             },
             schema: Schema::from_value(reference::schema()),

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use berth_admission::{Chain, Denial, Operation, Plugin, Request};
 use berth_apimachinery::{
     Cell, Column, FieldError, GroupResource, Kind, KindInfo, Object, Revision, Schema, Scope,
-    SelectableField, Status, Via, Write,
+    SelectableField, Status, Write, WriteOperation,
 };
 use berth_storage::{Limits, MemoryStore};
 use schemars::JsonSchema;
@@ -106,7 +106,7 @@ impl Kind for Toy {
     }
 
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
-        if write.via == Via::Create && self.info.status {
+        if write.operation == WriteOperation::Create && self.info.status_subresource {
             new["status"] = json!({"phase": "Pending"});
         }
     }
@@ -124,7 +124,7 @@ impl Kind for Toy {
                 "must be visible",
             ));
         }
-        if let Via::Subresource("paint") = write.via
+        if let WriteOperation::Subresource("paint") = write.operation
             && write
                 .old
                 .is_some_and(|old| old["spec"]["size"] != new["spec"]["size"])
@@ -154,7 +154,7 @@ impl Kind for Toy {
         self.selectable
     }
 
-    fn holds_deletion(&self, object: &mut Value, _: berth_apimachinery::Timestamp) -> bool {
+    fn hold_deletion(&self, object: &mut Value, _: berth_apimachinery::Timestamp) -> bool {
         let held = object["spec"]["hold"] == true;
         if held {
             object["status"] = json!({"phase": "Terminating"});
@@ -183,11 +183,11 @@ impl Toys {
 
     pub(super) fn groups(&self, registry: &Arc<Registry>) -> Vec<Group> {
         let mut widget = Toy::new("Widget", "widgets", Scope::Namespaced, Schema::of::<WidgetBody>);
-        widget.info.status = true;
+        widget.info.status_subresource = true;
         widget.selectable = COLOR;
         let mut gadget = Toy::new("Gadget", "gadgets", Scope::Cluster, Schema::of::<GadgetBody>);
         gadget.info.unconditional_update = true;
-        gadget.info.strategic = true;
+        gadget.info.strategic_merge_patch = true;
         let mut shadow = Toy::new("Shadow", "shadows", Scope::Namespaced, Schema::of::<WidgetBody>);
         shadow.info.verbs = &["get", "list", "watch"];
         let mut review = Toy::new("Review", "reviews", Scope::Cluster, Schema::of::<WidgetBody>);

@@ -5,7 +5,9 @@ use std::sync::LazyLock;
 
 use berth_apimachinery::name::NameError;
 use berth_apimachinery::types::Condition;
-use berth_apimachinery::{Column, ConditionForm, FieldError, Kind, KindInfo, Schema, Scope, Via, Write};
+use berth_apimachinery::{
+    Column, ConditionForm, FieldError, Kind, KindInfo, Schema, Scope, Write, WriteOperation,
+};
 use schemars::JsonSchema;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
@@ -143,7 +145,7 @@ static INFO: KindInfo = KindInfo {
     short_names: &["crb"],
     categories: &["fleet", "fleet-placement"],
     scope: Scope::Cluster,
-    status: true,
+    status_subresource: true,
     ..KindInfo::new(
         PLACEMENT_GROUP,
         VERSIONS,
@@ -156,7 +158,7 @@ static NAMESPACED_INFO: KindInfo = KindInfo {
     singular: "resourcebinding",
     short_names: &["rb"],
     categories: &["fleet", "fleet-placement"],
-    status: true,
+    status_subresource: true,
     ..KindInfo::new(
         PLACEMENT_GROUP,
         V1BETA1_ONLY,
@@ -197,7 +199,7 @@ impl Kind for BindingKind {
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        if matches!(write.via, Via::Subresource(_)) {
+        if matches!(write.operation, WriteOperation::Subresource(_)) {
             return Vec::new();
         }
         let target = new

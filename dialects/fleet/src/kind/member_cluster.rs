@@ -8,7 +8,9 @@ use std::sync::LazyLock;
 
 use berth_apimachinery::name::NameError;
 use berth_apimachinery::types::{Condition, QuantityText, Time};
-use berth_apimachinery::{Column, ConditionForm, FieldError, Kind, KindInfo, Schema, Scope, Via, Write};
+use berth_apimachinery::{
+    Column, ConditionForm, FieldError, Kind, KindInfo, Schema, Scope, Write, WriteOperation,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -166,7 +168,7 @@ static INFO: KindInfo = KindInfo {
     short_names: &["cluster"],
     categories: &["fleet", "fleet-cluster"],
     scope: Scope::Cluster,
-    status: true,
+    status_subresource: true,
     ..KindInfo::new(CLUSTER_GROUP, VERSIONS, "MemberCluster", "memberclusters")
 };
 
@@ -205,7 +207,7 @@ impl Kind for MemberClusterKind {
 
     /// Sets the label with the name of the cluster, as KubeFleet's hub agent does.
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
-        if matches!(write.via, Via::Subresource(_)) {
+        if matches!(write.operation, WriteOperation::Subresource(_)) {
             return;
         }
         let Some(metadata) = new.get_mut("metadata").and_then(Value::as_object_mut) else {
@@ -224,9 +226,11 @@ impl Kind for MemberClusterKind {
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        match write.via {
-            Via::Subresource(_) => Vec::new(),
-            Via::Create | Via::Update => rules::spec_errors(new.get("spec").unwrap_or(&Value::Null)),
+        match write.operation {
+            WriteOperation::Subresource(_) => Vec::new(),
+            WriteOperation::Create | WriteOperation::Update => {
+                rules::spec_errors(new.get("spec").unwrap_or(&Value::Null))
+            }
         }
     }
 

@@ -8,7 +8,9 @@ use std::sync::LazyLock;
 use berth_apimachinery::name::NameError;
 use berth_apimachinery::selector::LabelSelector;
 use berth_apimachinery::types::Condition;
-use berth_apimachinery::{Column, ConditionForm, FieldError, Kind, KindInfo, Schema, Scope, Via, Write};
+use berth_apimachinery::{
+    Column, ConditionForm, FieldError, Kind, KindInfo, Schema, Scope, Write, WriteOperation,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -190,7 +192,7 @@ static INFO: KindInfo = KindInfo {
     short_names: &["crp"],
     categories: &["fleet", "fleet-placement"],
     scope: Scope::Cluster,
-    status: true,
+    status_subresource: true,
     ..KindInfo::new(
         PLACEMENT_GROUP,
         VERSIONS,
@@ -204,7 +206,7 @@ static NAMESPACED_INFO: KindInfo = KindInfo {
     singular: "resourceplacement",
     short_names: &["rp"],
     categories: &["fleet", "fleet-placement"],
-    status: true,
+    status_subresource: true,
     ..KindInfo::new(
         PLACEMENT_GROUP,
         VERSIONS,
@@ -224,9 +226,9 @@ impl Kind for PlacementKind {
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        match write.via {
-            Via::Subresource(_) => Vec::new(),
-            Via::Create | Via::Update => rules::errors(write.old, new, self.info.scope),
+        match write.operation {
+            WriteOperation::Subresource(_) => Vec::new(),
+            WriteOperation::Create | WriteOperation::Update => rules::errors(write.old, new, self.info.scope),
         }
     }
 

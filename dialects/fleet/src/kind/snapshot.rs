@@ -69,7 +69,7 @@ static INFO: KindInfo = KindInfo {
     short_names: &["csps"],
     categories: &["fleet", "fleet-placement"],
     scope: Scope::Cluster,
-    status: true,
+    status_subresource: true,
     ..KindInfo::new(
         PLACEMENT_GROUP,
         VERSIONS,
@@ -82,7 +82,7 @@ static NAMESPACED_INFO: KindInfo = KindInfo {
     singular: "schedulingpolicysnapshot",
     short_names: &["sps"],
     categories: &["fleet", "fleet-placement"],
-    status: true,
+    status_subresource: true,
     ..KindInfo::new(
         PLACEMENT_GROUP,
         V1BETA1_ONLY,

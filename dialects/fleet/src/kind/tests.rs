@@ -1,6 +1,6 @@
 //! The kinds: schemas, defaults, rules on updates, columns.
 
-use berth_apimachinery::{Cell, Kind, Object, Revision, Via, Write};
+use berth_apimachinery::{Cell, Kind, Object, Revision, Write, WriteOperation};
 use serde_json::{Value, json};
 
 use super::member_cluster::MemberClusterKind;
@@ -13,7 +13,11 @@ fn errors(kind: &dyn Kind, old: Option<&Value>, mut new: Value) -> Vec<String> {
     let schema = kind.schema("v1beta1");
     schema.default(&mut new);
     let write = Write {
-        via: if old.is_some() { Via::Update } else { Via::Create },
+        operation: if old.is_some() {
+            WriteOperation::Update
+        } else {
+            WriteOperation::Create
+        },
         old,
         now: NOW.parse().unwrap(),
     };
@@ -561,7 +565,7 @@ fn namespaced_kinds_have_the_versions_and_short_names_of_kubefleet() {
     ];
     for (kind, short, versions) in kinds {
         let info = kind.info();
-        assert!(info.namespaced() && info.status, "{}", info.kind);
+        assert!(info.namespaced() && info.status_subresource, "{}", info.kind);
         assert_eq!((info.short_names, info.versions), (&[short][..], versions));
         assert_eq!(info.storage_version, "v1beta1");
     }
@@ -570,7 +574,7 @@ fn namespaced_kinds_have_the_versions_and_short_names_of_kubefleet() {
 #[test]
 fn a_member_cluster_has_its_name_as_a_label() {
     let write = Write {
-        via: Via::Create,
+        operation: WriteOperation::Create,
         old: None,
         now: NOW.parse().unwrap(),
     };

@@ -77,7 +77,7 @@ static DEFINITION: Definition = Definition {
             singular: "cloudprofile",
             short_names: &["cprofile", "cpfl"],
             scope: Scope::Cluster,
-            status: true,
+            status_subresource: true,
             ..KindInfo::new(GROUP, &[VERSION], "CloudProfile", "cloudprofiles")
         },
         Schema::of::<CloudProfile>,

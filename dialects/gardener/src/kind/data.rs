@@ -38,7 +38,7 @@ static KINDS: [KindInfo; 4] = [
         singular: "managedseed",
         short_names: &["ms"],
         scope: Scope::Namespaced,
-        status: true,
+        status_subresource: true,
         ..KindInfo::new(
             MANAGED_SEEDS.group,
             &[ALPHA],

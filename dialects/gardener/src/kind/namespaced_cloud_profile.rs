@@ -66,7 +66,7 @@ static DEFINITION: Definition = Definition {
         KindInfo {
             singular: "namespacedcloudprofile",
             short_names: &["nsprofile", "nscpfl"],
-            status: true,
+            status_subresource: true,
             unconditional_update: true,
             ..KindInfo::new(
                 GROUP,
@@ -126,7 +126,7 @@ impl Kind for NamespacedCloudProfileKind {
 
 #[cfg(test)]
 mod tests {
-    use berth_apimachinery::{Timestamp, Via};
+    use berth_apimachinery::{Timestamp, WriteOperation};
     use serde_json::json;
 
     use super::*;
@@ -137,7 +137,11 @@ mod tests {
 
     fn errors_of(old: Option<&Value>, new: &Value) -> Vec<String> {
         let write = Write {
-            via: if old.is_some() { Via::Update } else { Via::Create },
+            operation: if old.is_some() {
+                WriteOperation::Update
+            } else {
+                WriteOperation::Create
+            },
             old,
             now: Timestamp::UNIX_EPOCH,
         };

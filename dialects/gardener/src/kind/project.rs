@@ -111,7 +111,7 @@ static DEFINITION: Definition = Definition {
         KindInfo {
             singular: "project",
             scope: Scope::Cluster,
-            status: true,
+            status_subresource: true,
             unconditional_update: true,
             ..KindInfo::new(GROUP, &[VERSION], "Project", "projects")
         },
@@ -229,7 +229,7 @@ fn tolerate_protected(spec: &mut Map<String, Value>) {
 
 #[cfg(test)]
 mod tests {
-    use berth_apimachinery::{Timestamp, Via};
+    use berth_apimachinery::{Timestamp, WriteOperation};
 
     use super::*;
 
@@ -239,7 +239,11 @@ mod tests {
 
     fn prepare_and_validate(old: Option<&Value>, new: &Value) -> (Value, Vec<String>) {
         let write = Write {
-            via: if old.is_some() { Via::Update } else { Via::Create },
+            operation: if old.is_some() {
+                WriteOperation::Update
+            } else {
+                WriteOperation::Create
+            },
             old,
             now: Timestamp::UNIX_EPOCH,
         };

@@ -4,7 +4,9 @@ mod columns;
 mod rules;
 pub mod spec;
 
-use berth_apimachinery::{Definition, FieldError, Kind, KindInfo, Schema, Scope, Via, Write, described_by};
+use berth_apimachinery::{
+    Definition, FieldError, Kind, KindInfo, Schema, Scope, Write, WriteOperation, described_by,
+};
 use serde_json::Value;
 
 use crate::kind::{child, fill, view};
@@ -17,7 +19,7 @@ static DEFINITION: Definition = Definition {
         KindInfo {
             singular: "seed",
             scope: Scope::Cluster,
-            status: true,
+            status_subresource: true,
             unconditional_update: true,
             ..KindInfo::new(GROUP, &[VERSION], "Seed", "seeds")
         },
@@ -34,7 +36,7 @@ impl Kind for SeedKind {
 
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
         let Some(root) = new.as_object_mut() else { return };
-        if write.via != Via::Subresource("status") {
+        if write.operation != WriteOperation::Subresource("status") {
             default_visibility(root);
         }
         default_labels(root);

@@ -8,7 +8,7 @@ pub(crate) mod rules;
 pub mod spec;
 
 use berth_apimachinery::{
-    Definition, FieldError, Kind, KindInfo, Schema, SelectableField, Via, Write, described_by,
+    Definition, FieldError, Kind, KindInfo, Schema, SelectableField, Write, WriteOperation, described_by,
 };
 use serde_json::Value;
 
@@ -29,7 +29,7 @@ static DEFINITION: Definition = Definition {
         KindInfo {
             singular: "shoot",
             categories: &["all"],
-            status: true,
+            status_subresource: true,
             ..KindInfo::new(GROUP, &[VERSION], "Shoot", "shoots")
         },
         Schema::of::<Shoot>,
@@ -57,15 +57,15 @@ impl Kind for ShootKind {
 
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
         let Some(root) = new.as_object_mut() else { return };
-        match write.via {
-            Via::Create | Via::Update => defaults::set_defaults(root, write.old),
-            Via::Subresource(BINDING) => {
+        match write.operation {
+            WriteOperation::Create | WriteOperation::Update => defaults::set_defaults(root, write.old),
+            WriteOperation::Subresource(BINDING) => {
                 defaults::set_defaults(root, write.old);
                 if let Some(old) = write.old {
                     binding::keep_status(old, root);
                 }
             }
-            Via::Subresource(_) => {}
+            WriteOperation::Subresource(_) => {}
         }
         defaults::label_seeds(root);
     }
@@ -80,7 +80,7 @@ impl Kind for ShootKind {
         // The ranges in a binding are not checked: they may be defaults of the seed, for which a binding must
         // not be refused.
         let ranges = |value: &Value| value.pointer("/spec/networking").cloned();
-        let ranges_change = matches!(write.via, Via::Create | Via::Update)
+        let ranges_change = matches!(write.operation, WriteOperation::Create | WriteOperation::Update)
             && write.old.is_none_or(|old| ranges(old) != ranges(new));
         if let Some(networking) = shoot.spec.networking.as_ref().filter(|_| ranges_change) {
             errors.extend(rules::range_errors(networking));
@@ -100,7 +100,7 @@ impl Kind for ShootKind {
                 old_value,
                 new_value: new,
             };
-            errors.extend(immutable::check(write.via, &update));
+            errors.extend(immutable::check(write.operation, &update));
         }
         errors
     }

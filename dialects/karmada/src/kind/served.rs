@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use berth_apimachinery::name::NameError;
-use berth_apimachinery::{Column, FieldError, Kind, KindInfo, Schema, Scope, Via, Write};
+use berth_apimachinery::{Column, FieldError, Kind, KindInfo, Schema, Scope, Write, WriteOperation};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -51,16 +51,16 @@ impl Kind for ServedKind {
     }
 
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
-        match write.via {
-            Via::Subresource(_) => {}
-            Via::Create | Via::Update => (self.form.set_defaults)(new),
+        match write.operation {
+            WriteOperation::Subresource(_) => {}
+            WriteOperation::Create | WriteOperation::Update => (self.form.set_defaults)(new),
         }
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        match write.via {
-            Via::Subresource(_) => Vec::new(),
-            Via::Create | Via::Update => {
+        match write.operation {
+            WriteOperation::Subresource(_) => Vec::new(),
+            WriteOperation::Create | WriteOperation::Update => {
                 let mut errors = (self.form.errors)(new);
                 errors.extend(
                     write
@@ -259,7 +259,7 @@ fn cluster_kind() -> Arc<dyn Kind> {
     let info = KindInfo {
         singular: "cluster",
         scope: Scope::Cluster,
-        status: true,
+        status_subresource: true,
         ..KindInfo::new(CLUSTER_GROUP, &[VERSION], "Cluster", "clusters")
     };
     let form = Form {
@@ -277,7 +277,7 @@ fn binding_kinds() -> [Arc<dyn Kind>; 2] {
             short_names,
             categories: CATEGORIES,
             scope,
-            status: true,
+            status_subresource: true,
             ..KindInfo::new(WORK_GROUP, &[WORK_VERSION], kind, plural)
         };
         let form = Form {
@@ -350,7 +350,7 @@ fn policy_kinds() -> [Arc<dyn Kind>; 2] {
 
 fn quota_kind() -> Arc<dyn Kind> {
     let info = KindInfo {
-        status: true,
+        status_subresource: true,
         ..policy_info(
             "FederatedResourceQuota",
             "federatedresourcequotas",
@@ -401,7 +401,7 @@ fn work_kind() -> Arc<dyn Kind> {
         short_names: &["wk"],
         categories: CATEGORIES,
         scope: Scope::Namespaced,
-        status: true,
+        status_subresource: true,
         ..KindInfo::new(WORK_GROUP, &[VERSION], "Work", "works")
     };
     let form = Form {
@@ -415,7 +415,7 @@ fn rebalancer_kind() -> Arc<dyn Kind> {
     let info = KindInfo {
         singular: "workloadrebalancer",
         scope: Scope::Cluster,
-        status: true,
+        status_subresource: true,
         ..KindInfo::new(
             APPS_GROUP,
             &[VERSION],

@@ -1,6 +1,6 @@
 //! Policies that Karmada's webhooks refuse.
 
-use berth_apimachinery::{Timestamp, Via, Write};
+use berth_apimachinery::{Timestamp, Write, WriteOperation};
 use serde_json::{Value, json};
 
 use super::*;
@@ -18,7 +18,7 @@ fn judged(kind: &str, old: Option<&Value>, new: &Value) -> Vec<String> {
     let kinds = all();
     let kind = kinds.iter().find(|known| known.info().kind == kind);
     let write = Write {
-        via: old.map_or(Via::Create, |_| Via::Update),
+        operation: old.map_or(WriteOperation::Create, |_| WriteOperation::Update),
         old,
         now: Timestamp::UNIX_EPOCH,
     };
@@ -95,7 +95,7 @@ fn what_karmadas_webhooks_fill_in_is_filled_in() {
     let stored = |placement: Value| {
         let mut value = policy(&spec(&json!({"placement": placement})));
         let write = Write {
-            via: Via::Create,
+            operation: WriteOperation::Create,
             old: None,
             now: Timestamp::UNIX_EPOCH,
         };

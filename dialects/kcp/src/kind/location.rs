@@ -112,7 +112,7 @@ static DEFINITION: Definition = Definition {
             singular: "location",
             categories: &["kcp"],
             scope: Scope::Cluster,
-            status: true,
+            status_subresource: true,
             ..KindInfo::new(SCHEDULING_GROUP, &[VERSION], "Location", "locations")
         },
         Schema::of::<Location>,

@@ -1,6 +1,6 @@
 //! The rules of the kinds: defaults, validation, columns.
 
-use berth_apimachinery::{Cell, Object, Revision, Via, Write};
+use berth_apimachinery::{Cell, Object, Revision, Write, WriteOperation};
 use serde_json::json;
 
 use super::location::LocationKind;
@@ -14,7 +14,7 @@ fn errors(kind: &dyn Kind, value: &Value) -> Vec<String> {
     let schema = kind.schema(VERSION);
     schema.default(&mut value);
     let write = Write {
-        via: Via::Create,
+        operation: WriteOperation::Create,
         old: None,
         now: now(),
     };
@@ -172,6 +172,6 @@ fn the_columns_are_kcps_own() {
     );
     for kind in all() {
         assert_eq!(kind.info().categories, ["kcp"]);
-        assert!(kind.info().status);
+        assert!(kind.info().status_subresource);
     }
 }

@@ -81,7 +81,7 @@ static DEFINITION: Definition = Definition {
             singular: "workloadcluster",
             categories: &["kcp"],
             scope: Scope::Cluster,
-            status: true,
+            status_subresource: true,
             ..KindInfo::new(WORKLOADS_GROUP, &[VERSION], "WorkloadCluster", "workloadclusters")
         },
         Schema::of::<WorkloadCluster>,

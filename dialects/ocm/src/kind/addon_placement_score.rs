@@ -49,7 +49,7 @@ pub(super) struct AddOnPlacementScoreKind;
 static DEFINITION: Definition = Definition::new(
     KindInfo {
         singular: "addonplacementscore",
-        status: true,
+        status_subresource: true,
         ..KindInfo::new(
             GROUP,
             &["v1alpha1"],

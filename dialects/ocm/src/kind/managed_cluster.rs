@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use berth_apimachinery::{
-    Column, Definition, FieldError, Kind, KindInfo, Schema, Scope, Timestamp, Via, Write, described_by,
+    Column, Definition, FieldError, Kind, KindInfo, Schema, Scope, Timestamp, Write, WriteOperation,
+    described_by,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -196,7 +197,7 @@ static DEFINITION: Definition = Definition {
             singular: "managedcluster",
             short_names: &["mcl", "mcls"],
             scope: Scope::Cluster,
-            status: true,
+            status_subresource: true,
             ..KindInfo::new(GROUP, &["v1"], "ManagedCluster", "managedclusters")
         },
         Schema::of::<ManagedCluster>,
@@ -207,7 +208,7 @@ impl Kind for ManagedClusterKind {
     described_by!(DEFINITION);
 
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
-        if matches!(write.via, Via::Subresource(_)) {
+        if matches!(write.operation, WriteOperation::Subresource(_)) {
             return;
         }
         put_into_default_set(new);
@@ -215,10 +216,10 @@ impl Kind for ManagedClusterKind {
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        let mut errors = match write.via {
-            Via::Subresource(_) => return Vec::new(),
-            Via::Update => taint_errors(write, new),
-            Via::Create => Vec::new(),
+        let mut errors = match write.operation {
+            WriteOperation::Subresource(_) => return Vec::new(),
+            WriteOperation::Update => taint_errors(write, new),
+            WriteOperation::Create => Vec::new(),
         };
         errors.extend(url_errors(new));
         errors
@@ -226,7 +227,7 @@ impl Kind for ManagedClusterKind {
 
     /// Errors of the name of a new cluster, which is also the name of its namespace on the hub.
     fn own_rules(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        if write.via != Via::Create {
+        if write.operation != WriteOperation::Create {
             return Vec::new();
         }
         let name = new.pointer("/metadata/name").and_then(Value::as_str);
@@ -275,8 +276,8 @@ fn stamp_taints(write: &Write<'_>, new: &mut Value) {
     let stored = stored_taints(write.old);
     for taint in taints.iter_mut().filter_map(Value::as_object_mut) {
         let has_time = taint.get("timeAdded").is_some_and(|time| !time.is_null());
-        let stamp = match write.via {
-            Via::Create => Value::String(now.clone()),
+        let stamp = match write.operation {
+            WriteOperation::Create => Value::String(now.clone()),
             _ if has_time => continue,
             // A taint that is stored without a time, because it came from a hub or a file, stays without a
             // time.

@@ -2,7 +2,7 @@
 
 use berth_apimachinery::selector::{LabelSelector, Selector};
 use berth_apimachinery::{
-    Column, Definition, FieldError, Kind, KindInfo, Schema, Scope, Via, Write, described_by,
+    Column, Definition, FieldError, Kind, KindInfo, Schema, Scope, Write, WriteOperation, described_by,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -92,7 +92,7 @@ static DEFINITION: Definition = Definition {
             singular: "managedclusterset",
             short_names: &["mclset", "mclsets"],
             scope: Scope::Cluster,
-            status: true,
+            status_subresource: true,
             ..KindInfo::new(
                 GROUP,
                 &["v1beta2", "v1alpha1"],
@@ -108,7 +108,7 @@ impl Kind for ManagedClusterSetKind {
     described_by!(DEFINITION);
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        if matches!(write.via, Via::Subresource(_)) {
+        if matches!(write.operation, WriteOperation::Subresource(_)) {
             return Vec::new();
         }
         // The schema has refused an object that cannot be parsed.

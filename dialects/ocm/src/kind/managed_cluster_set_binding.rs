@@ -1,7 +1,9 @@
 //! ManagedClusterSetBinding v1beta2: lets the placements of a namespace choose from a set
 //! (docs/systems/ocm.md, "API objects").
 
-use berth_apimachinery::{Definition, FieldError, Kind, KindInfo, Schema, Via, Write, described_by};
+use berth_apimachinery::{
+    Definition, FieldError, Kind, KindInfo, Schema, Write, WriteOperation, described_by,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -45,7 +47,7 @@ static DEFINITION: Definition = Definition::new(
     KindInfo {
         singular: "managedclustersetbinding",
         short_names: &["mclsetbinding", "mclsetbindings"],
-        status: true,
+        status_subresource: true,
         ..KindInfo::new(
             GROUP,
             &["v1beta2", "v1alpha1"],
@@ -60,7 +62,7 @@ impl Kind for ManagedClusterSetBindingKind {
     described_by!(DEFINITION);
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        if matches!(write.via, Via::Subresource(_)) {
+        if matches!(write.operation, WriteOperation::Subresource(_)) {
             return Vec::new();
         }
         let text = |path: &str| new.pointer(path).and_then(Value::as_str).unwrap_or_default();

@@ -3,7 +3,7 @@
 
 use berth_apimachinery::name::NameError;
 use berth_apimachinery::{
-    Column, Definition, FieldError, Kind, KindInfo, Schema, Timestamp, Via, Write, described_by,
+    Column, Definition, FieldError, Kind, KindInfo, Schema, Timestamp, Write, WriteOperation, described_by,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -84,7 +84,7 @@ static DEFINITION: Definition = Definition {
     ..Definition::new(
         KindInfo {
             singular: "placement",
-            status: true,
+            status_subresource: true,
             ..KindInfo::new(GROUP, &["v1beta1", "v1alpha1"], "Placement", "placements")
         },
         Schema::of::<Placement>,
@@ -95,7 +95,7 @@ impl Kind for PlacementKind {
     described_by!(DEFINITION);
 
     fn own_rules(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        if matches!(write.via, Via::Subresource(_)) {
+        if matches!(write.operation, WriteOperation::Subresource(_)) {
             return Vec::new();
         }
         // The schema has refused an object that cannot be parsed.

@@ -45,7 +45,7 @@ pub(super) struct PlacementDecisionKind;
 static DEFINITION: Definition = Definition::new(
     KindInfo {
         singular: "placementdecision",
-        status: true,
+        status_subresource: true,
         ..KindInfo::new(
             GROUP,
             &["v1beta1", "v1alpha1"],

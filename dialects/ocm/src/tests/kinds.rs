@@ -1,6 +1,6 @@
 //! Schemas, defaults, rules and columns of the kinds.
 
-use berth_apimachinery::{Cell, Kind, Object, Revision, Via, Write};
+use berth_apimachinery::{Cell, Kind, Object, Revision, Write, WriteOperation};
 use serde_json::{Value, json};
 
 use super::world::{LimitedList, cluster, limited_lists, now, scores, wants};
@@ -15,7 +15,7 @@ fn kind(name: &str) -> std::sync::Arc<dyn Kind> {
 }
 
 /// The object that results from a write through the API server's steps, or all errors.
-fn write(via: Via, old: Option<&Value>, value: &Value) -> Result<Value, Vec<String>> {
+fn write(operation: WriteOperation, old: Option<&Value>, value: &Value) -> Result<Value, Vec<String>> {
     let kind = kind(value["kind"].as_str().unwrap());
     let version = value["apiVersion"]
         .as_str()
@@ -28,7 +28,11 @@ fn write(via: Via, old: Option<&Value>, value: &Value) -> Result<Value, Vec<Stri
     let mut value = value.clone();
     let unknown = schema.unknown_fields(&value);
     schema.default(&mut value);
-    let write = Write { via, old, now: now() };
+    let write = Write {
+        operation,
+        old,
+        now: now(),
+    };
     kind.prepare(&write, &mut value);
     let mut errors: Vec<String> = unknown
         .iter()
@@ -41,7 +45,7 @@ fn write(via: Via, old: Option<&Value>, value: &Value) -> Result<Value, Vec<Stri
 }
 
 fn create(value: &Value) -> Result<Value, Vec<String>> {
-    write(Via::Create, None, value)
+    write(WriteOperation::Create, None, value)
 }
 
 fn refused(value: &Value) -> Vec<String> {
@@ -228,8 +232,11 @@ fn a_list_is_at_most_as_long_as_its_limit_unless_it_is_stored_longer() {
         )];
         assert_eq!(create(&fits).err(), None);
         assert_eq!(refused(&longer), refusal);
-        assert_eq!(write(Via::Update, Some(&fits), &longer).unwrap_err(), refusal);
-        let changed = write(Via::Update, Some(&longer), &placement(max + 1, 2));
+        assert_eq!(
+            write(WriteOperation::Update, Some(&fits), &longer).unwrap_err(),
+            refusal
+        );
+        let changed = write(WriteOperation::Update, Some(&longer), &placement(max + 1, 2));
         assert_eq!(changed.err(), None, "{path}");
     }
 }
@@ -378,7 +385,7 @@ fn taints_get_their_time_from_the_server() {
         berth_apimachinery::time::rfc3339(now())
     );
     let old = tainted(json!([{"key": "k", "effect": "NoSelect", "timeAdded": earlier}]));
-    let update = |taints: Value| write(Via::Update, Some(&old), &tainted(taints));
+    let update = |taints: Value| write(WriteOperation::Update, Some(&old), &tainted(taints));
     let kept =
         update(json!([{"key": "k", "effect": "NoSelect"}, {"key": "n", "effect": "NoSelect"}])).unwrap();
     assert_eq!(kept["spec"]["taints"][0]["timeAdded"], earlier);

@@ -72,7 +72,7 @@ static DEFINITION: Definition = Definition {
         KindInfo {
             singular: "accessrequest",
             short_names: &["ar", "areq"],
-            status: true,
+            status_subresource: true,
             ..KindInfo::new(GROUP, &[VERSION], "AccessRequest", "accessrequests")
         },
         Schema::of::<AccessRequest>,

@@ -120,7 +120,7 @@ static DEFINITION: Definition = Definition {
     ..Definition::new(
         KindInfo {
             singular: "cluster",
-            status: true,
+            status_subresource: true,
             ..KindInfo::new(GROUP, &[VERSION], "Cluster", "clusters")
         },
         Schema::of::<Cluster>,

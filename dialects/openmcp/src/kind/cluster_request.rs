@@ -81,7 +81,7 @@ static DEFINITION: Definition = Definition {
         KindInfo {
             singular: "clusterrequest",
             short_names: &["cr", "creq"],
-            status: true,
+            status_subresource: true,
             ..KindInfo::new(GROUP, &[VERSION], "ClusterRequest", "clusterrequests")
         },
         Schema::of::<ClusterRequest>,

@@ -1,6 +1,6 @@
 //! The rules of the kinds: defaults, validation, immutable fields.
 
-use berth_apimachinery::{Kind, Object, Revision, Timestamp, Via, Write};
+use berth_apimachinery::{Kind, Object, Revision, Timestamp, Write, WriteOperation};
 use serde_json::{Value, json};
 
 use super::access_request::AccessRequestKind;
@@ -15,9 +15,9 @@ fn schema_errors(kind: &dyn Kind, mut value: Value) -> Vec<String> {
     schema.validate(&value).iter().map(ToString::to_string).collect()
 }
 
-fn change(kind: &dyn Kind, via: Via, old: &Value, new: &Value) -> Vec<String> {
+fn change(kind: &dyn Kind, operation: WriteOperation, old: &Value, new: &Value) -> Vec<String> {
     let write = Write {
-        via,
+        operation,
         old: Some(old),
         now: Timestamp::UNIX_EPOCH,
     };
@@ -139,10 +139,10 @@ fn the_profile_of_a_cluster_is_immutable_and_its_tenancy_is_not() {
     let old = cluster();
     let mut new = cluster();
     new["spec"]["tenancy"] = json!("Exclusive");
-    assert!(change(&ClusterKind, Via::Update, &old, &new).is_empty());
+    assert!(change(&ClusterKind, WriteOperation::Update, &old, &new).is_empty());
     new["spec"]["profile"] = json!("gcp-small");
     assert_eq!(
-        change(&ClusterKind, Via::Update, &old, &new),
+        change(&ClusterKind, WriteOperation::Update, &old, &new),
         ["spec.profile: Invalid value: \"gcp-small\": profile is immutable"]
     );
 }
@@ -151,14 +151,14 @@ fn the_profile_of_a_cluster_is_immutable_and_its_tenancy_is_not() {
 fn the_spec_of_a_request_is_immutable() {
     let mut new = request();
     new["spec"]["waitForClusterDeletion"] = json!(false);
-    let errors = change(&ClusterRequestKind, Via::Update, &request(), &new);
+    let errors = change(&ClusterRequestKind, WriteOperation::Update, &request(), &new);
     assert_eq!(errors.len(), 1);
     assert!(errors[0].starts_with("spec: Invalid value: ") && errors[0].ends_with(": spec is immutable"));
 }
 
 #[test]
 fn a_granted_cluster_neither_changes_nor_goes() {
-    let status = Via::Subresource("status");
+    let status = WriteOperation::Subresource("status");
     let mut moved = request();
     moved["status"]["cluster"]["name"] = json!("d");
     let errors = change(&ClusterRequestKind, status, &request(), &moved);
@@ -252,18 +252,18 @@ fn an_access_request_asks_in_one_way_and_for_one_cluster_for_good() {
     let reference = json!({"name": "r", "namespace": "ns"});
     let good = of(json!({"requestRef": reference, "token": token}));
     assert!(schema_errors(&kind, good.clone()).is_empty());
-    assert!(change(&kind, Via::Update, &good, &good).is_empty());
+    assert!(change(&kind, WriteOperation::Update, &good, &good).is_empty());
     let both = of(json!({"requestRef": reference, "token": token, "oidc": {"name": "system"}}));
-    let problems = change(&kind, Via::Update, &good, &both);
+    let problems = change(&kind, WriteOperation::Update, &good, &both);
     assert!(
         problems[0].contains("exactly one of spec.token or spec.oidc must be set"),
         "{problems:?}"
     );
     assert!(problems[1].contains("is reserved"), "{problems:?}");
     let other = of(json!({"requestRef": {"name": "x", "namespace": "ns"}, "token": token}));
-    let problems = change(&kind, Via::Update, &good, &other);
+    let problems = change(&kind, WriteOperation::Update, &good, &other);
     assert!(problems[0].contains("requestRef is immutable"), "{problems:?}");
-    let problems = change(&kind, Via::Update, &good, &of(json!({"token": token})));
+    let problems = change(&kind, WriteOperation::Update, &good, &of(json!({"token": token})));
     assert!(
         problems[0].contains("requestRef may not be removed once set"),
         "{problems:?}"

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use berth_apimachinery::{Key, Object, Timestamp, Via, Write, field};
+use berth_apimachinery::{Key, Object, Timestamp, Write, WriteOperation, field};
 use berth_dialect_contract::{Edit, config};
 use serde_json::Value;
 
@@ -63,7 +63,7 @@ pub(super) fn store(
         return Err(format!("unknown kind of {key}"));
     };
     let schema = kind.schema(kind.info().storage_version);
-    if kind.info().status
+    if kind.info().status_subresource
         && let Some(fields) = value.as_object_mut()
     {
         match old.as_ref().and_then(|old| old.get("status")) {
@@ -73,7 +73,11 @@ pub(super) fn store(
     }
     schema.default(&mut value);
     let write = Write {
-        via: if old.is_some() { Via::Update } else { Via::Create },
+        operation: if old.is_some() {
+            WriteOperation::Update
+        } else {
+            WriteOperation::Create
+        },
         old: old.as_ref(),
         now,
     };

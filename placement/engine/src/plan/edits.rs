@@ -260,7 +260,7 @@ impl Editor<'_> {
         }
         let is_held = |object: &Object| {
             let kind = self.catalog.stored_in(key.resource);
-            kind.is_some_and(|kind| kind.holds_deletion(&mut object.parse(), self.now))
+            kind.is_some_and(|kind| kind.hold_deletion(&mut object.parse(), self.now))
         };
         let is_gone =
             stored.is_some_and(|stored| loses_last_finalizer(&stored, &object)) && !is_held(&object);

@@ -1,6 +1,6 @@
 //! The stored form of an object: conversion to it, and errors in it.
 
-use berth_apimachinery::{FieldError, FieldErrorKind, Kind, Timestamp, Via, Write};
+use berth_apimachinery::{FieldError, FieldErrorKind, Kind, Timestamp, Write, WriteOperation};
 use serde_json::Value;
 
 /// Converts `value` from `version` to the stored form of its `kind`, with all defaults.
@@ -13,7 +13,7 @@ pub(super) fn convert_to_stored(kind: &dyn Kind, version: &str, value: &mut Valu
     // (taint times, status).
     let old = value.clone();
     let write = Write {
-        via: Via::Update,
+        operation: WriteOperation::Update,
         old: Some(&old),
         now,
     };
@@ -37,12 +37,12 @@ pub(super) fn form_errors(kind: &dyn Kind, value: &Value) -> Vec<FieldError> {
 pub(super) fn rule_errors(kind: &dyn Kind, value: &Value, is_new: bool, now: Timestamp) -> Vec<FieldError> {
     let write = match is_new {
         true => Write {
-            via: Via::Create,
+            operation: WriteOperation::Create,
             old: None,
             now,
         },
         false => Write {
-            via: Via::Update,
+            operation: WriteOperation::Update,
             old: Some(value),
             now,
         },

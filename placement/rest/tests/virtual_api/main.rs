@@ -315,7 +315,7 @@ impl World {
         let mut errors = schema.validate(&body);
         if errors.is_empty() {
             let write = berth_apimachinery::Write {
-                via: berth_apimachinery::Via::Create,
+                operation: berth_apimachinery::WriteOperation::Create,
                 old: None,
                 now: self.now(),
             };

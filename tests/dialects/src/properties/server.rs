@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use berth_apimachinery::{
-    Change, FieldError, GroupResource, Key, Kind, Object, Revision, Timestamp, Via, field, time,
+    Change, FieldError, GroupResource, Key, Kind, Object, Revision, Timestamp, WriteOperation, field, time,
 };
 use berth_dialect_contract::{Consequences, Decision, Dialect, Inventory, Verb, Write, config};
 use berth_engine::{Catalog, Snapshot, World};
@@ -285,12 +285,12 @@ impl Server {
         let fields = metadata(&mut value);
         fields.insert("uid".to_owned(), show::uid(&write.key).into());
         fields.insert("creationTimestamp".to_owned(), now.into());
-        if served.as_ref().is_some_and(|kind| kind.info().status) {
+        if served.as_ref().is_some_and(|kind| kind.info().status_subresource) {
             fields.insert("generation".to_owned(), 1.into());
             remove_status(&mut value);
         }
         if let Some(kind) = served {
-            self.admit(&*kind, Via::Create, None, &mut value)?;
+            self.admit(&*kind, WriteOperation::Create, None, &mut value)?;
         }
         self.fold(&write.key, Some(&value))
     }
@@ -302,7 +302,7 @@ impl Server {
             let status = value.get("status").cloned();
             value = old.clone();
             put_status(&mut value, status);
-        } else if served.as_ref().is_some_and(|kind| kind.info().status) {
+        } else if served.as_ref().is_some_and(|kind| kind.info().status_subresource) {
             put_status(&mut value, old.get("status").cloned());
         }
         for field in KEPT {
@@ -313,15 +313,15 @@ impl Server {
         }
         let mut held = false;
         if let Some(kind) = served {
-            let via = match write.subresource {
-                "" => Via::Update,
-                name => Via::Subresource(name),
+            let operation = match write.subresource {
+                "" => WriteOperation::Update,
+                name => WriteOperation::Subresource(name),
             };
-            self.admit(&*kind, via, Some(old), &mut value)?;
-            if kind.info().status && substance(&value) != substance(old) {
+            self.admit(&*kind, operation, Some(old), &mut value)?;
+            if kind.info().status_subresource && substance(&value) != substance(old) {
                 raise_generation(&mut value);
             }
-            held = kind.holds_deletion(&mut value.clone(), self.now);
+            held = kind.hold_deletion(&mut value.clone(), self.now);
         }
         let ended = !value["metadata"]["deletionTimestamp"].is_null()
             && value["metadata"]["finalizers"]
@@ -331,7 +331,13 @@ impl Server {
     }
 
     /// Applies the defaults, the preparation and every rule of the kind.
-    fn admit(&self, kind: &dyn Kind, via: Via, old: Option<&Value>, value: &mut Value) -> Result<(), String> {
+    fn admit(
+        &self,
+        kind: &dyn Kind,
+        operation: WriteOperation,
+        old: Option<&Value>,
+        value: &mut Value,
+    ) -> Result<(), String> {
         let info = kind.info();
         let api_version = value["apiVersion"].as_str().unwrap_or_default();
         let version = api_version
@@ -348,7 +354,7 @@ impl Server {
         value["apiVersion"] = info.api_version(info.storage_version).into();
         let schema = kind.schema(info.storage_version);
         let write = berth_apimachinery::Write {
-            via,
+            operation,
             old,
             now: self.now,
         };

@@ -1,6 +1,6 @@
 //! Rules of policies and bindings.
 
-use berth_apimachinery::{Kind, Timestamp, Via, Write};
+use berth_apimachinery::{Kind, Timestamp, Write, WriteOperation};
 use serde_json::{Value, json};
 
 use super::*;
@@ -8,7 +8,7 @@ use super::*;
 /// All errors of `object`, with the defaults applied.
 fn errors(kind: &dyn Kind, old: Option<&Value>, mut object: Value) -> Vec<String> {
     let write = Write {
-        via: old.map_or(Via::Create, |_| Via::Update),
+        operation: old.map_or(WriteOperation::Create, |_| WriteOperation::Update),
         old,
         now: Timestamp::UNIX_EPOCH,
     };

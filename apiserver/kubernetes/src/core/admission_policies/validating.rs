@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use berth_apimachinery::selector::validate_label_key;
-use berth_apimachinery::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Via, Write};
+use berth_apimachinery::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Write, WriteOperation};
 use berth_policies::PolicyType;
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ const REASONS: [&str; 3] = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
 pub struct ValidatingAdmissionPolicy;
 
 static INFO: KindInfo = KindInfo {
-    status: true,
+    status_subresource: true,
     ..super::info(
         &["v1"],
         "ValidatingAdmissionPolicy",
@@ -54,7 +54,7 @@ impl Kind for ValidatingAdmissionPolicy {
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
-        if write.via == Via::Subresource("status") {
+        if write.operation == WriteOperation::Subresource("status") {
             return Vec::new();
         }
         let spec = &new["spec"];

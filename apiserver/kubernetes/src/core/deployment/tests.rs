@@ -1,13 +1,17 @@
 //! Defaults, refusals and columns.
 
-use berth_apimachinery::{Revision, Timestamp, Via};
+use berth_apimachinery::{Revision, Timestamp, WriteOperation};
 use serde_json::json;
 
 use super::*;
 
 fn write(old: Option<&Value>) -> Write<'_> {
     Write {
-        via: if old.is_some() { Via::Update } else { Via::Create },
+        operation: if old.is_some() {
+            WriteOperation::Update
+        } else {
+            WriteOperation::Create
+        },
         old,
         now: Timestamp::UNIX_EPOCH,
     }

@@ -1,6 +1,6 @@
 //! Events: both APIs over the same record.
 
-use berth_apimachinery::{Cell, Revision, Timestamp, Via};
+use berth_apimachinery::{Cell, Revision, Timestamp, WriteOperation};
 use serde_json::json;
 
 use super::*;
@@ -23,9 +23,13 @@ fn stored() -> Object {
 }
 
 fn errors(kind: &dyn Kind, old: Option<&Value>, new: &Value) -> Vec<String> {
-    let via = if old.is_some() { Via::Update } else { Via::Create };
+    let operation = if old.is_some() {
+        WriteOperation::Update
+    } else {
+        WriteOperation::Create
+    };
     let write = Write {
-        via,
+        operation,
         old,
         now: Timestamp::UNIX_EPOCH,
     };
@@ -222,7 +226,7 @@ fn times_have_microseconds_and_are_kept_in_utc() {
             }
             let mut zoned = with(path, "2026-11-21T14:00:00.000001+02:00");
             let write = Write {
-                via: Via::Create,
+                operation: WriteOperation::Create,
                 old: None,
                 now: Timestamp::UNIX_EPOCH,
             };

@@ -97,12 +97,12 @@ impl Kind for RoleBinding {
         &SCHEMA
     }
 
-    fn read_body(&self, _: Option<&Value>, body: &mut Value) {
+    fn normalize_body(&self, _: Option<&Value>, body: &mut Value) {
         value::drop_empty(body, &["subjects"]);
     }
 
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
-        self.read_body(write.old, new);
+        self.normalize_body(write.old, new);
         default_api_groups(new);
     }
 
@@ -132,12 +132,12 @@ impl Kind for ClusterRoleBinding {
         &SCHEMA
     }
 
-    fn read_body(&self, _: Option<&Value>, body: &mut Value) {
+    fn normalize_body(&self, _: Option<&Value>, body: &mut Value) {
         value::drop_empty(body, &["subjects"]);
     }
 
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
-        self.read_body(write.old, new);
+        self.normalize_body(write.old, new);
         default_api_groups(new);
     }
 

@@ -1,14 +1,18 @@
 //! RBAC kinds: rules and columns.
 
-use berth_apimachinery::{Cell, Kind, Object, Revision, Timestamp, Via, Write};
+use berth_apimachinery::{Cell, Kind, Object, Revision, Timestamp, Write, WriteOperation};
 use serde_json::{Value, json};
 
 use super::*;
 
 fn errors(kind: &dyn Kind, old: Option<&Value>, new: &Value) -> Vec<String> {
-    let via = if old.is_some() { Via::Update } else { Via::Create };
+    let operation = if old.is_some() {
+        WriteOperation::Update
+    } else {
+        WriteOperation::Create
+    };
     let write = Write {
-        via,
+        operation,
         old,
         now: Timestamp::UNIX_EPOCH,
     };
@@ -69,7 +73,7 @@ fn binding() -> Value {
 #[test]
 fn groups_of_roles_and_subjects_are_filled_in() {
     let write = Write {
-        via: Via::Create,
+        operation: WriteOperation::Create,
         old: None,
         now: Timestamp::UNIX_EPOCH,
     };

@@ -1,12 +1,12 @@
 //! Defaults, refusals and columns.
 
-use berth_apimachinery::{Cell, Object, Revision, Timestamp, Via};
+use berth_apimachinery::{Cell, Object, Revision, Timestamp, WriteOperation};
 use serde_json::json;
 
 use super::*;
 
 const CREATE: Write<'static> = Write {
-    via: Via::Create,
+    operation: WriteOperation::Create,
     old: None,
     now: Timestamp::UNIX_EPOCH,
 };
@@ -126,6 +126,6 @@ fn a_field_beside_the_spec_that_nobody_knows_is_unknown() {
 #[test]
 fn empty_lists_and_maps_of_the_spec_are_left_out() {
     let mut service = json!({"spec": {"ports": [], "selector": {}, "externalIPs": [], "type": "ClusterIP"}});
-    Service.read_body(None, &mut service);
+    Service.normalize_body(None, &mut service);
     assert_eq!(service, json!({"spec": {"type": "ClusterIP"}}));
 }

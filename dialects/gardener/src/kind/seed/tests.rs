@@ -1,14 +1,14 @@
 //! Defaults, rules and columns of seeds.
 
-use berth_apimachinery::{Cell, Kind, Object, Revision, Timestamp, Via, Write};
+use berth_apimachinery::{Cell, Kind, Object, Revision, Timestamp, Write, WriteOperation};
 use serde_json::{Value, json};
 
 use super::SeedKind;
 use crate::testing::{seed, with};
 
-fn write<'a>(via: Via, old: Option<&'a Value>) -> Write<'a> {
+fn write<'a>(operation: WriteOperation, old: Option<&'a Value>) -> Write<'a> {
     Write {
-        via,
+        operation,
         old,
         now: Timestamp::UNIX_EPOCH,
     }
@@ -17,15 +17,19 @@ fn write<'a>(via: Via, old: Option<&'a Value>) -> Write<'a> {
 fn prepared(mut value: Value) -> Value {
     let kind = SeedKind;
     kind.schema("v1beta1").default(&mut value);
-    kind.prepare(&write(Via::Create, None), &mut value);
+    kind.prepare(&write(WriteOperation::Create, None), &mut value);
     value
 }
 
 fn errors(new: &Value, old: Option<&Value>) -> Vec<String> {
     let kind = SeedKind;
-    let via = if old.is_some() { Via::Update } else { Via::Create };
+    let operation = if old.is_some() {
+        WriteOperation::Update
+    } else {
+        WriteOperation::Create
+    };
     let mut errors = kind.schema("v1beta1").validate(new);
-    errors.extend(kind.validate(&write(via, old), new));
+    errors.extend(kind.validate(&write(operation, old), new));
     errors.iter().map(ToString::to_string).collect()
 }
 

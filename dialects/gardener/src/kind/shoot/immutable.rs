@@ -1,7 +1,7 @@
 //! Immutable fields of a Shoot, and the rules for changes of `spec.seedName` (docs/systems/gardener.md,
 //! "Shoot" and "Binding").
 
-use berth_apimachinery::{FieldError, Via};
+use berth_apimachinery::{FieldError, WriteOperation};
 use serde_json::Value;
 
 use super::BINDING;
@@ -30,8 +30,8 @@ impl ShootUpdate<'_> {
 }
 
 /// All errors of the changes in `update`. Writes through subresources other than the binding are not checked.
-pub(super) fn check(via: Via, update: &ShootUpdate<'_>) -> Vec<FieldError> {
-    if matches!(via, Via::Subresource(name) if name != BINDING) {
+pub(super) fn check(operation: WriteOperation, update: &ShootUpdate<'_>) -> Vec<FieldError> {
+    if matches!(operation, WriteOperation::Subresource(name) if name != BINDING) {
         return Vec::new();
     }
     let (old, new) = (&update.old.spec, &update.new.spec);
@@ -39,12 +39,12 @@ pub(super) fn check(via: Via, update: &ShootUpdate<'_>) -> Vec<FieldError> {
     if update.changes_spec() {
         errors.extend(frozen_spec_error(update));
     }
-    if via == Via::Subresource(BINDING) {
+    if operation == WriteOperation::Subresource(BINDING) {
         errors.extend(binding::check_seed_name(update.old_value, update.new_value));
     } else if old.seed_name != new.seed_name {
         errors.push(FieldError::forbidden("spec.seedName", binding::ONLY_BY_BINDING));
     }
-    if via == Via::Subresource(BINDING) && old.profile() != new.profile() {
+    if operation == WriteOperation::Subresource(BINDING) && old.profile() != new.profile() {
         // In other writes, `crate::cross_checks` checks the change against the stored profiles.
         errors.push(FieldError::forbidden(
             new.profile_path(),

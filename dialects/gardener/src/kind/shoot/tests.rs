@@ -2,20 +2,20 @@
 
 mod forms;
 
-use berth_apimachinery::{Cell, Kind, Object, Revision, Timestamp, Via, Write};
+use berth_apimachinery::{Cell, Kind, Object, Revision, Timestamp, Write, WriteOperation};
 use serde_json::{Value, json};
 
 use super::ShootKind;
 use crate::testing::{shoot, with};
 
-const BINDING: Via = Via::Subresource("binding");
+const BINDING: WriteOperation = WriteOperation::Subresource("binding");
 
-fn prepared(via: Via, old: Option<&Value>, mut new: Value) -> Value {
+fn prepared(operation: WriteOperation, old: Option<&Value>, mut new: Value) -> Value {
     let kind = ShootKind;
     kind.schema("v1beta1").default(&mut new);
     kind.prepare(
         &Write {
-            via,
+            operation,
             old,
             now: Timestamp::UNIX_EPOCH,
         },
@@ -24,12 +24,12 @@ fn prepared(via: Via, old: Option<&Value>, mut new: Value) -> Value {
     new
 }
 
-fn errors(via: Via, old: Option<&Value>, new: &Value) -> Vec<String> {
+fn errors(operation: WriteOperation, old: Option<&Value>, new: &Value) -> Vec<String> {
     let kind = ShootKind;
     let mut errors = kind.schema("v1beta1").validate(new);
     errors.extend(kind.validate(
         &Write {
-            via,
+            operation,
             old,
             now: Timestamp::UNIX_EPOCH,
         },
@@ -39,7 +39,7 @@ fn errors(via: Via, old: Option<&Value>, new: &Value) -> Vec<String> {
 }
 
 fn created(new: &Value) -> Vec<String> {
-    errors(Via::Create, None, new)
+    errors(WriteOperation::Create, None, new)
 }
 
 fn foo() -> Value {
@@ -52,7 +52,7 @@ fn bound() -> Value {
 
 #[test]
 fn shoots_get_a_purpose_and_a_scheduler() {
-    let plain = prepared(Via::Create, None, foo());
+    let plain = prepared(WriteOperation::Create, None, foo());
     assert_eq!(
         (&plain["spec"]["purpose"], &plain["spec"]["schedulerName"]),
         (&json!("evaluation"), &json!("default-scheduler"))
@@ -60,7 +60,7 @@ fn shoots_get_a_purpose_and_a_scheduler() {
     assert!(plain["spec"].get("tolerations").is_none());
     assert!(created(&plain).is_empty());
     let garden = prepared(
-        Via::Create,
+        WriteOperation::Create,
         None,
         with(foo(), "/metadata/namespace", json!("garden")),
     );
@@ -74,16 +74,16 @@ fn shoots_get_a_purpose_and_a_scheduler() {
         json!([{"key": "seed.gardener.cloud/protected", "value": "b"}]),
     );
     assert_eq!(
-        prepared(Via::Create, None, valued)["spec"]["tolerations"],
+        prepared(WriteOperation::Create, None, valued)["spec"]["tolerations"],
         json!([
             {"key": "seed.gardener.cloud/protected", "value": "b"},
             {"key": "seed.gardener.cloud/protected"},
         ])
     );
-    let again = prepared(Via::Update, Some(&garden), garden.clone());
+    let again = prepared(WriteOperation::Update, Some(&garden), garden.clone());
     assert_eq!(again, garden);
     let reference = prepared(
-        Via::Create,
+        WriteOperation::Create,
         None,
         with(foo(), "/spec/cloudProfile", json!({"name": "aws"})),
     );
@@ -100,16 +100,20 @@ fn shoots_are_labelled_with_their_seeds() {
     );
     let expected =
         json!({"mine": "x", "name.seed.gardener.cloud/a": "true", "name.seed.gardener.cloud/b": "true"});
-    for via in [Via::Update, BINDING, Via::Subresource("status")] {
+    for operation in [
+        WriteOperation::Update,
+        BINDING,
+        WriteOperation::Subresource("status"),
+    ] {
         let old = moving.clone();
         assert_eq!(
-            prepared(via, Some(&old), moving.clone())["metadata"]["labels"],
+            prepared(operation, Some(&old), moving.clone())["metadata"]["labels"],
             expected,
-            "{via:?}"
+            "{operation:?}"
         );
     }
     assert!(
-        prepared(Via::Create, None, foo())["metadata"]
+        prepared(WriteOperation::Create, None, foo())["metadata"]
             .get("labels")
             .is_none()
     );
@@ -277,7 +281,7 @@ fn every_rule_of_a_shoot_is_told() {
 #[test]
 fn what_is_immutable_is_told() {
     let old = prepared(
-        Via::Create,
+        WriteOperation::Create,
         None,
         with(
             with(foo(), "/spec/dns", json!({"domain": "a.b"})),
@@ -324,7 +328,11 @@ fn what_is_immutable_is_told() {
         ),
     ];
     for (pointer, value, words) in cases {
-        let told = errors(Via::Update, Some(&old), &with(old.clone(), pointer, value));
+        let told = errors(
+            WriteOperation::Update,
+            Some(&old),
+            &with(old.clone(), pointer, value),
+        );
         assert!(
             told.len() == 1 && told[0].starts_with(words),
             "{pointer}: {told:?}"
@@ -336,30 +344,30 @@ fn what_is_immutable_is_told() {
         json!(["IPv4", "IPv6"]),
     );
     let grown = with(grown, "/spec/networking/nodes", json!("10.9.0.0/16"));
-    assert_eq!(errors(Via::Update, Some(&old), &grown), [""; 0]);
-    assert_eq!(errors(Via::Update, Some(&grown), &old), [""; 0]);
+    assert_eq!(errors(WriteOperation::Update, Some(&old), &grown), [""; 0]);
+    assert_eq!(errors(WriteOperation::Update, Some(&grown), &old), [""; 0]);
     let fine = with(
         with(old.clone(), "/spec/networking/pods", json!("172.16.0.0/16")),
         "/spec/purpose",
         json!("testing"),
     );
-    assert!(errors(Via::Update, Some(&old), &fine).is_empty());
+    assert!(errors(WriteOperation::Update, Some(&old), &fine).is_empty());
     let same = with(
         old.clone(),
         "/spec/cloudProfile",
         json!({"kind": "CloudProfile", "name": "aws"}),
     );
     assert!(
-        errors(Via::Update, Some(&old), &same).is_empty(),
+        errors(WriteOperation::Update, Some(&old), &same).is_empty(),
         "the same profile in the newer form"
     );
 }
 
 #[test]
 fn seeds_names_move_through_the_binding_only() {
-    let told = |via, old: &Value, new: &Value| errors(via, Some(old), new);
+    let told = |operation, old: &Value, new: &Value| errors(operation, Some(old), new);
     assert!(told(BINDING, &foo(), &bound()).is_empty());
-    assert!(told(Via::Update, &bound(), &foo())[0].starts_with("spec.seedName: Forbidden"));
+    assert!(told(WriteOperation::Update, &bound(), &foo())[0].starts_with("spec.seedName: Forbidden"));
     assert!(told(BINDING, &bound(), &foo())[0].starts_with("spec.seedName: Required value"));
     assert!(told(BINDING, &bound(), &bound())[0].contains("bound to this seed already"));
     let moved = with(bound(), "/spec/seedName", json!("b"));
@@ -382,7 +390,7 @@ fn the_spec_stands_still_while_deleting_and_while_moving() {
     );
     let told = |old: &Value| {
         errors(
-            Via::Update,
+            WriteOperation::Update,
             Some(old),
             &with(old.clone(), "/spec/purpose", json!("testing")),
         )
@@ -392,7 +400,7 @@ fn the_spec_stands_still_while_deleting_and_while_moving() {
     assert!(errors(BINDING, Some(&leaving), &bound_leaving)[0].starts_with("spec: Forbidden"));
     assert!(
         errors(
-            Via::Update,
+            WriteOperation::Update,
             Some(&leaving),
             &with(leaving.clone(), "/metadata/labels", json!({}))
         )
@@ -409,7 +417,7 @@ fn the_spec_stands_still_while_deleting_and_while_moving() {
     assert!(told(&operation("Migrate", "Processing"))[0].contains("moves to another seed"));
     assert!(told(&operation("Restore", "Processing"))[0].contains("moves to another seed"));
     assert!(told(&operation("Restore", "Succeeded")).is_empty());
-    assert!(errors(Via::Subresource("status"), Some(&leaving), &leaving).is_empty());
+    assert!(errors(WriteOperation::Subresource("status"), Some(&leaving), &leaving).is_empty());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Fields of a shoot that depend on the version of Kubernetes, on the IP families, and on the place of the
 //! control plane.
 
-use berth_apimachinery::Via;
+use berth_apimachinery::WriteOperation;
 use serde_json::{Value, json};
 
 use super::{created, errors, foo, prepared};
@@ -22,11 +22,15 @@ fn the_zones_of_a_control_plane_stay_but_may_become_more() {
         (plane(json!(["a", "b", "c"]), "zone"), true),
         (plane(json!(["b", "c", "d"]), "zone"), false),
     ] {
-        assert_eq!(errors(Via::Update, Some(&one), &new).is_empty(), fine, "{new}");
+        assert_eq!(
+            errors(WriteOperation::Update, Some(&one), &new).is_empty(),
+            fine,
+            "{new}"
+        );
     }
     let three = plane(json!(["a", "b", "c"]), "zone");
     let other = plane(json!(["a", "b", "d"]), "zone");
-    assert!(!errors(Via::Update, Some(&three), &other).is_empty());
+    assert!(!errors(WriteOperation::Update, Some(&three), &other).is_empty());
 }
 
 #[test]
@@ -81,15 +85,19 @@ fn a_profile_has_the_forms_that_the_version_of_kubernetes_has() {
         (Some("1.34.0"), None, Some((plain, "aws")), ["-", plain, "aws"]),
     ] {
         let new = shoot(version, old, new);
-        let made = prepared(Via::Create, None, new.clone());
+        let made = prepared(WriteOperation::Create, None, new.clone());
         assert_eq!(forms(&made), expected, "{new}");
-        assert_eq!(errors(Via::Create, None, &made), [""; 0], "{new}");
+        assert_eq!(errors(WriteOperation::Create, None, &made), [""; 0], "{new}");
     }
     // An upgrade to 1.34 removes the older field.
-    let before = prepared(Via::Create, None, shoot(Some("1.33.0"), Some("aws"), None));
+    let before = prepared(
+        WriteOperation::Create,
+        None,
+        shoot(Some("1.33.0"), Some("aws"), None),
+    );
     let after = with(before.clone(), "/spec/kubernetes/version", json!("1.34.0"));
     assert_eq!(
-        forms(&prepared(Via::Update, Some(&before), after)),
+        forms(&prepared(WriteOperation::Update, Some(&before), after)),
         ["-", plain, "aws"]
     );
     let gone = shoot(Some("1.34.0"), Some("aws"), None);
@@ -110,7 +118,7 @@ fn a_profile_has_the_forms_that_the_version_of_kubernetes_has() {
     }
     let labelled = with(gone.clone(), "/metadata/labels", json!({"a": "b"}));
     assert_eq!(
-        errors(Via::Update, Some(&gone), &labelled),
+        errors(WriteOperation::Update, Some(&gone), &labelled),
         [""; 0],
         "what is stored so stays"
     );
@@ -121,7 +129,7 @@ fn a_shoot_without_networks_is_of_ipv4_and_stays_so() {
     let mut bare = foo();
     bare["spec"].as_object_mut().unwrap().remove("networking");
     let of = |families: Value| with(bare.clone(), "/spec/networking", json!({"ipFamilies": families}));
-    let changed = |new: &Value| errors(Via::Update, Some(&bare), new);
+    let changed = |new: &Value| errors(WriteOperation::Update, Some(&bare), new);
     assert_eq!(
         changed(&of(json!(["IPv6"]))),
         ["spec.networking.ipFamilies: Forbidden: cannot change from IPv4 to IPv6"]
@@ -175,7 +183,7 @@ fn the_loss_that_a_control_plane_survives_stays_once_it_has_a_seed() {
     };
     let told = |seed: &Value| {
         let (old, new) = (survives("node", seed.clone()), survives("zone", seed.clone()));
-        errors(Via::Update, Some(&old), &new)
+        errors(WriteOperation::Update, Some(&old), &new)
     };
     assert_eq!(
         told(&json!("a")),
@@ -186,7 +194,11 @@ fn the_loss_that_a_control_plane_survives_stays_once_it_has_a_seed() {
     assert_eq!(told(&Value::Null), [""; 0]);
     let plain = with(foo(), "/spec/seedName", json!("a"));
     assert_eq!(
-        errors(Via::Update, Some(&plain), &survives("zone", json!("a"))),
+        errors(
+            WriteOperation::Update,
+            Some(&plain),
+            &survives("zone", json!("a"))
+        ),
         [""; 0],
         "it may be said later"
     );
