@@ -1,6 +1,9 @@
-//! The sequences of `rows.json`: writes by several managers, each with its outcome on kube-apiserver
-//! 1.36, for tests of an API server. The module needs the feature `reference`; its functions panic when a row
-//! is malformed or its outcome differs.
+//! The reference sequences, the rows of `rows.json`: writes by several managers, each with its outcome on
+//! kube-apiserver 1.36, for tests of an API server. The module needs the feature `reference`; its functions
+//! panic when a row is malformed or its outcome differs.
+//!
+//! A runner is a test that plays the rows: `crate` on this crate's functions, `server` on an API server with
+//! the requests of [`request`], and `reference` on kube-apiserver's own field manager.
 //!
 //! A step has the manager under its action (`A` applies, `A!` by force, `MP` merge-patches, `PUT`, `POST`,
 //! `SEED` stores an object without owners), through the subresource `to`, in `version`, with `spec`,
@@ -27,7 +30,7 @@ pub fn schema() -> Value {
     serde_json::from_str(include_str!("reference/widget.json")).expect("the schema is JSON")
 }
 
-/// Returns the rows for `runner`: `crate`, `server` or `reference`.
+/// Returns the rows that `runner` (`crate`, `server` or `reference`) plays.
 #[must_use]
 pub fn rows(runner: &str) -> Vec<Value> {
     let rows: Vec<Value> =
@@ -35,7 +38,7 @@ pub fn rows(runner: &str) -> Vec<Value> {
     rows.into_iter().filter(|row| is_for(row, runner)).collect()
 }
 
-/// Whether `row` is for `runner`.
+/// Whether `runner` plays `row`.
 #[must_use]
 pub fn is_for(row: &Value, runner: &str) -> bool {
     let runners = row["where"].as_array();

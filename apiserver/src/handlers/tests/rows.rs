@@ -119,9 +119,9 @@ impl Server {
         *self.others.0.lock().unwrap() = step["admission"].clone();
         let asked = request::from_step(step, "w", live);
         let (code, answer) = self
-            .send(asked.method, &asked.path, asked.content, &asked.body, now)
+            .send(asked.method, &asked.path, asked.media_type, &asked.body, now)
             .await;
-        if !asked.seeds {
+        if !asked.clears_managed_fields {
             return (code, answer);
         }
         let mut cleared = answer;
@@ -149,7 +149,7 @@ async fn the_rows_end_as_on_kube_apiserver() {
             let (code, answer) = server.step(step, before.as_ref(), now).await;
             assert_eq!(
                 u64::from(code),
-                request::code(step, before.is_some()),
+                request::expected_code(step, before.is_some()),
                 "{at}: {answer}"
             );
             let after = server.live().await;

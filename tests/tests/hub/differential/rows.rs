@@ -86,9 +86,9 @@ impl Widget<'_> {
         let request = request::from_step(step, &self.name, live);
         let method = request.method.parse().expect("a method");
         let (code, answer) = self
-            .send(method, &request.path, request.content, &request.body)
+            .send(method, &request.path, request.media_type, &request.body)
             .await;
-        if !request.seeds {
+        if !request.clears_managed_fields {
             return (code, answer);
         }
         let mut cleared = answer;
@@ -110,7 +110,7 @@ impl Widget<'_> {
             let (code, answer) = self.step(step, before.as_ref()).await;
             assert_eq!(
                 u64::from(code),
-                request::code(step, before.is_some()),
+                request::expected_code(step, before.is_some()),
                 "{at}: {answer}"
             );
             let after = self.live().await;
