@@ -221,7 +221,7 @@ fn due_by_override(change: &Change, context: &Context<'_>) -> Vec<Key> {
 /// policies, and are left out.
 fn selected_templates(policy: &PolicyRecord, context: &Context<'_>) -> Vec<Key> {
     let mut keys = Vec::new();
-    for (resource, object) in policy.selected(context.objects) {
+    for (resource, object) in policy.templates(context.objects) {
         if claim::claimed_by(object).is_none_or(|claimed| claimed == policy.key) {
             keys.push(key_of(resource, object));
         }

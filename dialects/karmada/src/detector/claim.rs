@@ -56,17 +56,20 @@ pub(super) fn policy<'a>(
 ) -> Option<&'a Arc<PolicyRecord>> {
     let claiming = claimed_by(template).and_then(|key| fleet.policies.get(&key));
     claiming
-        .filter(|policy| policy.selects(kind, template).is_some())
+        .filter(|policy| policy.implicit_priority(kind, template).is_some())
         .or_else(|| best(fleet, kind, template))
 }
 
 /// The best policy that selects `template`: a PropagationPolicy before a ClusterPropagationPolicy, then by
-/// priority, implicit priority ([`PolicyRecord::selects`]) and name.
+/// priority, implicit priority ([`PolicyRecord::implicit_priority`]) and name.
 fn best<'a>(fleet: &'a Fleet, kind: &TemplateKind, template: &Object) -> Option<&'a Arc<PolicyRecord>> {
     let meta = template.meta();
     let best_of = |resource, namespace: &str| {
-        let candidates = fleet.policies.selecting(kind, meta.name(), resource, namespace);
-        let selecting = candidates.filter_map(|policy| Some((policy.selects(kind, template)?, policy)));
+        let candidates = fleet.policies.candidates(kind, meta.name(), resource, namespace);
+        let selecting = candidates.filter_map(|policy| {
+            let implicit_priority = policy.implicit_priority(kind, template)?;
+            Some((implicit_priority, policy))
+        });
         selecting
             .min_by_key(|(implicit_priority, policy)| {
                 (

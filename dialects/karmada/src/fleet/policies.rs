@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use berth_apimachinery::selector::Selector;
-use berth_apimachinery::{GroupResource, Key, Object};
+use berth_apimachinery::{GroupResource, Key, Object, field};
 use berth_dialect_contract::Objects;
 use serde_json::Value;
 
@@ -35,9 +35,9 @@ pub(crate) struct PolicyRecord {
     /// The value of the label on claimed templates: the permanent id of the policy, or else its uid, or else
     /// its name.
     pub(crate) id: String,
-    /// The compiled label selector of each resource selector; `None` for a resource selector without a label
-    /// selector, or with an invalid one.
-    labels: Vec<Option<Selector>>,
+    /// The compiled label selector of each resource selector ([`PolicySpec::label_selectors`]). `Err` is the
+    /// problem of an invalid label selector, which selects nothing.
+    label_selectors: Vec<Option<Result<Selector, String>>>,
 }
 
 impl PolicyRecord {
@@ -55,16 +55,31 @@ impl PolicyRecord {
             "" => meta.name(),
             uid => uid,
         });
-        let compiled = spec.resource_selectors.iter().map(|selector| {
-            let labels = selector.label_selector.as_ref()?;
-            Selector::compile(labels, "").ok()
-        });
+        let compiled = spec
+            .label_selectors()
+            .map(|compiled| Some(compiled?.map_err(|errors| field::aggregate(&errors))));
         Ok(Self {
             key: key.clone(),
             id: id.to_owned(),
-            labels: compiled.collect(),
+            label_selectors: compiled.collect(),
             object: Arc::clone(object),
             spec,
+        })
+    }
+
+    /// The problem of the policy's invalid label selectors; `None` if all are valid. As in Karmada, the
+    /// policy is in force nevertheless.
+    pub(crate) fn problem(&self) -> Option<String> {
+        let compiled = self.label_selectors.iter().flatten();
+        let problems: Vec<&str> = compiled
+            .filter_map(|compiled| compiled.as_ref().err().map(String::as_str))
+            .collect();
+        (!problems.is_empty()).then(|| {
+            format!(
+                "{} has resource selectors that select nothing: {}",
+                self.key,
+                problems.join(", ")
+            )
         })
     }
 
@@ -75,19 +90,22 @@ impl PolicyRecord {
 
     /// The implicit priority of the policy for `template`, which is of `kind`; `None` if the policy does not
     /// select the template.
-    pub(crate) fn selects(&self, kind: &TemplateKind, template: &Object) -> Option<ImplicitPriority> {
+    pub(crate) fn implicit_priority(
+        &self,
+        kind: &TemplateKind,
+        template: &Object,
+    ) -> Option<ImplicitPriority> {
         let meta = template.meta();
-        let selectors = self.spec.resource_selectors.iter().zip(&self.labels);
+        let selectors = self.spec.resource_selectors.iter().zip(&self.label_selectors);
         let matching = selectors.filter_map(|(selector, labels)| {
-            let may_select = self.reaches(selector, kind.api_version, kind.kind, meta.namespace());
-            match (&*selector.name, &selector.label_selector, labels) {
-                _ if !may_select => None,
-                ("", None, _) => Some(ImplicitPriority::Kind),
-                ("", Some(_), labels) => {
-                    let labels = labels.as_ref()?;
-                    labels.matches(meta.labels()).then_some(ImplicitPriority::Labels)
-                }
-                (name, _, _) => (name == meta.name()).then_some(ImplicitPriority::Name),
+            if !self.covers(selector, kind.api_version, kind.kind, meta.namespace()) {
+                return None;
+            }
+            match (&*selector.name, labels) {
+                ("", None) => Some(ImplicitPriority::Kind),
+                ("", Some(Ok(labels))) => labels.matches(meta.labels()).then_some(ImplicitPriority::Labels),
+                ("", Some(Err(_))) => None,
+                (name, _) => (name == meta.name()).then_some(ImplicitPriority::Name),
             }
         });
         matching.max()
@@ -99,14 +117,14 @@ impl PolicyRecord {
         let text = |field: &str| reference[field].as_str().unwrap_or_default();
         let mut selectors = self.spec.resource_selectors.iter();
         selectors.any(|selector| {
-            self.reaches(selector, text("apiVersion"), text("kind"), text("namespace"))
+            self.covers(selector, text("apiVersion"), text("kind"), text("namespace"))
                 && (selector.name.is_empty() || selector.name == text("name"))
         })
     }
 
-    /// Whether `selector` can select objects of `kind` in `namespace`. A PropagationPolicy only selects
-    /// objects in its own namespace.
-    fn reaches(&self, selector: &ResourceSelector, api_version: &str, kind: &str, namespace: &str) -> bool {
+    /// Whether `selector` covers `kind` and `namespace`, regardless of names and labels. A PropagationPolicy
+    /// only selects objects in its own namespace.
+    fn covers(&self, selector: &ResourceSelector, api_version: &str, kind: &str, namespace: &str) -> bool {
         let policy_namespace = &*self.key.namespace;
         selector.api_version == api_version
             && selector.kind == kind
@@ -116,22 +134,24 @@ impl PolicyRecord {
 
     /// The templates in `objects` that the policy selects. A template that several selectors select is
     /// repeated.
-    pub(crate) fn selected<'a>(
+    pub(crate) fn templates<'a>(
         &'a self,
         objects: &'a dyn Objects,
     ) -> impl Iterator<Item = (GroupResource, &'a Arc<Object>)> {
         self.spec.resource_selectors.iter().flat_map(move |selector| {
             let kind = TemplateKind::named(&selector.api_version, &selector.kind);
             kind.into_iter().flat_map(move |kind| {
-                let found = self.find_templates(selector, kind, objects);
-                found
-                    .filter(move |object| self.selects(kind, object).is_some())
+                let candidates = self.candidates(selector, kind, objects);
+                candidates
+                    .filter(move |object| self.implicit_priority(kind, object).is_some())
                     .map(move |object| (kind.resource, object))
             })
         })
     }
 
-    fn find_templates<'a>(
+    /// The objects of `kind` that `selector` may select: those in its namespace, or only the one with its
+    /// name.
+    fn candidates<'a>(
         &'a self,
         selector: &'a ResourceSelector,
         kind: &TemplateKind,
@@ -197,7 +217,7 @@ impl Policies {
 
     /// The policies of `resource` in `namespace` with a selector for `kind` that has no name, or the name
     /// `name`.
-    pub(crate) fn selecting<'a>(
+    pub(crate) fn candidates<'a>(
         &'a self,
         kind: &TemplateKind,
         name: &str,

@@ -5,7 +5,9 @@ use berth_dialect_contract::{Advisor as _, AffectedDemands, Consequences, Edit, 
 use serde_json::{Value, json};
 
 use super::*;
-use crate::names::{BINDINGS, CLUSTERS};
+use crate::fleet::policies::ImplicitPriority;
+use crate::names::{BINDINGS, CLUSTERS, PROPAGATION_POLICIES};
+use crate::template::TemplateKind;
 use crate::testing::{binding_value, cluster_value, object};
 
 fn key() -> Key {
@@ -127,4 +129,45 @@ fn a_drained_cluster_has_the_taint_of_a_cordoned_one_once() {
         };
         assert_eq!(patch["spec"]["taints"], expected, "{taints}");
     }
+}
+
+#[test]
+fn a_policy_with_a_label_selector_that_cannot_be_read_is_reported_and_selects_by_its_others() {
+    let mut fleet = Fleet::default();
+    let policy_key = Key::new(PROPAGATION_POLICIES, "team", "p");
+    let selector = |fields: Value| {
+        let mut selector = fields;
+        selector["apiVersion"] = "apps/v1".into();
+        selector["kind"] = "Deployment".into();
+        selector
+    };
+    let policy = |labels: Value| {
+        json!({
+            "apiVersion": "policy.karmada.io/v1alpha1", "kind": "PropagationPolicy",
+            "metadata": {"name": "p", "namespace": "team", "uid": "id-p"},
+            "spec": {"placement": {}, "resourceSelectors": [
+                selector(json!({"labelSelector": {"matchLabels": labels}})), selector(json!({"name": "web"})),
+            ]},
+        })
+    };
+    let kind = TemplateKind::named("apps/v1", "Deployment").expect("it is a template");
+    let priority = |fleet: &Fleet, name: &str| {
+        let template = object(&json!({
+            "apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": name, "namespace": "team", "labels": {"app": name}},
+        }));
+        let policy = fleet.policies.get(&policy_key).expect("it is in force");
+        policy.implicit_priority(kind, &template)
+    };
+
+    fold(&mut fleet, &policy_key, &policy(json!({"no key": "api"})));
+    let problem = fleet.problem(&policy_key).expect("it is reported");
+    let path = "spec.resourceSelectors[0].labelSelector.matchLabels";
+    assert!(problem.contains(path), "{problem}");
+    assert_eq!(priority(&fleet, "api"), None);
+    assert_eq!(priority(&fleet, "web"), Some(ImplicitPriority::Name));
+
+    fold(&mut fleet, &policy_key, &policy(json!({"app": "api"})));
+    assert_eq!(fleet.problem(&policy_key), None);
+    assert_eq!(priority(&fleet, "api"), Some(ImplicitPriority::Labels));
 }

@@ -1,7 +1,8 @@
 //! PropagationPolicy and ClusterPropagationPolicy, which have the same schema: they assign templates to
 //! clusters.
 
-use berth_apimachinery::selector::LabelSelector;
+use berth_apimachinery::FieldError;
+use berth_apimachinery::selector::{LabelSelector, Selector};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -43,6 +44,20 @@ pub(crate) struct PolicySpec {
     /// The name of the scheduler that decides the bindings of the templates. Cannot be changed.
     #[schemars(extend("default" = "default-scheduler"))]
     pub(crate) scheduler_name: String,
+}
+
+impl PolicySpec {
+    /// The label selector of each resource selector, compiled; `None` if labels have no effect: the resource
+    /// selector has a name, or no label selector.
+    pub(crate) fn label_selectors(&self) -> impl Iterator<Item = Option<Result<Selector, Vec<FieldError>>>> {
+        let selectors = self.resource_selectors.iter().enumerate();
+        selectors.map(|(index, selector)| {
+            let labels = selector.label_selector.as_ref();
+            let labels = labels.filter(|_| selector.name.is_empty())?;
+            let path = format!("spec.resourceSelectors[{index}].labelSelector");
+            Some(Selector::compile(labels, &path))
+        })
+    }
 }
 
 /// Selection of templates by kind, and by name or labels.

@@ -100,6 +100,12 @@ pub(super) fn errors(spec: &PolicySpec, namespace: &str) -> Vec<FieldError> {
     errors
 }
 
+/// All errors of the label selectors of resource selectors in `spec`.
+pub(super) fn label_selector_errors(spec: &PolicySpec) -> Vec<FieldError> {
+    let compiled = spec.label_selectors().flatten();
+    compiled.filter_map(Result::err).flatten().collect()
+}
+
 /// All errors in `placement`, which is at `path`.
 fn placement_errors(placement: &Placement, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();

@@ -39,6 +39,8 @@ struct Form {
     errors: fn(&Value) -> Vec<FieldError>,
     /// Returns the errors of an update from the old to the new object.
     change_errors: fn(&Value, &Value) -> Vec<FieldError>,
+    /// Returns the errors that Karmada accepts, of the old and the new object.
+    own_errors: fn(Option<&Value>, &Value) -> Vec<FieldError>,
 }
 
 impl Kind for ServedKind {
@@ -70,6 +72,13 @@ impl Kind for ServedKind {
                 );
                 errors
             }
+        }
+    }
+
+    fn own_rules(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
+        match write.operation {
+            WriteOperation::Subresource(_) => Vec::new(),
+            WriteOperation::Create | WriteOperation::Update => (self.form.own_errors)(write.old, new),
         }
     }
 
@@ -208,6 +217,10 @@ fn no_change_errors(_: &Value, _: &Value) -> Vec<FieldError> {
     Vec::new()
 }
 
+fn no_own_errors(_: Option<&Value>, _: &Value) -> Vec<FieldError> {
+    Vec::new()
+}
+
 /// The errors of a Cluster. An object that cannot be parsed has no errors here: the schema refuses it.
 fn cluster_errors(value: &Value) -> Vec<FieldError> {
     Cluster::deserialize(value).map_or_else(|_| Vec::new(), |view| cluster_rules::errors(&view.spec))
@@ -223,6 +236,19 @@ fn policy_errors(value: &Value) -> Vec<FieldError> {
     errors
 }
 
+/// The errors of a policy that Karmada accepts: invalid label selectors, which select nothing. An update that
+/// leaves the selectors unchanged has no such errors.
+fn own_policy_errors(old: Option<&Value>, new: &Value) -> Vec<FieldError> {
+    let field = "/spec/resourceSelectors";
+    if old.is_some_and(|old| old.pointer(field) == new.pointer(field)) {
+        return Vec::new();
+    }
+    Policy::deserialize(new).map_or_else(
+        |_| Vec::new(),
+        |view| policy_rules::label_selector_errors(&view.spec),
+    )
+}
+
 /// The form of a kind whose objects are stored unchanged.
 fn unchanged_form(schema: &'static LazyLock<Schema>) -> Form {
     Form {
@@ -231,6 +257,7 @@ fn unchanged_form(schema: &'static LazyLock<Schema>) -> Form {
         set_defaults: no_defaults,
         errors: no_errors,
         change_errors: no_change_errors,
+        own_errors: no_own_errors,
     }
 }
 
@@ -343,6 +370,7 @@ fn policy_kinds() -> [Arc<dyn Kind>; 2] {
             set_defaults: policy_defaults::set,
             errors: policy_errors,
             change_errors: policy_rules::change_errors,
+            own_errors: own_policy_errors,
         };
         served(info, form)
     })

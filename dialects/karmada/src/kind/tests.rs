@@ -165,6 +165,40 @@ fn a_policy_selects_in_its_own_namespace_and_takes_only_what_it_names() {
 }
 
 #[test]
+fn a_label_selector_that_cannot_be_read_is_refused_when_it_is_written() {
+    let kinds = all();
+    let kind = kinds
+        .iter()
+        .find(|known| known.info().kind == "PropagationPolicy");
+    let kind = kind.expect("it is served");
+    let selecting = |selector: Value| {
+        let mut selector = selector;
+        selector["apiVersion"] = "apps/v1".into();
+        selector["kind"] = "Deployment".into();
+        policy(&json!({"resourceSelectors": [selector], "placement": {}}))
+    };
+    let own_errors = |old: Option<&Value>, new: &Value| -> Vec<String> {
+        let write = Write {
+            operation: old.map_or(WriteOperation::Create, |_| WriteOperation::Update),
+            old,
+            now: Timestamp::UNIX_EPOCH,
+        };
+        let errors = kind.own_rules(&write, new);
+        errors.iter().map(|error| error.path.clone()).collect()
+    };
+    let labels = json!({"matchExpressions": [{"key": "app", "operator": "Like", "values": ["web"]}]});
+    let invalid = selecting(json!({"labelSelector": labels}));
+    let valid = selecting(json!({"labelSelector": {"matchLabels": {"app": "web"}}}));
+    let path = "spec.resourceSelectors[0].labelSelector.matchExpressions[0].operator";
+    assert_eq!(own_errors(None, &invalid), [path]);
+    assert_eq!(own_errors(Some(&valid), &invalid), [path]);
+    assert!(own_errors(None, &valid).is_empty());
+    assert!(own_errors(Some(&invalid), &invalid).is_empty(), "nothing changes");
+    let named = selecting(json!({"name": "web", "labelSelector": labels}));
+    assert!(own_errors(None, &named).is_empty(), "the labels have no effect");
+}
+
+#[test]
 fn of_groups_of_clusters_and_what_flows_over_every_name_is_another() {
     let placement = json!({
         "clusterAffinities": [{"affinityName": "g", "clusterNames": ["a"], "overflowAffinities": [
