@@ -22,8 +22,8 @@
 //! * [`Types::restore_owned`]: an object that other writers changed, with the fields of one owner restored.
 //!
 //! Differences from kube-apiserver: pruning never leaves `null` in an object, which most schemas refuse. A
-//! container that loses its last entry is removed, or stays empty if it has an owner. Managed fields are
-//! compared by owner ([`Managers::same_but_times`]), so that a mere change of their order need not be
+//! field whose map or list loses its last entry is removed, or stays empty if it has an owner. Managed fields
+//! are compared by owner ([`Managers::same_but_times`]), so that a mere change of their order need not be
 //! written.
 //!
 //! The nesting of objects is limited ([`MAX_DEPTH`]), and so is the size of managed fields ([`MAX_BYTES`]).

@@ -12,55 +12,58 @@ impl Types {
     /// Returns `merged` without the fields of `last` that are not in `owned`. `last` is the set of one
     /// manager before the apply, and `owned` the union of all managers' sets after it.
     ///
-    /// A container that loses its last entry is removed, or stays empty if it has an owner.
+    /// A field whose map or list loses its last entry is removed as well, or stays empty if it has an owner.
+    /// An item of a list stays even if it loses its last field.
     ///
     /// # Errors
     /// When `merged` does not fit these types.
     pub fn prune(&self, merged: &Value, last: &Set, owned: &Set) -> Result<Value, Vec<Mismatch>> {
         let pruned = self.without_last(merged, last);
-        let pruned = self.put_back(merged, &pruned, owned)?;
-        self.without_dangling(merged, &pruned, last, owned)
+        let pruned = self.put_back_owned(merged, &pruned, owned)?;
+        self.put_back_unlisted(merged, &pruned, last, owned)
     }
 
-    /// Returns `merged` without the fields of `last`, including fields with other owners.
+    /// Returns `merged` without the fields of `last` and without the declared fields above them, even if other
+    /// managers own fields in them.
     pub(crate) fn without_last(&self, merged: &Value, last: &Set) -> Value {
-        self.without(merged, &with_structs(&self.root, last.clone()), None)
+        self.without(merged, &with_declared_parents(&self.root, last.clone()), None)
     }
 
     /// Returns `pruned` with the fields of `merged` that are in `owned`.
-    pub(crate) fn put_back(
+    pub(crate) fn put_back_owned(
         &self,
         merged: &Value,
         pruned: &Value,
         owned: &Set,
     ) -> Result<Value, Vec<Mismatch>> {
         let existing = self
-            .paths_with_structs(pruned)?
-            .union(&with_structs(&self.root, owned.clone()));
-        let removed = self.paths_with_structs(merged)?.difference(&existing);
+            .paths_with_declared_parents(pruned)?
+            .union(&with_declared_parents(&self.root, owned.clone()));
+        let removed = self.paths_with_declared_parents(merged)?.difference(&existing);
         Ok(self.without(merged, &removed, None))
     }
 
-    /// Returns `merged` without the fields of `last` that `pruned` lacks.
-    pub(crate) fn without_dangling(
+    /// Returns `pruned` with the fields of `merged` that are not in `last`: they were removed with a declared
+    /// field above them. A container that is empty without the fields of `last` stays if it is in `owned`.
+    pub(crate) fn put_back_unlisted(
         &self,
         merged: &Value,
         pruned: &Value,
         last: &Set,
         owned: &Set,
     ) -> Result<Value, Vec<Mismatch>> {
-        let last = with_structs(&self.root, last.clone());
-        let existing = self.paths_with_structs(pruned)?;
+        let last = with_declared_parents(&self.root, last.clone());
+        let existing = self.paths_with_declared_parents(pruned)?;
         let removed = self
-            .paths_with_structs(merged)?
+            .paths_with_declared_parents(merged)?
             .difference(&existing)
             .intersection(&last);
         Ok(self.without(merged, &removed, Some(owned)))
     }
 
-    fn paths_with_structs(&self, object: &Value) -> Result<Set, Vec<Mismatch>> {
+    fn paths_with_declared_parents(&self, object: &Value) -> Result<Set, Vec<Mismatch>> {
         let paths = self.paths_of_stored(object)?;
-        Ok(with_structs(&self.root, paths))
+        Ok(with_declared_parents(&self.root, paths))
     }
 
     /// Returns `object` without the members of `set` and everything below them. With `owned`, a field that
@@ -73,13 +76,14 @@ impl Types {
     }
 }
 
-/// Returns `set` with every declared field on the path to a member.
-fn with_structs(node: &Node, mut set: Set) -> Set {
+/// Returns `set` with every field above a member that the schema declares. Sets of managers have mostly the
+/// paths of leaves.
+fn with_declared_parents(node: &Node, mut set: Set) -> Set {
     let below = std::mem::take(&mut set.below)
         .into_iter()
         .map(|(element, below)| {
             let mut below = match child(node, &element) {
-                Some(node) => with_structs(node, below),
+                Some(node) => with_declared_parents(node, below),
                 None => below,
             };
             if let (Element::Field(name), Some(shape)) = (&element, &node.object) {

@@ -266,7 +266,7 @@ impl Managers {
         let converted = versions.convert(&merged, writer.api_version, version);
         let first = owned.remove(version).unwrap_or_default();
         let mut pruned = types.without_last(&converted, &last.set);
-        pruned = types.put_back(&converted, &pruned, &first)?;
+        pruned = types.put_back_owned(&converted, &pruned, &first)?;
         let mut all = first;
         for (other, owned) in owned {
             let Some(types) = versions.types(other) else {
@@ -276,13 +276,13 @@ impl Managers {
                 versions.convert(&converted, version, other),
                 versions.convert(&pruned, version, other),
             );
-            let back = types.put_back(&from, &to, &owned)?;
+            let back = types.put_back_owned(&from, &to, &owned)?;
             pruned = versions.convert(&back, other, version).into_owned();
             // The union is by path, since sets cannot be converted. It matters only for emptied containers: a
             // container with an owner stays, although it is empty.
             all = all.union(&owned);
         }
-        let outcome = types.without_dangling(&converted, &pruned, &last.set, &all)?;
+        let outcome = types.put_back_unlisted(&converted, &pruned, &last.set, &all)?;
         Ok(match versions.convert(&outcome, version, writer.api_version) {
             Cow::Owned(outcome) => outcome,
             Cow::Borrowed(_) => outcome,
