@@ -23,8 +23,8 @@ impl Types {
         self.put_back_unlisted(merged, &pruned, last, owned)
     }
 
-    /// Returns `merged` without the fields of `last` and without the declared fields above them, even if other
-    /// managers own fields in them.
+    /// Returns `merged` without the fields of `last` and without the declared fields above them, even if
+    /// other managers own fields in them.
     pub(crate) fn without_last(&self, merged: &Value, last: &Set) -> Value {
         self.without(merged, &with_declared_parents(&self.root, last.clone()), None)
     }
