@@ -176,8 +176,8 @@ pub fn lead(
 
 impl RunningControllers {
     /// Makes the controllers read the clock again, after a test has changed the time.
-    pub fn look(&self) {
-        self.controllers.look();
+    pub fn clock_moved(&self) {
+        self.controllers.clock_moved();
     }
 
     /// Stops the controllers after their running writes are complete. Queued events are lost.

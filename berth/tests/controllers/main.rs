@@ -162,7 +162,7 @@ impl World {
     /// Moves the clock and lets the controllers look at it.
     fn step(&self, seconds: i64) {
         self.clock.advance(jiff::SignedDuration::from_secs(seconds));
-        self.controllers.look();
+        self.controllers.clock_moved();
     }
 
     /// Makes `value`, or replaces what is there; its status too, where it has one.

@@ -28,7 +28,7 @@ pub struct Backoff {
     /// The first delay.
     pub first: Duration,
     /// The longest delay.
-    pub most: Duration,
+    pub longest: Duration,
 }
 
 impl Backoff {
@@ -37,7 +37,7 @@ impl Backoff {
     pub fn delay(self, failures: u32) -> Duration {
         let doubled = 2u32.checked_pow(failures.saturating_sub(1));
         let delay = doubled.and_then(|factor| self.first.checked_mul(factor));
-        delay.unwrap_or(self.most).min(self.most)
+        delay.unwrap_or(self.longest).min(self.longest)
     }
 }
 
@@ -61,7 +61,7 @@ impl Default for Pace {
             unplaced: None,
             failed: Backoff {
                 first: Duration::from_millis(5),
-                most: Duration::from_secs(1000),
+                longest: Duration::from_secs(1000),
             },
         }
     }
@@ -164,7 +164,7 @@ mod tests {
     fn delays_double_up_to_the_longest() {
         let backoff = Backoff {
             first: Duration::from_secs(15),
-            most: Duration::from_hours(12),
+            longest: Duration::from_hours(12),
         };
         let seconds: Vec<u64> = [1, 2, 3, 12, 13, 500, u32::MAX]
             .map(|failures| backoff.delay(failures).as_secs())

@@ -20,7 +20,7 @@ pub(crate) fn pace(config: &Config) -> Pace {
         parallel: usize::try_from(config.concurrent_syncs).unwrap_or(1).max(1),
         unplaced: Some(Backoff {
             first,
-            most: MAX_DELAY,
+            longest: MAX_DELAY,
         }),
         ..Pace::default()
     }

@@ -169,7 +169,7 @@ impl Control for Fleet {
         Pace {
             unplaced: Some(Backoff {
                 first: Duration::from_secs(1),
-                most: Duration::from_mins(5),
+                longest: Duration::from_mins(5),
             }),
             ..Pace::default()
         }

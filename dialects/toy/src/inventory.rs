@@ -166,7 +166,7 @@ impl Control for Fleet {
         Pace {
             unplaced: Some(Backoff {
                 first: Duration::from_secs(15),
-                most: Duration::from_mins(1),
+                longest: Duration::from_mins(1),
             }),
             ..Pace::default()
         }

@@ -60,8 +60,8 @@ pub struct Settings {
 /// The running controllers of an engine.
 pub struct Controllers {
     stop: CancellationToken,
-    /// Counts the calls of [`Controllers::look`].
-    looks: watch::Sender<u64>,
+    /// Counts the calls of [`Controllers::clock_moved`].
+    clock_moves: watch::Sender<u64>,
     leading: watch::Receiver<bool>,
     runners: Vec<JoinHandle<()>>,
     /// The leader election of only these controllers; `None` if other components share it.
@@ -89,10 +89,10 @@ impl Controllers {
         leading: watch::Receiver<bool>,
     ) -> Self {
         let stop = CancellationToken::new();
-        let looks = watch::Sender::new(0);
+        let clock_moves = watch::Sender::new(0);
         let signals = || runner::Signals {
             stop: stop.clone(),
-            looks: looks.subscribe(),
+            clock_moves: clock_moves.subscribe(),
             leading: leading.clone(),
         };
         let runners = settings.dialects.iter().map(|dialect| {
@@ -112,7 +112,7 @@ impl Controllers {
         let runners = runners.chain(reconcilers).collect();
         Self {
             stop,
-            looks,
+            clock_moves,
             leading,
             runners,
             leadership: None,
@@ -126,10 +126,10 @@ impl Controllers {
     }
 
     /// Makes the controllers read the clock, which a test has moved.
-    pub fn look(&self) {
-        self.looks.send_modify(|count| *count += 1);
+    pub fn clock_moved(&self) {
+        self.clock_moves.send_modify(|count| *count += 1);
         if let Some(leadership) = &self.leadership {
-            leadership.look();
+            leadership.clock_moved();
         }
     }
 

@@ -22,8 +22,8 @@ const RETRY_DELAY: Duration = Duration::from_secs(1);
 /// Participation of this replica in leader election: whether the replica is the leader.
 pub struct Leadership {
     leading: watch::Receiver<bool>,
-    /// Counts the calls of [`Leadership::look`].
-    looks: watch::Sender<u64>,
+    /// Counts the calls of [`Leadership::clock_moved`].
+    clock_moves: watch::Sender<u64>,
     task: JoinHandle<()>,
 }
 
@@ -36,15 +36,19 @@ impl Leadership {
         observer: Arc<dyn Observer>,
     ) -> Self {
         let (leads, leading) = watch::channel(false);
-        let (looks, looked) = watch::channel(0);
+        let (clock_moves, moved) = watch::channel(0);
         let leader = Leader {
             elector,
             clock,
             observer,
             leads,
         };
-        let task = tokio::spawn(leader.run(looked));
-        Self { leading, looks, task }
+        let task = tokio::spawn(leader.run(moved));
+        Self {
+            leading,
+            clock_moves,
+            task,
+        }
     }
 
     /// Returns a receiver with the value true while this replica is the leader.
@@ -54,14 +58,14 @@ impl Leadership {
     }
 
     /// Makes the task read the clock, which a test has moved.
-    pub fn look(&self) {
-        self.looks.send_modify(|count| *count += 1);
+    pub fn clock_moved(&self) {
+        self.clock_moves.send_modify(|count| *count += 1);
     }
 
     /// Stops the task, and releases the leadership if this replica has it. Work that needs the leadership
     /// must have ended.
     pub async fn stop(self) {
-        drop(self.looks);
+        drop(self.clock_moves);
         if let Err(error) = self.task.await {
             tracing::error!(%error, "leader election panicked; the lock expires by itself; report it as a bug, with this line");
         }
@@ -109,8 +113,8 @@ struct Leader {
 }
 
 impl Leader {
-    /// Runs until the sender of `looks` is dropped, and then releases the leadership.
-    async fn run(self, mut looks: watch::Receiver<u64>) {
+    /// Runs until the sender of `clock_moves` is dropped, and then releases the leadership.
+    async fn run(self, mut clock_moves: watch::Receiver<u64>) {
         let mut until: Option<Deadline> = None;
         loop {
             let (start, begun) = (self.clock.now(), Instant::now());
@@ -144,7 +148,7 @@ impl Leader {
                     pause = pause.min(until.time_left(now));
                 }
                 tokio::select! {
-                    looked = looks.changed() => if looked.is_err() {
+                    moved = clock_moves.changed() => if moved.is_err() {
                         return self.end().await;
                     },
                     () = tokio::time::sleep(pause) => {}

@@ -126,7 +126,7 @@ impl ReconcilerRunner {
         let configuration = config::key(self.dialect.name());
         loop {
             self.update_active();
-            self.signals.looks.mark_unchanged();
+            self.signals.clock_moves.mark_unchanged();
             self.workers.queue_due();
             self.queue_all().await;
             self.begin();
@@ -143,7 +143,7 @@ impl ReconcilerRunner {
                 }
                 _ = self.subscription.next() => {}
                 Ok(()) = self.signals.leading.changed() => {}
-                Ok(()) = self.signals.looks.changed() => {}
+                Ok(()) = self.signals.clock_moves.changed() => {}
                 () = tokio::time::sleep(pause) => {}
             }
         }

@@ -14,7 +14,7 @@ use super::Settings;
 use super::observer::Attempt;
 use super::queue::NextTreatment;
 use super::workers::Workers;
-use crate::bound::BindError;
+use crate::bound::{BindError, BindOutcome};
 use crate::dirty::{Batch, MarkedSet, Subscription};
 use crate::engine::Engine;
 
@@ -22,11 +22,11 @@ use crate::engine::Engine;
 pub(super) const LONGEST_SLEEP: Duration = Duration::from_secs(30);
 /// Shortest delay before the next decision on a demand that is already due again.
 pub(super) const MIN_DELAY: Duration = Duration::from_secs(1);
-/// Back-off for writes whose decided content admission changed (a mutating webhook, for example): a user has
-/// to change the configuration of admission first.
+/// Back-off after admission (a mutating webhook, for example) changed the decided content of a write. The
+/// delays are long, since each further attempt fails until a user changes the configuration of admission.
 pub(super) const OVERRULED_BACKOFF: Backoff = Backoff {
     first: Duration::from_secs(10),
-    most: Duration::from_secs(1000),
+    longest: Duration::from_secs(1000),
 };
 
 /// Delay before the next decision on a demand that another writer contests.
@@ -36,8 +36,8 @@ const CONTESTED_DELAY: Duration = Duration::from_mins(5);
 pub(super) struct Signals {
     /// Ends the runner.
     pub(super) stop: CancellationToken,
-    /// Makes the runner read the clock, which a test has moved.
-    pub(super) looks: watch::Receiver<u64>,
+    /// Number of times that a test moved the clock. The runner reads the clock at each change.
+    pub(super) clock_moves: watch::Receiver<u64>,
     /// Whether this replica is the leader.
     pub(super) leading: watch::Receiver<bool>,
 }
@@ -51,9 +51,10 @@ pub(super) struct Runner {
     subscription: Arc<Subscription>,
     workers: Workers<WorkResult>,
     /// Revision up to which all changes are processed.
-    through: Revision,
-    /// The due demands, each with the revision of the last change in the batch that made it due.
-    since: HashMap<Key, Revision>,
+    processed: Revision,
+    /// Revisions of the last changes that made demands due, by demand. A demand that is due without a change
+    /// has none.
+    due_revisions: HashMap<Key, Revision>,
     pace: Pace,
     /// Whether the controller works: this replica is the leader, the dialect is decided here and synced, and
     /// [`Settings::gate`] returns true.
@@ -91,8 +92,8 @@ impl Runner {
             dialect,
             signals,
             subscription,
-            through: Revision::default(),
-            since: HashMap::new(),
+            processed: Revision::default(),
+            due_revisions: HashMap::new(),
             pace: Pace::default(),
             active: false,
         }
@@ -108,7 +109,7 @@ impl Runner {
         };
         self.take_in(first);
         loop {
-            self.signals.looks.mark_unchanged();
+            self.signals.clock_moves.mark_unchanged();
             self.workers.queue_due();
             self.begin();
             let pause = self.workers.pause(LONGEST_SLEEP);
@@ -118,7 +119,7 @@ impl Runner {
                 Some((key, result)) = self.workers.next() => self.finish(key, result),
                 batch = self.subscription.next() => self.take_in(batch),
                 Ok(()) = self.signals.leading.changed() => self.update_active(),
-                Ok(()) = self.signals.looks.changed() => {}
+                Ok(()) = self.signals.clock_moves.changed() => {}
                 () = tokio::time::sleep(pause) => {}
             }
         }
@@ -130,7 +131,7 @@ impl Runner {
     /// Processes a batch of marks: records its revision, checks whether the controller has to work, and
     /// queues the due demands.
     fn take_in(&mut self, mut batch: Batch) {
-        self.through = batch.through;
+        self.processed = batch.through;
         self.update_active();
         let Some(dirty) = batch.dirty.remove(self.dialect) else {
             return;
@@ -140,8 +141,9 @@ impl Runner {
         }
         match dirty.decide {
             MarkedSet::Some(keys) => {
-                let since = dirty.since;
-                self.since.extend(keys.iter().map(|key| (key.clone(), since)));
+                let due_revision = dirty.since;
+                self.due_revisions
+                    .extend(keys.iter().map(|key| (key.clone(), due_revision)));
                 self.workers.add(keys);
             }
             MarkedSet::All => self.add_all(),
@@ -171,7 +173,7 @@ impl Runner {
         if active {
             self.add_all();
         } else {
-            self.since.clear();
+            self.due_revisions.clear();
             self.workers.clear();
         }
     }
@@ -179,7 +181,7 @@ impl Runner {
     /// Queues all demands.
     fn add_all(&mut self) {
         // Changes may have been missed, so earlier answers are not used.
-        self.since.clear();
+        self.due_revisions.clear();
         let snapshot = self.engine.snapshot(self.dialect);
         let demands = snapshot.map(|snapshot| snapshot.inventory.demands());
         self.workers.add(demands.into_iter().flatten());
@@ -191,17 +193,18 @@ impl Runner {
             return;
         }
         let (engine, settings) = (&self.engine, &self.settings);
-        let (dialect, through, since) = (self.dialect, self.through, &mut self.since);
+        let (dialect, processed, due_revisions) = (self.dialect, self.processed, &mut self.due_revisions);
         self.workers.begin(self.pace.parallel.max(1), |key| {
-            let since = since.remove(&key);
-            work(Arc::clone(engine), settings.clone(), dialect, key, since, through)
+            let due_revision = due_revisions.remove(&key);
+            let (engine, settings) = (Arc::clone(engine), settings.clone());
+            work(engine, settings, dialect, key, due_revision, processed)
         });
     }
 
     /// Processes the result of the work on `key`.
     fn finish(&mut self, key: Key, result: Result<WorkResult, JoinError>) {
         let result = result.unwrap_or_else(|error| {
-            tracing::error!(dialect = self.dialect, %error, "decision panicked; retrying");
+            tracing::error!(dialect = self.dialect, %key, %error, "decision panicked; retrying");
             WorkResult::Failed
         });
         let next = match self.active {
@@ -241,15 +244,16 @@ fn is_unplaced(outcome: Outcome) -> bool {
     )
 }
 
-/// Decides the demand `key` on a world with every change up to `through`, and writes the decision. If the
-/// demand was already decided on a world with the change at `since`, which made it due, that answer is used.
+/// Decides the demand `key` on a world with every change up to `processed`, and writes the decision. If the
+/// demand was already decided on a world with the change at `due_revision`, which made it due, that answer is
+/// used.
 async fn work(
     engine: Arc<Engine>,
     settings: Settings,
     dialect: &'static str,
     key: Key,
-    since: Option<Revision>,
-    through: Revision,
+    due_revision: Option<Revision>,
+    processed: Revision,
 ) -> WorkResult {
     let start = Instant::now();
     let snapshot = engine.snapshot(dialect);
@@ -258,7 +262,8 @@ async fn work(
         settings.observer.skipped(dialect, &key);
         return WorkResult::Gone;
     }
-    if let Some(answer) = since.and_then(|since| engine.recent_answer(dialect, &key, since)) {
+    let recent_answer = due_revision.and_then(|revision| engine.recent_answer(dialect, &key, revision));
+    if let Some(answer) = recent_answer {
         settings.observer.attempted(&Attempt {
             dialect,
             demand: &key,
@@ -267,7 +272,9 @@ async fn work(
         });
         return WorkResult::Decided(answer.outcome, answer.due_at);
     }
-    let settlement = engine.settle(&*settings.committer, dialect, &key, through).await;
+    let settlement = engine
+        .settle(&*settings.committer, dialect, &key, processed)
+        .await;
     let result = settlement.as_ref().as_ref();
     settings.observer.attempted(&Attempt {
         dialect,
@@ -275,26 +282,38 @@ async fn work(
         result: result.map(|bound| bound.decision.outcome),
         took: start.elapsed(),
     });
-    match result {
-        Ok(bound) => WorkResult::Decided(bound.decision.outcome, bound.decision.due_at),
-        Err(BindError::NotFound(_) | BindError::Observed(_)) => WorkResult::Gone,
-        Err(BindError::Contested(contest)) => {
+    work_result(dialect, &key, result)
+}
+
+/// Converts the settlement of the demand `key` to the result of the work, and logs errors.
+fn work_result(dialect: &'static str, key: &Key, settlement: Result<&BindOutcome, &BindError>) -> WorkResult {
+    let error = match settlement {
+        Ok(bound) => return WorkResult::Decided(bound.decision.outcome, bound.decision.due_at),
+        Err(error) => error,
+    };
+    match error {
+        BindError::NotFound(_) | BindError::Observed(_) => WorkResult::Gone,
+        BindError::Contested(contest) => {
             if contest.is_new {
                 tracing::warn!(dialect, %key, "{contest}");
             }
             WorkResult::Contested
         }
         // Another client changed an object in between, which is not an error.
-        Err(error @ BindError::Conflict(_)) => {
+        BindError::Conflict(_) => {
             tracing::debug!(dialect, %key, %error, "cannot write a decision; retrying");
             WorkResult::Failed
         }
-        Err(error @ BindError::Overruled(_)) => {
+        BindError::Overruled(_) => {
             tracing::warn!(dialect, %key, %error, "a decision was changed as it was stored; retrying later");
             WorkResult::Overruled
         }
-        Err(error) => {
+        BindError::Rejected(_) => {
             tracing::warn!(dialect, %key, %error, "cannot write a decision; retrying");
+            WorkResult::Failed
+        }
+        BindError::Refused(_) | BindError::Unplaced(_) | BindError::NotReady(_) => {
+            tracing::warn!(dialect, %key, %error, "cannot make a decision; retrying");
             WorkResult::Failed
         }
     }

@@ -236,6 +236,6 @@ impl Replica {
     /// Moves the clock, and lets the controllers look at it.
     pub(super) fn advance(&self, world: &World, seconds: i64) {
         world.clock.advance(SignedDuration::from_secs(seconds));
-        self.controllers.look();
+        self.controllers.clock_moved();
     }
 }
