@@ -158,8 +158,9 @@ impl Scheduler {
         command
             .arg(format!("--config={}", file.display()))
             .env("KUBECONFIG", account);
-        let process = hub.run(&mut command, "gardener-scheduler");
+        // The scheduler may lead before kubectl has read the Lease once.
         let before = holder(hub);
+        let process = hub.run(&mut command, "gardener-scheduler");
         eventually(
             &format!("Gardener's scheduler to work:\n{}", process.tail()),
             || Some(holder(hub)).filter(|holder| !holder.is_empty() && *holder != before),
