@@ -247,7 +247,7 @@ fn what_registers_berth_is_patched_by_name_and_the_one_secret_is_too() {
                 .as_array()
                 .expect("a list")
                 .iter()
-                .any(|verb| verb != "get" && verb != "list");
+                .any(|verb| verb != "get" && verb != "list" && verb != "watch");
             let named = rule["resourceNames"]
                 .as_array()
                 .is_some_and(|names| !names.is_empty());
@@ -435,10 +435,10 @@ fn who_observes_writes_its_lock_its_ca_and_its_own_cabundle_and_asks_who_may_wha
         }
     }
     let wanted = [
-        "berth:ca: [\"configmaps\"] get,patch",
-        "berth:ca: [\"secrets\"] get,update",
+        "berth:ca: [\"configmaps\"] get,list,watch,patch",
+        "berth:ca: [\"secrets\"] get,list,watch,update",
         "berth:locks: [\"leases\"] get,create,update",
-        "berth:registration: [\"apiservices\"] get,patch",
+        "berth:registration: [\"apiservices\"] get,list,watch,patch",
     ];
     assert_eq!(written, wanted.map(str::to_owned).into());
     let others: Vec<&String> = bound.iter().filter(|name| !name.starts_with("berth:")).collect();
