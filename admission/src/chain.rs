@@ -111,7 +111,7 @@ impl Chain {
     }
 
     /// Runs the [final plugins](Chain::with_final_plugin) on the object to store. Returns their guards, in
-    /// addition to [`SelectedPlugins::guards`].
+    /// addition to [`SelectedPlugins::check_rights_to_store`].
     ///
     /// # Errors
     /// The first refusal, as the client sees it.

@@ -132,7 +132,10 @@ pub fn issue_kubeconfig(args: &KubeconfigArgs) -> Result<()> {
     })?;
     // With --tls-cert-file, the administrator's kubeconfig does not have the server's own CA, which did not
     // issue that certificate.
-    let ca = ca_of(&cluster);
+    let ca = match (ca_of(&cluster), &cluster.certificate_authority) {
+        (None, Some(file)) => Some(std::fs::read_to_string(file).with_context(|| file.clone())?),
+        (ca, _) => ca,
+    };
     let server = Endpoint {
         url,
         ca: ca.as_deref(),

@@ -19,9 +19,17 @@ use crate::error::HubError;
 /// Pauses between two reads of the ConfigMap.
 const PAUSES: Pauses = Pauses {
     least: Duration::from_secs(1),
-    unwatched: Duration::from_mins(1),
+    unwatched: Duration::from_secs(5),
     watched: Duration::from_mins(10),
 };
+/// Pauses after a failed read: the change that caused the read is not in force yet.
+const RETRY_PAUSES: Pauses = Pauses {
+    watched: Duration::from_secs(10),
+    unwatched: Duration::from_secs(10),
+    ..PAUSES
+};
+/// Time limit of one read.
+const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Client CAs and front proxies from flags, which override those of the hub's ConfigMap.
 #[derive(Clone, Debug, Default)]
@@ -69,9 +77,16 @@ impl PublishedTrust {
         let resource = ApiResource::erase::<ConfigMap>(&());
         let api = Api::namespaced_with(client, NAMESPACE, &resource);
         let mut watches = ObjectWatches::start([(api, NAME.to_owned())]);
+        let mut pauses = PAUSES;
         loop {
-            watches.wait(PAUSES).await;
-            log(self.load(&trust).await);
+            watches.wait(pauses).await;
+            let read = tokio::time::timeout(READ_TIMEOUT, self.load(&trust)).await;
+            let result = read.unwrap_or_else(|_| {
+                let seconds = READ_TIMEOUT.as_secs();
+                Err(HubError::Unread(format!("no answer within {seconds} seconds")))
+            });
+            pauses = if result.is_ok() { PAUSES } else { RETRY_PAUSES };
+            log(result);
         }
     }
 

@@ -1,6 +1,7 @@
 //! Registration of a server on a hub: its APIServices and webhook configurations, whose caBundles are kept up
 //! to date when the CA of the serving certificate changes. The server needs the rights to get and patch these
-//! objects by name; with [`Options::create`] it also creates missing objects.
+//! objects by name. If it may list and watch them, too, it reads them when they change, and else every minute.
+//! With [`Options::create`] it also creates missing objects.
 //!
 //! Servers behind one Service may share one CA ([`SharedCaOptions`]). During a rotation, every caBundle has
 //! the old and the new CA before any server signs with the new CA.
@@ -112,8 +113,9 @@ impl Options {
 const CHECK_INTERVAL: Duration = Duration::from_mins(1);
 /// Interval of the checks while the registration is settled and all objects are watched, at most.
 const WATCHED_INTERVAL: Duration = Duration::from_mins(10);
-/// Shortest interval between two checks when objects change.
-const CHANGE_INTERVAL: Duration = Duration::from_secs(5);
+/// Shortest interval between two checks when objects change. Two clients that set different caBundles must not
+/// wake each other more often.
+const CHANGE_INTERVAL: Duration = Duration::from_secs(30);
 /// Interval of the checks while the registration is not settled, at most.
 const UNSETTLED_INTERVAL: Duration = Duration::from_secs(10);
 /// Shortest step of a rotation, so that there is at least a second between two checks.
@@ -201,8 +203,8 @@ impl Registration {
             Issuer::Shared(mut options) => {
                 options.step = options.step.max(SHORTEST_STEP);
                 let step = options.step.unsigned_abs();
-                // Four checks in each step, so that every server sees a step before the next step begins. A
-                // watch that reports no changes, because its connection is lost, ends within five minutes.
+                // Four checks in each step, so that every server sees a step before the next step begins; two
+                // if a watch tells of the step.
                 pauses.unwatched = pauses.unwatched.min(step / 4);
                 pauses.watched = pauses.watched.min(step / 2);
                 pauses.least = pauses.least.min(step / 4);
@@ -282,9 +284,9 @@ impl Registration {
             RegistrationState::Unsettled => {
                 let soon = self.pauses.unwatched.min(UNSETTLED_INTERVAL);
                 Pauses {
+                    least: self.pauses.least.min(soon),
                     unwatched: soon,
                     watched: soon,
-                    ..self.pauses
                 }
             }
         }

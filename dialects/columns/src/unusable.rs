@@ -1,4 +1,4 @@
-//! The objects of a dialect that could not be parsed, or only in part, with the reasons.
+//! The objects of a dialect that could not be parsed, with the reasons.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -6,8 +6,7 @@ use std::sync::Arc;
 use berth_apimachinery::Key;
 use berth_dialect_contract::UnusableObject;
 
-/// The objects that could not be parsed, or only in part, by key, each with the reason. A clone shares the
-/// content.
+/// The objects that could not be parsed, by key, each with the reason. A clone shares the content.
 #[derive(Clone, Debug, Default)]
 pub struct UnusableObjects(imbl::OrdMap<Key, Arc<str>>);
 
@@ -24,11 +23,6 @@ impl UnusableObjects {
                 None
             }
         }
-    }
-
-    /// Records the problem of the object at `key`, of which only a part cannot be used.
-    pub fn note(&mut self, key: &Key, problem: &str) {
-        self.0.insert(key.clone(), problem.into());
     }
 
     /// Removes the object at `key`, which was deleted or is no longer read.
@@ -88,8 +82,6 @@ mod tests {
         assert_eq!(objects.record(&key("a"), Ok::<_, String>(1)), Some(1));
         objects.forget(&key("b"));
         assert!(objects.list().is_empty() && !objects.contains(&key("b")));
-        objects.note(&key("a"), "half of it");
-        assert_eq!(objects.problem(&key("a")).as_deref(), Some("half of it"));
         let problems: Vec<String> = older.list().into_iter().map(|entry| entry.problem).collect();
         assert_eq!(problems, ["no spec", "no name"]);
     }

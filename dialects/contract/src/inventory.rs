@@ -133,10 +133,10 @@ pub trait Inventory: Targets + Words + Any + Send + Sync {
     /// [`Inventory::unusable`].
     fn fold(&mut self, change: &Change) -> Consequences;
 
-    /// The objects that could not be read, or only in part, each with the reason.
+    /// The objects that could not be read, each with the reason.
     fn unusable(&self) -> Vec<UnusableObject>;
 
-    /// The reason why the object at `key` could not be read, or only in part; `None` for other objects.
+    /// The reason why the object at `key` could not be read; `None` for other objects.
     fn problem(&self, key: &Key) -> Option<String> {
         let unusable = self.unusable().into_iter();
         unusable

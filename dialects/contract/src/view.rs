@@ -172,7 +172,7 @@ pub fn provider(name: &str) -> String {
     }
 }
 
-/// An object that could not be read and is not in the inventory, or of which a part has no effect.
+/// An object that could not be read and is not in the inventory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnusableObject {
     /// Key of the object.

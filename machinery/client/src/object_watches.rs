@@ -12,10 +12,14 @@ use tokio::time::Instant;
 
 /// First and longest pause before the next attempt after a failed watch.
 const RETRY_PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
-/// Pause before the next attempt after the server has refused a watch for lack of a right.
-const FORBIDDEN_PAUSE: Duration = Duration::from_mins(5);
-/// Seconds after which the server ends a watch: less than kube's timeout for reads.
+/// Pause before the next attempt after the server has refused a watch for lack of a right, or does not serve
+/// the resource.
+const REFUSED_PAUSE: Duration = Duration::from_mins(5);
+/// Seconds after which the server ends a watch, and a new watch begins.
 const WATCH_SECONDS: u32 = 290;
+/// Longest time in which the server answers. Later, the connection counts as lost: kube has no time limit of
+/// its own for reads.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Pauses of a task between two reads of its objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,22 +53,30 @@ struct WatchState {
 }
 
 impl ObjectWatches {
-    /// Begins to watch `objects`, each given by its resource and its name. A watch that fails begins again.
+    /// Begins to watch `objects`, each given by its resource and its name. A watch that fails begins again. A
+    /// connection that is lost without a sign is noticed within five minutes.
     pub fn start(objects: impl IntoIterator<Item = (Api<DynamicObject>, String)>) -> Self {
+        Self::start_with(objects, WATCH_SECONDS)
+    }
+
+    /// As [`ObjectWatches::start`], with watches that the server ends after `watch_seconds`: a lost connection
+    /// is noticed within this time and ten seconds.
+    pub fn start_with(
+        objects: impl IntoIterator<Item = (Api<DynamicObject>, String)>,
+        watch_seconds: u32,
+    ) -> Self {
         let objects: Vec<_> = objects.into_iter().collect();
         let (sender, states) = watch::channel(vec![WatchState::default(); objects.len()]);
         let mut tasks = JoinSet::new();
         for (index, (api, name)) in objects.into_iter().enumerate() {
-            let states = sender.clone();
-            tasks.spawn(
-                ObjectWatch {
-                    api,
-                    name,
-                    index,
-                    states,
-                }
-                .run(),
-            );
+            let watch = ObjectWatch {
+                api,
+                name,
+                watch_seconds,
+                index,
+                states: sender.clone(),
+            };
+            tasks.spawn(watch.run());
         }
         Self {
             states,
@@ -112,6 +124,8 @@ impl ObjectWatches {
 struct ObjectWatch {
     api: Api<DynamicObject>,
     name: String,
+    /// Seconds after which the server ends a watch.
+    watch_seconds: u32,
     /// Index of the object's state in `states`.
     index: usize,
     states: watch::Sender<Vec<WatchState>>,
@@ -122,32 +136,37 @@ impl ObjectWatch {
     async fn run(self) {
         let mut pause = RETRY_PAUSES.0;
         loop {
+            let start = Instant::now();
             let Err(problem) = self.list_and_watch().await;
-            let was_watched = self.set_watched(false);
-            if was_watched {
+            self.set_watched(false);
+            if start.elapsed() > RETRY_PAUSES.1 {
                 pause = RETRY_PAUSES.0;
             }
-            let is_forbidden = matches!(&problem, kube::Error::Api(status) if status.code == 403);
-            tokio::time::sleep(if is_forbidden { FORBIDDEN_PAUSE } else { pause }).await;
+            let is_refused =
+                matches!(&problem, Some(kube::Error::Api(status)) if [403, 404].contains(&status.code));
+            tokio::time::sleep(if is_refused { REFUSED_PAUSE } else { pause }).await;
             pause = (pause * 2).min(RETRY_PAUSES.1);
         }
     }
 
-    /// Reads the object once and then watches it, until a request fails.
-    async fn list_and_watch(&self) -> kube::Result<std::convert::Infallible> {
+    /// Reads the object once and then watches it, until a request fails. The error is `None` if the server
+    /// does not answer in time.
+    async fn list_and_watch(&self) -> Result<std::convert::Infallible, Option<kube::Error>> {
         let by_name = format!("metadata.name={}", self.name);
-        let list = self
-            .api
-            .list_metadata(&ListParams::default().fields(&by_name))
-            .await?;
+        let params = ListParams::default().fields(&by_name);
+        let list = in_time(ANSWER_TIMEOUT, self.api.list_metadata(&params)).await?;
         let found = list.items.into_iter().next();
         self.set_version(found.and_then(|object| object.metadata.resource_version));
         let mut version = list.metadata.resource_version.unwrap_or_default();
-        let params = WatchParams::default().fields(&by_name).timeout(WATCH_SECONDS);
+        let params = WatchParams::default()
+            .fields(&by_name)
+            .timeout(self.watch_seconds);
         loop {
-            let mut events = self.api.watch_metadata(&params, &version).await?.boxed();
+            let watch = self.api.watch_metadata(&params, &version);
+            let mut events = in_time(ANSWER_TIMEOUT, watch).await?.boxed();
+            let end = Instant::now() + Duration::from_secs(self.watch_seconds.into()) + ANSWER_TIMEOUT;
             self.set_watched(true);
-            while let Some(event) = events.try_next().await? {
+            while let Some(event) = in_time(end - Instant::now(), events.try_next()).await? {
                 let (object, is_present) = match event {
                     WatchEvent::Added(object) | WatchEvent::Modified(object) => (object, true),
                     WatchEvent::Deleted(object) => (object, false),
@@ -155,7 +174,7 @@ impl ObjectWatch {
                         version = bookmark.metadata.resource_version;
                         continue;
                     }
-                    WatchEvent::Error(status) => return Err(kube::Error::Api(status)),
+                    WatchEvent::Error(status) => return Err(Some(kube::Error::Api(status))),
                 };
                 let object_version = object.metadata.resource_version.unwrap_or_default();
                 version.clone_from(&object_version);
@@ -166,14 +185,12 @@ impl ObjectWatch {
         }
     }
 
-    /// Records whether the object is watched, and returns the value before.
-    fn set_watched(&self, is_watched: bool) -> bool {
-        let mut before = is_watched;
+    /// Records whether the object is watched.
+    fn set_watched(&self, is_watched: bool) {
         self.states.send_if_modified(|states| {
-            before = std::mem::replace(&mut states[self.index].is_watched, is_watched);
+            let before = std::mem::replace(&mut states[self.index].is_watched, is_watched);
             before != is_watched
         });
-        before
     }
 
     /// Records the resourceVersion of the object; `None` if it does not exist.
@@ -187,6 +204,17 @@ impl ObjectWatch {
             }
             is_change
         });
+    }
+}
+
+/// Waits for `answer`. The error is `None` if it does not come within `limit`.
+async fn in_time<T>(
+    limit: Duration,
+    answer: impl Future<Output = kube::Result<T>>,
+) -> Result<T, Option<kube::Error>> {
+    match tokio::time::timeout(limit, answer).await {
+        Ok(answer) => answer.map_err(Some),
+        Err(_) => Err(None),
     }
 }
 

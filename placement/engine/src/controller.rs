@@ -5,7 +5,7 @@
 //! like the bindings of every caller. A demand that fails is tried again with growing delays
 //! ([`berth_dialect_contract::Pace`]), and in some systems so is a demand that finds no place. A demand whose
 //! decision depends on time is due again at that time ([`berth_dialect_contract::Decision::due_at`]). Time
-//! comes from the engine's clock; a test that moves the clock calls [`Controllers::look`].
+//! comes from the engine's clock; a test that moves the clock calls [`Controllers::clock_moved`].
 //!
 //! In addition to the controller that decides, a dialect may have reconcilers
 //! ([`berth_dialect_contract::Reconciler`]), which carry out decisions and report. Each reconciler runs here

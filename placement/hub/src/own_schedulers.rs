@@ -78,14 +78,19 @@ pub async fn read_lease(client: &Client, name: LeaseName) -> Result<Option<Value
     Ok(lock.get().await?.map(|record| record.value))
 }
 
+/// Seconds after which a watch of a Lease ends, and a new watch begins: a scheduler that starts must be
+/// noticed soon, even if the connection to the hub is lost without a sign.
+const WATCH_SECONDS: u32 = 20;
+
 /// Begins to watch the Leases `names` on the hub.
 pub fn watch_leases(client: &Client, names: impl IntoIterator<Item = LeaseName>) -> ObjectWatches {
     let kind = GroupVersionKind::gvk("coordination.k8s.io", "v1", "Lease");
     let resource = ApiResource::from_gvk(&kind);
-    ObjectWatches::start(names.into_iter().map(|lease| {
+    let objects = names.into_iter().map(|lease| {
         let api = Api::namespaced_with(client.clone(), lease.namespace, &resource);
         (api, lease.name.to_owned())
-    }))
+    });
+    ObjectWatches::start_with(objects, WATCH_SECONDS)
 }
 
 #[cfg(test)]

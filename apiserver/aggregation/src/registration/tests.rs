@@ -70,7 +70,7 @@ async fn checks_have_a_pause_however_short_the_steps_of_a_rotation_are() {
     let directory = tempfile::tempdir().unwrap();
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let folder = Folder::open(directory.path(), clock.now()).unwrap();
-    for (step, [least, unwatched, watched]) in [(0, [1, 1, 2]), (8, [2, 2, 4]), (3600, [5, 60, 600])] {
+    for (step, [least, unwatched, watched]) in [(0, [1, 1, 2]), (8, [2, 2, 4]), (3600, [30, 60, 600])] {
         let issuer = Issuer::Shared(shared(SignedDuration::from_secs(step)));
         let registration = Registration::new(&hub(|_, _| failure(500)), options(issuer), &folder, &clock);
         let pauses = Pauses {

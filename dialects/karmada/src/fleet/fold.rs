@@ -133,13 +133,9 @@ fn quota(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Conseque
 }
 
 /// Applies a change of a policy. No binding becomes due: the detector copies the placement of the policy into
-/// bindings, and a changed binding is due. A policy with invalid label selectors is in force, and is listed
-/// as unusable.
+/// bindings, and a changed binding is due.
 fn policy(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {
     let new = read(fleet, key, object, |object| PolicyRecord::read(key, object));
-    if let Some(problem) = new.as_ref().and_then(PolicyRecord::problem) {
-        fleet.unusable.note(key, &problem);
-    }
     fleet.policies.replace(key, new.map(Arc::new));
     Consequences::nothing()
 }

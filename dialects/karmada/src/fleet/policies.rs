@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use berth_apimachinery::selector::Selector;
-use berth_apimachinery::{GroupResource, Key, Object, field};
+use berth_apimachinery::{GroupResource, Key, Object};
 use berth_dialect_contract::Objects;
 use serde_json::Value;
 
@@ -35,9 +35,9 @@ pub(crate) struct PolicyRecord {
     /// The value of the label on claimed templates: the permanent id of the policy, or else its uid, or else
     /// its name.
     pub(crate) id: String,
-    /// The compiled label selector of each resource selector ([`PolicySpec::label_selectors`]). `Err` is the
-    /// problem of an invalid label selector, which selects nothing.
-    label_selectors: Vec<Option<Result<Selector, String>>>,
+    /// The compiled label selector of each resource selector; `None` if labels have no effect
+    /// ([`PolicySpec::label_selectors`]), `Some(None)` for an invalid one, which selects nothing, as in Karmada.
+    label_selectors: Vec<Option<Option<Selector>>>,
 }
 
 impl PolicyRecord {
@@ -55,31 +55,13 @@ impl PolicyRecord {
             "" => meta.name(),
             uid => uid,
         });
-        let compiled = spec
-            .label_selectors()
-            .map(|compiled| Some(compiled?.map_err(|errors| field::aggregate(&errors))));
+        let compiled = spec.label_selectors().map(|compiled| Some(compiled?.ok()));
         Ok(Self {
             key: key.clone(),
             id: id.to_owned(),
             label_selectors: compiled.collect(),
             object: Arc::clone(object),
             spec,
-        })
-    }
-
-    /// The problem of the policy's invalid label selectors; `None` if all are valid. As in Karmada, the
-    /// policy is in force nevertheless.
-    pub(crate) fn problem(&self) -> Option<String> {
-        let compiled = self.label_selectors.iter().flatten();
-        let problems: Vec<&str> = compiled
-            .filter_map(|compiled| compiled.as_ref().err().map(String::as_str))
-            .collect();
-        (!problems.is_empty()).then(|| {
-            format!(
-                "{} has resource selectors that select nothing: {}",
-                self.key,
-                problems.join(", ")
-            )
         })
     }
 
@@ -103,8 +85,8 @@ impl PolicyRecord {
             }
             match (&*selector.name, labels) {
                 ("", None) => Some(ImplicitPriority::Kind),
-                ("", Some(Ok(labels))) => labels.matches(meta.labels()).then_some(ImplicitPriority::Labels),
-                ("", Some(Err(_))) => None,
+                ("", Some(Some(labels))) => labels.matches(meta.labels()).then_some(ImplicitPriority::Labels),
+                ("", Some(None)) => None,
                 (name, _) => (name == meta.name()).then_some(ImplicitPriority::Name),
             }
         });

@@ -3,7 +3,10 @@
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
+use bytes::Bytes;
 use http::{Request, Response};
+use http_body::Frame;
+use http_body_util::{BodyExt as _, Full, StreamBody};
 use kube::client::Body;
 use kube::core::ApiResource;
 use kube::core::GroupVersionKind;
@@ -26,6 +29,8 @@ struct Server {
     /// Version of the server's last write.
     revision: u64,
     is_forbidden: bool,
+    /// Whether watches stay open without an event, as on a lost connection.
+    is_silent: bool,
     requests: usize,
 }
 
@@ -68,13 +73,17 @@ impl Server {
 fn watches(server: &Arc<Mutex<Server>>) -> ObjectWatches {
     let server = Arc::clone(server);
     let service = service_fn(move |request: Request<Body>| {
-        let (code, body) = server
-            .lock()
-            .unwrap()
-            .answer(request.uri().query().unwrap_or_default());
-        let response = Response::builder()
-            .status(code)
-            .body(Body::from(body.into_bytes()));
+        let query = request.uri().query().unwrap_or_default();
+        let mut server = server.lock().unwrap();
+        let is_silent = server.is_silent && query.contains("watch=true");
+        let (code, body) = server.answer(query);
+        let body = match is_silent {
+            true => {
+                StreamBody::new(futures::stream::pending::<Result<Frame<Bytes>, Infallible>>()).boxed_unsync()
+            }
+            false => Full::from(body).boxed_unsync(),
+        };
+        let response = Response::builder().status(code).body(body);
         async { Ok::<_, Infallible>(response.unwrap()) }
     });
     let client = kube::Client::new(service, "default");
@@ -113,6 +122,23 @@ async fn a_change_ends_the_pause_and_otherwise_it_is_long() {
         write.await.unwrap();
     }
     assert_eq!(seconds(&mut watches).await, 600);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_is_lost_without_a_sign_is_noticed() {
+    let server = Arc::new(Mutex::new(Server {
+        is_silent: true,
+        ..Server::default()
+    }));
+    let mut watches = watches(&server);
+    assert_eq!(
+        seconds(&mut watches).await,
+        1,
+        "the first answer counts as a change"
+    );
+    server.lock().unwrap().write(true);
+    let waited = seconds(&mut watches).await;
+    assert!((298..305).contains(&waited), "{waited}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -186,8 +186,14 @@ impl Reflector {
     /// Records `problem`, and waits before the next attempt.
     async fn retry_later(&mut self, problem: &watcher::Error, retries: &mut Retries) {
         if is_absent(problem) {
+            let (mut leading, was_leading) = (self.context.leading.clone(), self.is_leader());
             self.set_absent().await;
-            self.wait_for_kind(retries).await;
+            tokio::select! {
+                () = self.wait_for_kind(retries) => {}
+                // A new leader removes the copies that an earlier one has left. The sender lives as long as
+                // the server.
+                Ok(_) = leading.wait_for(|leads| *leads && !was_leading) => {}
+            }
             return;
         }
         let problem = root_cause(problem);
