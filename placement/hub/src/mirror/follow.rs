@@ -62,6 +62,8 @@ struct Retries {
     /// Watch of the APIService of the kind's group version, since the hub did not serve the kind.
     group_watch: Option<ObjectWatches>,
     last_problem: Option<String>,
+    /// Whether the hub lately refused to watch the kind.
+    is_unwatched: bool,
 }
 
 impl Default for Retries {
@@ -71,6 +73,7 @@ impl Default for Retries {
             absent_pause: ABSENT_PAUSES.0,
             group_watch: None,
             last_problem: None,
+            is_unwatched: false,
         }
     }
 }
@@ -172,19 +175,31 @@ impl Reflector {
                 None => return,
                 Some(Ok(event)) => {
                     // Each attempt at a list begins with Init and its first pages, whatever the hub answers
-                    // then.
-                    if !matches!(event, Event::Init | Event::InitApply(_)) {
+                    // then. A kind that cannot be watched is listed again with growing pauses.
+                    let is_success = match &event {
+                        Event::Init | Event::InitApply(_) => false,
+                        Event::InitDone => !retries.is_unwatched,
+                        Event::Apply(_) | Event::Delete(_) => true,
+                    };
+                    if is_success {
                         retries = Retries::default();
                     }
                     self.apply_event(event, scope.as_mut()).await;
                 }
-                Some(Err(problem)) => self.retry_later(&problem, &mut retries).await,
+                Some(Err(problem)) => {
+                    self.retry_later(&problem, &mut retries).await;
+                    if retries.is_unwatched {
+                        // This watcher would not list again.
+                        events = watcher(self.objects.clone(), watcher::Config::default()).boxed();
+                    }
+                }
             }
         }
     }
 
     /// Records `problem`, and waits before the next attempt.
     async fn retry_later(&mut self, problem: &watcher::Error, retries: &mut Retries) {
+        retries.is_unwatched = is_watch_refused(problem);
         if is_absent(problem) {
             let (mut leading, was_leading) = (self.context.leading.clone(), self.is_leader());
             self.set_absent().await;
@@ -557,6 +572,14 @@ fn is_absent(problem: &watcher::Error) -> bool {
         return false;
     };
     matches!(error, kube::Error::Api(status) if status.code == 404)
+}
+
+/// Whether the hub refuses to watch the kind, which it has just listed.
+fn is_watch_refused(problem: &watcher::Error) -> bool {
+    let watcher::Error::WatchStartFailed(kube::Error::Api(status)) = problem else {
+        return false;
+    };
+    matches!(status.code, 403 | 405)
 }
 
 /// The manager of the newest managed fields. Times are in whole seconds. Of several entries with the same

@@ -1,5 +1,7 @@
 //! Copies and their removal, and the writers of objects.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use berth_apimachinery::{CustomKind, Revision};
 use berth_storage::MemoryStore;
 use http::{Request, Response};
@@ -10,6 +12,12 @@ use super::*;
 
 /// A reflector of things on the leader. Its hub serves nothing.
 fn reflector(store: &Arc<dyn Store>) -> Reflector {
+    let hub = |_: Request<Body>| async { Response::builder().status(404).body(Body::empty()) };
+    reflector_of(store, Client::new(tower::service_fn(hub), "default"))
+}
+
+/// A reflector of things of the hub of `client` on the leader.
+fn reflector_of(store: &Arc<dyn Store>, client: Client) -> Reflector {
     let schema = json!({"openAPIV3Schema": {"type": "object"}});
     let definition = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
@@ -21,9 +29,8 @@ fn reflector(store: &Arc<dyn Store>) -> Reflector {
         },
     });
     let kind: Arc<dyn Kind> = Arc::new(CustomKind::read(&definition).unwrap());
-    let hub = |_: Request<Body>| async { Response::builder().status(404).body(Body::empty()) };
     let context = ReflectorContext {
-        client: Client::new(tower::service_fn(hub), "default"),
+        client,
         store: Arc::clone(store),
         versions: Arc::default(),
         leading: watch::channel(true).1,
@@ -51,6 +58,49 @@ async fn each_list_on_the_leader_removes_copies_that_another_leader_left() {
         reflector.finish_list().await;
         assert!(!is_stored(&key), "{name} is not on the hub");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_may_be_listed_and_not_watched_is_listed_again_and_again() {
+    let lists = Arc::new(AtomicUsize::new(0));
+    // Each list has one thing, which is named after the number of the lists before it.
+    let hub = move |request: Request<Body>| {
+        let is_watch = request
+            .uri()
+            .query()
+            .is_some_and(|query| query.contains("watch=true"));
+        let (code, answer): (u16, Value) = if is_watch {
+            let refusal = json!({"apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Failure",
+                "code": 403, "reason": "Forbidden", "message": "you may not watch things"});
+            (403, refusal)
+        } else {
+            let name = format!("thing-{}", lists.fetch_add(1, Ordering::Relaxed));
+            let thing = json!({"apiVersion": "example.com/v1", "kind": "Thing",
+                "metadata": {"name": name, "namespace": "ns", "resourceVersion": "1"}});
+            let list = json!({"apiVersion": "example.com/v1", "kind": "ThingList",
+                "metadata": {"resourceVersion": "1"}, "items": [thing]});
+            (200, list)
+        };
+        async move {
+            Response::builder()
+                .status(code)
+                .body(Body::from(answer.to_string().into_bytes()))
+        }
+    };
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let reflector = reflector_of(&store, Client::new(tower::service_fn(hub), "default"));
+    let resource = reflector.resource;
+    let task = tokio::spawn(reflector.run());
+    let is_stored = |name: &str| store.cached(resource).get("ns", name).is_some();
+    let lists_again = async {
+        while !is_stored("thing-8") {
+            tokio::time::sleep(CHECK_INTERVAL).await;
+        }
+    };
+    let time_limit = PAUSES.1 * 8;
+    assert!(tokio::time::timeout(time_limit, lists_again).await.is_ok());
+    assert!(!is_stored("thing-7"), "it is in no list any more");
+    task.abort();
 }
 
 #[test]
