@@ -159,6 +159,9 @@ pub async fn console(args: ConsoleArgs, origin: &OriginArgs) -> Result<()> {
 
 /// Watches the objects of a hub that its schedulers read, reports their number on standard error, and
 /// serves them.
+///
+/// # Errors
+/// When no server answers, it fails or has none of the systems, or the user may list none of the kinds.
 async fn watch_hub(client: &Client, rules: Option<RulesChoice>) -> Result<InMemory> {
     let hub_kinds = Kinds::of(client, &Scope::default()).await?;
     let (kinds, gaps) = hub_kinds.readable(client).await?;
@@ -171,6 +174,7 @@ async fn watch_hub(client: &Client, rules: Option<RulesChoice>) -> Result<InMemo
         gaps: &gaps,
     };
     summary.print(client).await?;
+    reading::check_not_refused(kinds.len(), &hub_kinds.systems, &gaps)?;
     Ok(in_memory)
 }
 

@@ -226,13 +226,7 @@ impl ReadResult {
     /// # Errors
     /// When no object was read, and the caller may not list all kinds.
     pub fn check_not_refused(&self) -> Result<()> {
-        if self.count() == 0 && !self.gaps.is_empty() {
-            bail!(
-                "no objects that a scheduler of {} reads were found, and you may not list all of them",
-                self.named_systems()
-            );
-        }
-        Ok(())
+        check_not_refused(self.count(), &self.systems, &self.gaps)
     }
 
     /// Number of objects that were read.
@@ -314,6 +308,21 @@ impl ReadResult {
         self.kinds.push(KindObjects { name, objects });
         Ok(())
     }
+}
+
+/// Checks that there is something to decide by: `found` is the number of objects that were read, or of kinds
+/// that are followed.
+///
+/// # Errors
+/// When `found` is 0, and the caller may not list all kinds.
+pub fn check_not_refused(found: usize, systems: &[&str], gaps: &[Gap]) -> Result<()> {
+    if found == 0 && !gaps.is_empty() {
+        bail!(
+            "no objects that a scheduler of {} reads were found, and you may not list all of them",
+            joined(systems)
+        );
+    }
+    Ok(())
 }
 
 /// Joins names for a sentence: `ocm`, or `fleet and ocm`.
@@ -472,15 +481,31 @@ mod tests {
             kinds: Vec::new(),
             gaps,
         };
-        let gap = Gap {
+        assert!(of(Vec::new()).check_not_refused().is_ok());
+        let problem = of(vec![gap()]).check_not_refused().unwrap_err().to_string();
+        assert!(problem.ends_with("you may not list all of them"), "{problem}");
+    }
+
+    #[test]
+    fn what_is_followed_is_at_least_one_kind_where_some_may_not_be_listed() {
+        let check = |found: usize, gaps: &[Gap]| check_not_refused(found, &["fleet", "ocm"], gaps);
+        assert!(check(0, &[]).is_ok(), "the hub has none of the kinds");
+        assert!(check(1, &[gap()]).is_ok());
+        let problem = check(0, &[gap()]).unwrap_err().to_string();
+        assert!(
+            problem.contains("a scheduler of fleet and ocm reads"),
+            "{problem}"
+        );
+    }
+
+    /// A kind that the caller may not list.
+    fn gap() -> Gap {
+        Gap {
             name: "placements.cluster.open-cluster-management.io".to_owned(),
             only_namespace: None,
             message: "placements is forbidden".to_owned(),
             consequence: "there are no requests",
-        };
-        assert!(of(Vec::new()).check_not_refused().is_ok());
-        let problem = of(vec![gap]).check_not_refused().unwrap_err().to_string();
-        assert!(problem.ends_with("you may not list all of them"), "{problem}");
+        }
     }
 
     #[test]
