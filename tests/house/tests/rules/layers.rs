@@ -183,6 +183,17 @@ const FORBIDDEN: [(&str, &str, &str); 29] = [
     ),
 ];
 
+/// The crates that a dialect may use (docs/adding-a-system.md, "The folder").
+const OF_DIALECTS: [&str; 7] = [
+    "apimachinery",
+    "cel",
+    "yaml",
+    "scheduling",
+    "admission",
+    "dialect-contract",
+    "dialect-columns",
+];
+
 /// Crates of HTTP, which only apiserver and the layers above it may use.
 const HTTP: [&str; 6] = ["http", "http-body", "hyper", "hyper-util", "axum", "tower"];
 /// The crates that must not use HTTP.
@@ -265,7 +276,11 @@ fn problem(from: &str, to: &str) -> Option<String> {
     let forbidden = FORBIDDEN
         .iter()
         .find(|(who, what, _)| *who == role(from) && *what == role(to));
-    forbidden.map(|(_, _, why)| format!("{from} -> {to}: {why}"))
+    if let Some((_, _, why)) = forbidden {
+        return Some(format!("{from} -> {to}: {why}"));
+    }
+    (role(from) == "dialect-*" && !OF_DIALECTS.contains(&role(to)))
+        .then(|| format!("{from} -> {to}: a dialect uses only {OF_DIALECTS:?}"))
 }
 
 #[test]
@@ -340,6 +355,8 @@ fn illegal_edges_would_be_seen() {
         ("storage", "admission"),
         ("dialect-ocm", "dialect-gardener"),
         ("dialect-ocm", "storage"),
+        ("dialect-ocm", "client"),
+        ("dialect-toy", "apply"),
         ("engine", "dialect-ocm"),
         ("apiserver", "engine"),
         ("apiserver", "dialect-contract"),
@@ -353,6 +370,8 @@ fn illegal_edges_would_be_seen() {
         ("berth", "engine"),
         ("engine", "storage"),
         ("dialect-registry", "dialect-ocm"),
+        ("dialect-ocm", "cel"),
+        ("dialect-gardener", "yaml"),
         ("tests", "apimachinery"),
     ] {
         assert_eq!(problem(from, to), None, "{from} -> {to}");
