@@ -24,7 +24,7 @@ use berth_dialect_contract::ResourceFinalizer;
 use berth_dialect_registry::Settings;
 use clap::Args;
 use kube::api::ListParams;
-use kube::{Api, Client, Config};
+use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -136,9 +136,7 @@ pub async fn run(args: &UninstallArgs) -> Result<()> {
 /// Connects to the hub, and returns the client and the URL of the hub.
 async fn connect(args: &UninstallArgs) -> Result<(Client, String)> {
     let config = match (&args.kubeconfig, &args.context) {
-        (None, None) => Config::infer()
-            .await
-            .context("no kubeconfig found: pass --kubeconfig, or run in a Pod with a service account")?,
+        (None, None) => berth_client::config_or_service_account().await?,
         (path, context) => berth_client::config(path.as_deref(), context.as_deref()).await?,
     };
     let url = config.cluster_url.to_string();

@@ -21,10 +21,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
 use kube::core::ApiResource;
-use kube::{Client, Config, discovery};
+use kube::{Client, discovery};
 use tokio::signal::unix::{SignalKind, signal};
 
 pub use configuration::DISPATCHER;
@@ -144,9 +144,7 @@ async fn workloads(kueue: &Client) -> ApiResource {
 async fn client(file: Option<&Path>) -> Result<Client> {
     let config = match file {
         Some(path) => berth_client::config(Some(path), None).await?,
-        None => Config::infer()
-            .await
-            .context("no kubeconfig found: pass --kubeconfig, or run in a Pod with a service account")?,
+        None => berth_client::config_or_service_account().await?,
     };
     Ok(berth_client::connect(config)?)
 }

@@ -144,9 +144,30 @@ pub(crate) async fn config_with_context(
     path: Option<&Path>,
     context: Option<&str>,
 ) -> Result<(Config, Option<String>)> {
-    let origin = Origin::of(path);
-    let kubeconfig = kubeconfig(path)?;
-    let context = context_name(&origin, &kubeconfig, context)?.to_owned();
+    config_of(&Origin::of(path), context).await
+}
+
+/// Returns the configuration of kubectl's kubeconfig, as [`config`] does, or in a Pod without a usable
+/// kubeconfig the configuration of the service account.
+///
+/// # Errors
+/// As [`config`], if the process is not in a Pod with a service account.
+pub async fn config_or_service_account() -> Result<Config> {
+    or_service_account(&Origin::of(None)).await
+}
+
+async fn or_service_account(origin: &Origin) -> Result<Config> {
+    match config_of(origin, None).await {
+        Ok((config, _)) => Ok(config),
+        Err(problem) => Config::incluster().map_err(|_not_in_pod| problem),
+    }
+}
+
+/// Returns the configuration for `context`, or for the current context, in the kubeconfig of `origin`, with
+/// the name of the context.
+async fn config_of(origin: &Origin, context: Option<&str>) -> Result<(Config, Option<String>)> {
+    let kubeconfig = origin.read().map_err(|problem| read_error(origin, problem))?;
+    let context = context_name(origin, &kubeconfig, context)?.to_owned();
     for (field, path) in files(&kubeconfig, &context) {
         if let Err(cause) = std::fs::File::open(path) {
             let text = format!("{origin}: {field}: {path} cannot be read: {cause}");
@@ -158,7 +179,7 @@ pub(crate) async fn config_with_context(
         ..KubeConfigOptions::default()
     };
     let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
-    let mut config = config.map_err(|problem| unusable(&origin, &problem))?;
+    let mut config = config.map_err(|problem| unusable(origin, &problem))?;
     // As in kubectl, an empty namespace is no namespace.
     if config.default_namespace.is_empty() {
         "default".clone_into(&mut config.default_namespace);

@@ -25,7 +25,7 @@ use http::{Method, Request};
 use kube::client::Body;
 use serde_json::{Value, json};
 
-pub use config::{config, connect, kubeconfig};
+pub use config::{config, config_or_service_account, connect, kubeconfig};
 pub use error::{Error, Result};
 pub use failure::{Server, root_cause};
 pub use kube;

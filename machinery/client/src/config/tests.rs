@@ -85,6 +85,16 @@ fn of_several_files_in_the_variable_those_that_are_there_are_read() {
 }
 
 #[tokio::test]
+async fn a_command_that_also_runs_in_a_pod_reads_the_files_that_kubectl_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config");
+    fs::write(&path, format!("{TWO}current-context: one\n")).unwrap();
+    let joined = std::env::join_paths([folder.path().join("missing"), path]).unwrap();
+    let config = or_service_account(&Origin::Variable(joined)).await.unwrap();
+    assert_eq!(config.cluster_url.port_u16(), Some(1));
+}
+
+#[tokio::test]
 async fn a_context_without_a_namespace_or_with_an_empty_one_has_the_namespace_default() {
     for (namespace, wanted) in [
         ("", "default"),
