@@ -152,7 +152,8 @@ impl InstallationArgs {
             mode,
             self_register: self.self_register,
             certificates: self.certificates,
-            arguments: self.serve_argument.clone(),
+            // The server needs the flags by which its rights and webhooks are printed.
+            arguments: [self.actors.arguments(), self.serve_argument.clone()].concat(),
         })
     }
 }
@@ -238,4 +239,35 @@ fn missing_choices(installation_args: &InstallationArgs, set: Set) -> String {
 pub fn print_syncer_rights(args: &SyncerRightsArgs) -> Result<()> {
     terminal::print(&yaml(&syncer_rights(args))?);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    /// A program with only these flags.
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        installation: InstallationArgs,
+    }
+
+    #[test]
+    fn the_server_gets_the_flags_by_which_its_rights_are_printed() {
+        let flags = [
+            "--fleet-rollout-user=roller",
+            "--kcp-synced-resources=configmaps",
+            "--serve-argument=--event-ttl=2h",
+        ];
+        let words = ["berth", "--mode=decide", "--source=kcp=hub"];
+        let program = Program::parse_from(words.into_iter().chain(flags));
+        let installation = program.installation.installation().unwrap();
+        let deployment = berth_deploy::deployment(&installation);
+        let arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"].to_string();
+        for argument in [flags[0], flags[1], "--event-ttl=2h"] {
+            assert!(arguments.contains(&format!("{argument:?}")), "{arguments}");
+        }
+    }
 }

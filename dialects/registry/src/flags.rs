@@ -62,6 +62,26 @@ impl ActorArgs {
         }
     }
 
+    /// The flags as arguments of `berth serve`.
+    #[must_use]
+    pub fn arguments(&self) -> Vec<String> {
+        let rollout = self.fleet_rollout_user.iter();
+        let coordination = self.kcp_coordination_user.iter();
+        let synced = self.kcp_synced_resources.iter().map(|resources| {
+            let names: Vec<String> = resources.iter().map(ToString::to_string).collect();
+            format!("--kcp-synced-resources={}", names.join(","))
+        });
+        let selector = self.kcp_namespace_selector.iter();
+        let cluster = self.kcp_location_cluster.iter();
+        rollout
+            .map(|user| format!("--fleet-rollout-user={user}"))
+            .chain(coordination.map(|user| format!("--kcp-coordination-user={user}")))
+            .chain(synced)
+            .chain(selector.map(|selector| format!("--kcp-namespace-selector={selector}")))
+            .chain(cluster.map(|path| format!("--kcp-location-cluster={path}")))
+            .collect()
+    }
+
     /// The default flags, except that kcp only places namespaces with a label, and so ignores the namespaces
     /// of other systems.
     #[must_use]
@@ -109,7 +129,37 @@ impl ActorArgs {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
+
+    /// A program with only these flags.
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        actors: ActorArgs,
+    }
+
+    #[test]
+    fn the_arguments_are_read_as_the_same_flags() {
+        assert!(ActorArgs::default().arguments().is_empty());
+        let arguments = [
+            "--fleet-rollout-user=roller",
+            "--fleet-rollout-user=other",
+            "--kcp-coordination-user=ingress",
+            "--kcp-synced-resources=configmaps,deployments.apps",
+            "--kcp-namespace-selector=team in (a,b),stage=prod",
+            "--kcp-location-cluster=root:places",
+        ];
+        let read = |arguments: Vec<String>| {
+            let words = std::iter::once("berth".to_owned()).chain(arguments);
+            Program::parse_from(words).actors
+        };
+        let actors = read(arguments.map(str::to_owned).to_vec());
+        let written = actors.arguments();
+        assert_eq!(written.len(), arguments.len(), "{written:?}");
+        assert_eq!(read(written).settings(), actors.settings());
+    }
 
     #[test]
     fn behind_a_hub_only_namespaces_that_say_so_are_placed() {
