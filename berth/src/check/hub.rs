@@ -319,7 +319,7 @@ fn hub_source(system: &str, count: usize, absent: &[&String]) -> Finding {
     )
     .with_verdict(
         Verdict::Note,
-        "berth manifests crds --systems | kubectl create -f -",
+        format!("berth manifests crds --systems --source={system}=hub | kubectl create -f -"),
     )
 }
 
@@ -351,5 +351,17 @@ mod tests {
             "the Service garden/gardener-apiserver".to_owned(),
         )]);
         assert_eq!(groups.foreign, foreign);
+    }
+
+    #[test]
+    fn the_command_for_absent_kinds_names_the_system_whose_kinds_it_prints() {
+        let absent = "addonplacementscores.cluster.open-cluster-management.io".to_owned();
+        let finding = hub_source("ocm", 5, &[&absent]);
+        assert_eq!(finding.verdict, Verdict::Note);
+        assert!(finding.message.contains(&absent), "{}", finding.message);
+        assert_eq!(
+            finding.mend,
+            "berth manifests crds --systems --source=ocm=hub | kubectl create -f -"
+        );
     }
 }
