@@ -136,11 +136,14 @@ impl SyncStatus {
         sentences.collect()
     }
 
-    /// The reason why nothing is decided for `dialect`, if any.
-    pub fn of(&self, dialect: &str) -> Option<String> {
+    /// The reason why the decisions of `dialect` are held, if they are. A system that the hub does not have is
+    /// idle, and nothing is held.
+    pub fn held(&self, dialect: &str) -> Option<String> {
         let obstacles = self.obstacles.read();
-        let mut of_dialect = obstacles.iter().filter(|(name, _)| *name == dialect);
-        of_dialect.next().map(|(_, obstacle)| obstacle.text().to_owned())
+        obstacles.iter().find_map(|(name, obstacle)| match obstacle {
+            SyncObstacle::Waiting(text) if *name == dialect => Some(text.clone()),
+            _ => None,
+        })
     }
 }
 
@@ -217,5 +220,19 @@ mod tests {
         );
         assert_eq!(obstacle(CopyProgress::Complete, CopyProgress::Absent), None);
         assert_eq!(obstacle(CopyProgress::Complete, CopyProgress::Complete), None);
+    }
+
+    #[test]
+    fn an_idle_system_is_named_but_not_held() {
+        let idle = SyncObstacle::NotServed("idle".to_owned());
+        let waiting = SyncObstacle::Waiting("still waiting".to_owned());
+        let status = SyncStatus {
+            obstacles: RwLock::new(vec![("fleet", idle), ("gardener", waiting)]),
+            requirements: Vec::new(),
+        };
+        assert_eq!(status.held("fleet"), None, "its health check passes");
+        assert_eq!(status.held("gardener").as_deref(), Some("still waiting"));
+        assert_eq!(status.held("ocm"), None);
+        assert_eq!(status.sentences(), ["fleet: idle", "gardener: still waiting"]);
     }
 }
