@@ -20,8 +20,8 @@ for. `kubectl explain schedulerconfiguration.spec.gardener` says the same of a r
 unless it is given) refuses fields that are not here.
 
 Defaults apply when the object is read: what is stored is what was written, and a default that changes in a newer release
-holds for it. An empty object and a field that is absent mean the same. Durations are written as Kubernetes writes them,
-such as `90s` or `1h30m`.
+holds for it. `spec.<system>: {}` means the same as no such field, except that openMCP's needs `scheduler`; an empty label
+selector selects everything. Durations are written as Kubernetes writes them, such as `90s` or `1h30m`.
 ";
 
 /// The rows of the fields below `schema`, which is at `path`.
