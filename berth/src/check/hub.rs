@@ -129,6 +129,8 @@ impl Checker<'_> {
     ) -> Result<(Vec<Finding>, Installation)> {
         let mut installation = Installation {
             service: service.clone(),
+            dialects: berth_dialect_registry::with(&arguments.actors.settings()),
+            arguments: arguments.actors.arguments(),
             ..Installation::on_hub()
         };
         let definitions = match self.read(DEFINITIONS).await? {

@@ -272,7 +272,20 @@ pub(super) fn flags(installation: &Installation) -> String {
     if service.port != default_service().port {
         flags.push_str(&format!(" --port={}", service.port));
     }
+    // Of a server's arguments, a check keeps only those that `berth manifests` takes, too.
+    for argument in &installation.arguments {
+        flags.push_str(&format!(" {}", quoted(argument)));
+    }
     flags
+}
+
+/// `argument` as a shell reads it: in quotes, unless all of its characters are plain.
+fn quoted(argument: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=.,:/".contains(c);
+    match argument.chars().all(is_plain) {
+        true => argument.to_owned(),
+        false => format!("'{}'", argument.replace('\'', r"'\''")),
+    }
 }
 
 fn list(value: &Value) -> &[Value] {

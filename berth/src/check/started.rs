@@ -1,15 +1,19 @@
-//! Arguments of Berth in a Deployment: the mode and the systems that are turned off.
+//! Arguments of Berth in a Deployment: the mode, the systems that are turned off, and flags for single
+//! systems.
 
 use berth_configuration::Mode;
+use berth_dialect_registry::ActorArgs;
 use serde_json::Value;
 
 use crate::source::{Place, source};
 
-/// Arguments of a server: the mode, and the systems that are turned off.
+/// Arguments of a server: the mode, the systems that are turned off, and flags for single systems.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct ServerArguments {
     /// The mode, if the arguments set one.
     pub(crate) mode: Option<Mode>,
+    /// The flags for single systems, on which the server's rights depend.
+    pub(crate) actors: ActorArgs,
     /// The systems that are turned off.
     off: Vec<String>,
 }
@@ -40,7 +44,8 @@ impl ServerArguments {
                 off.push(entry.dialect);
             }
         }
-        Self { mode, off }
+        let actors = ActorArgs::among(&words).unwrap_or_default();
+        Self { mode, actors, off }
     }
 
     /// Whether `system` is turned off.

@@ -3,12 +3,12 @@
 
 use berth_apimachinery::GroupResource;
 use berth_apimachinery::selector::Selector;
-use clap::Args;
+use clap::{Args, Command, FromArgMatches as _};
 
 use crate::settings::{Settings, location_cluster, synced_resource};
 
 /// Flags for users with a role in a system, and for settings of kcp.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 pub struct ActorArgs {
     /// A user that rolls out Fleet's bindings: it moves them from Scheduled to Bound and deletes Unscheduled
     /// ones; repeatable.
@@ -80,6 +80,31 @@ impl ActorArgs {
             .chain(selector.map(|selector| format!("--kcp-namespace-selector={selector}")))
             .chain(cluster.map(|path| format!("--kcp-location-cluster={path}")))
             .collect()
+    }
+
+    /// Those of these flags that are in `words`, the arguments of `berth serve`, each written as `--flag=value`
+    /// or as `--flag value`. `None` if a value is invalid, so that the server itself refuses it.
+    #[must_use]
+    pub fn among(words: &[&str]) -> Option<Self> {
+        let command = Self::augment_args(Command::new("berth").no_binary_name(true));
+        let is_known = |name: &str| {
+            let mut known = command.get_arguments();
+            known.any(|argument| argument.get_long() == Some(name))
+        };
+        let mut found = Vec::new();
+        let mut words = words.iter().copied();
+        while let Some(word) = words.next() {
+            let Some(flag) = word.strip_prefix("--") else {
+                continue;
+            };
+            match flag.split_once('=') {
+                Some((name, _)) if is_known(name) => found.push(word),
+                None if is_known(flag) => found.extend(std::iter::once(word).chain(words.next())),
+                _ => {}
+            }
+        }
+        let matches = command.try_get_matches_from(found).ok()?;
+        Self::from_arg_matches(&matches).ok()
     }
 
     /// The default flags, except that kcp only places namespaces with a label, and so ignores the namespaces
@@ -159,6 +184,25 @@ mod tests {
         let written = actors.arguments();
         assert_eq!(written.len(), arguments.len(), "{written:?}");
         assert_eq!(read(written).settings(), actors.settings());
+    }
+
+    #[test]
+    fn the_flags_are_found_among_others() {
+        let words = [
+            "serve",
+            "--aggregated",
+            "--kcp-synced-resources",
+            "configmaps",
+            "--event-ttl=2h",
+            "--fleet-rollout-user=roller",
+        ];
+        let found = ActorArgs::among(&words).unwrap();
+        assert_eq!(
+            found.arguments(),
+            ["--fleet-rollout-user=roller", "--kcp-synced-resources=configmaps"]
+        );
+        assert_eq!(ActorArgs::among(&words[..2]), Some(ActorArgs::default()));
+        assert_eq!(ActorArgs::among(&["--kcp-synced-resources=*"]), None);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Rights that Berth needs, by its manifests.
 
+use berth_dialect_registry::ActorArgs;
+
 use super::*;
 
 #[test]
@@ -62,4 +64,27 @@ fn what_is_missing_is_named_with_the_manifests_that_give_it() {
         "{}",
         wrong.mend
     );
+}
+
+#[test]
+fn a_server_that_syncs_less_needs_less_and_the_command_keeps_its_flags() {
+    let actors = ActorArgs::among(&[
+        "--kcp-synced-resources=configmaps",
+        "--kcp-namespace-selector=team in (a,b)",
+    ]);
+    let actors = actors.unwrap();
+    let installation = Installation {
+        dialects: berth_dialect_registry::with(&actors.settings()),
+        arguments: actors.arguments(),
+        ..Installation::on_hub()
+    };
+    let needed: Vec<String> = required_rights(&installation)
+        .iter()
+        .flat_map(|one| one.rights.iter().map(right_text))
+        .collect();
+    assert!(needed.contains(&"list configmaps".to_owned()));
+    assert!(!needed.contains(&"list secrets".to_owned()), "{needed:?}");
+    let flags = flags(&installation);
+    let kept = " --kcp-synced-resources=configmaps '--kcp-namespace-selector=team in (a,b)'";
+    assert!(flags.ends_with(kept), "{flags}");
 }
