@@ -139,7 +139,7 @@ pub enum Command {
     ///
     /// The objects are of a single moment: all acknowledged writes before it, and none in part. Encrypted
     /// values stay encrypted. Run the command as the server's user, where the data folder is: in a Pod
-    /// `kubectl exec … -- berth backup --to -`.
+    /// `kubectl exec … -- /berth backup --data-dir /var/lib/berth --to -`.
     Backup(BackupArgs),
     /// Restore a data folder from a backup
     ///
