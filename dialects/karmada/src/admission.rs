@@ -79,15 +79,14 @@ impl Plugin for DecisionGuard {
             "it holds the scheduler's decision, which only {ACTOR} writes; change the policy or the template instead, or \
              choose clusters through the subresource binding of the Decision or ClusterDecision"
         );
-        match changed_fields.is_empty() {
-            true => Ok(()),
-            false => Err(Denial::Invalid(
-                changed_fields
-                    .into_iter()
-                    .map(|field| FieldError::forbidden(field, detail.clone()))
-                    .collect(),
-            )),
+        if changed_fields.is_empty() {
+            return Ok(());
         }
+        let fields = changed_fields.into_iter();
+        let errors: Vec<FieldError> = fields
+            .map(|field| FieldError::forbidden(field, detail.clone()))
+            .collect();
+        Err(Denial::owned_fields(request, &errors))
     }
 }
 

@@ -39,6 +39,43 @@ impl Plugin for BoxGuard {
             return Ok(());
         }
         let detail = format!("only {ACTOR} writes the box of a toy: create a binding to choose a box");
-        Err(Denial::Invalid(vec![FieldError::forbidden("spec.box", detail)]))
+        let error = FieldError::forbidden("spec.box", detail);
+        Err(Denial::owned_fields(request, &[error]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_admission::UserInfo;
+    use serde_json::json;
+
+    use super::*;
+    use crate::object;
+
+    #[test]
+    fn a_box_that_a_user_changes_is_refused_with_403() {
+        let user = UserInfo {
+            name: "alice".to_owned(),
+            ..UserInfo::default()
+        };
+        let toy = |spec: Value| object("Toy", "ns", "kite", spec);
+        let (old, new) = (toy(json!({"box": "attic"})), toy(json!({"box": "shelf"})));
+        let request = Request {
+            operation: Operation::Update,
+            resource: TOYS,
+            kind: "Toy",
+            subresource: "",
+            namespace: "ns",
+            name: "kite",
+            user: &user,
+            old: Some(&old),
+            dry_run: false,
+        };
+        assert!(BoxGuard.handles(&request));
+        let validate = |object: &Value| BoxGuard.validate(&request, Some(object), &mut Vec::new());
+        assert_eq!(validate(&old), Ok(()));
+        let refused = validate(&new).unwrap_err().into_status(&request);
+        assert_eq!(refused.code, 403);
+        assert!(refused.message.contains("spec.box"), "{}", refused.message);
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use berth_admission::{Chain, UserInfo};
-use berth_apimachinery::GroupResource;
+use berth_apimachinery::{GroupResource, Status};
 use serde_json::json;
 
 use super::*;
@@ -11,8 +11,8 @@ use crate::testing::binding_value;
 
 const CONTROLLERS: &str = "system:karmada:controller-manager";
 
-/// Whether `user` may update `old` to `new`.
-fn may(user: &str, old: &Value, new: &Value) -> bool {
+/// The answer to an update of `old` to `new` by `user`.
+fn update(user: &str, old: &Value, new: &Value) -> Result<(), Status> {
     let guard: Arc<dyn Plugin> = Arc::new(DecisionGuard::new(SystemUsers::new([CONTROLLERS])));
     let chain = Chain::new(vec![guard]);
     let user = UserInfo {
@@ -30,10 +30,35 @@ fn may(user: &str, old: &Value, new: &Value) -> bool {
         old: Some(old),
         dry_run: false,
     };
-    chain
-        .plugins_for(&request)
-        .validate(Some(new), &mut Vec::new())
-        .is_ok()
+    chain.plugins_for(&request).validate(Some(new), &mut Vec::new())
+}
+
+/// Whether `user` may update `old` to `new`.
+fn may(user: &str, old: &Value, new: &Value) -> bool {
+    update(user, old, new).is_ok()
+}
+
+#[test]
+fn a_refused_change_of_a_decision_is_a_403_with_every_field() {
+    let old = binding_value(&json!({}), 3, "a3");
+    let mut new = old.clone();
+    new["spec"]["clusters"] = json!([{"name": "b", "replicas": 3}]);
+    new["metadata"]["annotations"] = json!({APPLIED_PLACEMENT: "{}"});
+    let refused = update("alice", &old, &new).unwrap_err();
+    assert_eq!(refused.code, 403);
+    let causes = refused.details.iter().flat_map(|details| &details.causes);
+    let causes: Vec<(&str, &str)> = causes.map(|cause| (&*cause.reason, &*cause.field)).collect();
+    let note = format!("metadata.annotations[{APPLIED_PLACEMENT}]");
+    assert_eq!(
+        causes,
+        [
+            ("FieldValueForbidden", "spec.clusters"),
+            ("FieldValueForbidden", &*note)
+        ]
+    );
+    for part in ["spec.clusters", &note, ACTOR] {
+        assert!(refused.message.contains(part), "{}", refused.message);
+    }
 }
 
 #[test]
