@@ -63,7 +63,7 @@ export class Find extends Live {
   }
 }
 
-const KEYS = [["/", "find a cluster, a request, a reason"], ["j  k", "next and previous row"], ["Enter", "open the row"], ["g o", "overview"], ["g r", "requests"], ["g f", "fleet"], ["g t", "try a change"], ["g a", "activity"], ["?", "these keys"], ["Esc", "close"]];
+const KEYS = [["/", "find a cluster, a request, a reason"], ["j  k", "next and previous row"], ["Enter", "open the row"], ["g o", "overview"], ["g r", "requests"], ["g f", "fleet"], ["g t", "try a change"], ["g a", "activity"], ["g g", "agreement"], ["?", "these keys"], ["Esc", "close"]];
 
 export const Keys = ({ close }) => html`<div class="veil" onClick=${close}><div class="palette" role="dialog" aria-modal="true" aria-label="Keys">
   <h2>Keys</h2><dl>${KEYS.map(([key, what]) => html`<dt><kbd>${key}</kbd></dt><dd>${what}</dd>`)}</dl><p><button onClick=${close} ref=${(button) => button?.focus()}>Close</button></p></div></div>`;

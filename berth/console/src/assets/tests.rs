@@ -107,6 +107,21 @@ fn every_module_that_is_imported_is_served() {
 }
 
 #[test]
+fn the_list_of_keys_has_every_jump() {
+    let text = |name: &str| ASSETS.iter().find(|(path, ..)| *path == name).unwrap().2;
+    let (_, jumps) = text("/app.js").split_once("const JUMPS = {").unwrap();
+    let (jumps, _) = jumps.split_once('}').unwrap();
+    let keys: Vec<&str> = jumps
+        .split(',')
+        .map(|jump| jump.split(':').next().unwrap().trim())
+        .collect();
+    assert!(keys.contains(&"g"), "{keys:?}");
+    for key in keys {
+        assert!(text("/find.js").contains(&format!("[\"g {key}\", ")), "g {key}");
+    }
+}
+
+#[test]
 fn a_file_that_the_browser_has_is_not_sent_again() {
     let first = answer("/", &HeaderMap::new()).unwrap();
     let headers = HeaderMap::from_iter([(IF_NONE_MATCH, first.headers()[ETAG].clone())]);
