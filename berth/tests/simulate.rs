@@ -381,9 +381,8 @@ fn kinds_that_no_scheduler_looks_at_are_counted_whatever_their_group() {
     let hint = "ManagedCluster.cluster.open-cluster-managment.io: 1 ignored; did you mean ManagedCluster of \
                 cluster.open-cluster-management.io?";
     assert!(errors(&output).contains(hint), "{}", errors(&output));
-    let path = file(&folder, "apps.yaml", &object("apps/v1", "Deployment"))
-        .display()
-        .to_string();
+    let apps = ["Deployment", "DaemonSet"].map(|kind| object("apps/v1", kind));
+    let path = file(&folder, "apps.yaml", &apps.concat()).display().to_string();
     assert_eq!(simulate(&["-f", &path, "--strict"]).status.code(), Some(0));
 }
 

@@ -43,8 +43,24 @@ mod tests {
         );
         let message = refused("example.com/v1", "Thing");
         assert!(message.contains("core.gardener.cloud/v1beta1 Shoot"), "{message}");
-        for own in ["ConfigMap", "AdmissionPolicy"] {
+        for own in ["ConfigMap", "AdmissionPolicy", "Deployment", "Job"] {
             assert!(!message.contains(own), "{message}");
         }
+    }
+
+    #[test]
+    fn groups_of_kubernetes_are_no_groups_of_a_system() {
+        let catalog = catalog(&berth_dialect_registry::all());
+        for group in ["", "apps", "batch", "events.k8s.io"] {
+            assert!(!catalog.knows_group(group), "{group}");
+        }
+        for group in [
+            "cluster.open-cluster-management.io",
+            "core.gardener.cloud",
+            "apps.karmada.io",
+        ] {
+            assert!(catalog.knows_group(group), "{group}");
+        }
+        assert!(!catalog.knows_group("example.com"));
     }
 }

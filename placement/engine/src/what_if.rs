@@ -85,10 +85,10 @@ impl Catalog {
         self.kinds.values().find(|kind| kind.stored_in() == resource)
     }
 
-    /// Whether the catalog has a kind of `group`.
+    /// Whether `group` is an API group of a system, of which the catalog has a kind.
     #[must_use]
     pub fn knows_group(&self, group: &str) -> bool {
-        self.kinds.keys().any(|(known, _)| *known == group)
+        !is_of_kubernetes(group) && self.kinds.keys().any(|(known, _)| *known == group)
     }
 
     /// Reads one object as it would be stored: defaulted, normalized and validated by its kind. A namespaced
@@ -229,10 +229,7 @@ impl Catalog {
     /// Every kind of the systems as `group/version Kind`, without the built-in kinds of Kubernetes, which the
     /// systems also read.
     fn kind_names(&self) -> impl Iterator<Item = String> {
-        let own = |kind: &&Arc<dyn Kind>| {
-            let group = kind.info().group;
-            !group.is_empty() && !group.ends_with(".k8s.io")
-        };
+        let own = |kind: &&Arc<dyn Kind>| !is_of_kubernetes(kind.info().group);
         self.kinds.values().filter(own).flat_map(|kind| {
             let info = kind.info();
             info.versions
@@ -240,6 +237,11 @@ impl Catalog {
                 .map(|version| format!("{} {}", info.api_version(version), info.kind))
         })
     }
+}
+
+/// Whether `group` is an API group of Kubernetes itself, such as `apps` or `events.k8s.io`.
+fn is_of_kubernetes(group: &str) -> bool {
+    !group.contains('.') || group.ends_with(".k8s.io")
 }
 
 /// Highest number of reported unknown fields of an object.

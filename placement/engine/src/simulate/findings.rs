@@ -52,7 +52,7 @@ impl fmt::Display for SurplusField {
 pub struct UnreadKind {
     /// Number of objects.
     pub count: usize,
-    /// Whether the catalog has other kinds of the same group.
+    /// Whether the group is a system's, with other kinds in the catalog.
     pub in_known_group: bool,
     /// Hint at a similar kind, or at other versions of the kind.
     pub hint: Option<String>,

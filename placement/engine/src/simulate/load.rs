@@ -373,7 +373,7 @@ impl Loader<'_> {
             .findings
             .count_unread(full.trim_end_matches('.').to_owned());
         if unread.count == 1 {
-            unread.in_known_group = !group.is_empty() && self.catalog.knows_group(group);
+            unread.in_known_group = self.catalog.knows_group(group);
             unread.hint = self.catalog.hint(api_version, kind);
         }
     }
