@@ -136,9 +136,9 @@ pub(crate) struct DecisionFacts<'a> {
     pub(crate) now: Timestamp,
 }
 
-/// The Decision that shows `facts`, and its properties for counting. A demand that is pending, invalid or
-/// being released is decided, to find its phase and the reasons. `old` is the previous object, whose
-/// transition times stay.
+/// The Decision that shows `facts`, and its properties for counting. A demand that is pending, invalid,
+/// ignored or being released is decided, to find its phase and the reasons. `old` is the previous object,
+/// whose transition times stay.
 pub(crate) fn decision(facts: DecisionFacts<'_>, old: Option<&Object>) -> (RenderedObject, Tally) {
     let state = DemandPhase::of(&facts);
     let DecisionFacts {
@@ -284,6 +284,18 @@ impl DemandPhase {
                     };
                 }
                 Phase::Releasing
+            }
+            // A user whose request is left alone needs to see the reason.
+            Phase::Ignored => {
+                let computed = match facts.decision {
+                    Some(_) => None,
+                    None => own_decision(snapshot, facts.demand, facts.now),
+                };
+                let decision = facts.decision.or(computed.as_ref());
+                if let Some(decision) = decision.filter(|decision| decision.outcome == Outcome::Ignored) {
+                    return Self::from_decision(snapshot, decision);
+                }
+                Phase::Ignored
             }
             phase => phase,
         };

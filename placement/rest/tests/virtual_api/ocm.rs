@@ -120,6 +120,25 @@ async fn a_placement_that_goes_takes_its_decision_with_it() {
 }
 
 #[tokio::test]
+async fn a_placement_that_is_left_alone_says_why() {
+    let world = world();
+    let key = Key::new(PLACEMENTS, "story-1", "placement");
+    let disable = "cluster.open-cluster-management.io/experimental-scheduling-disable";
+    world.edit(&key, |placement| {
+        placement["metadata"]["annotations"] = json!({disable: "true"});
+    });
+    let decision = world.decision("story-1", "placement.ocm").await;
+    assert_eq!(text(&decision, "/status/phase"), "Ignored");
+    assert_eq!(text(&decision, "/status/reason"), "SchedulingDisabled");
+    let report = world.scheduling("story-1", "placement.ocm").await;
+    assert_eq!(
+        text(&decision, "/status/message"),
+        text(&report, "/status/message")
+    );
+    assert_ne!(text(&decision, "/status/message"), "");
+}
+
+#[tokio::test]
 async fn a_report_may_be_asked_for_without_its_reasons_and_for_the_first_candidates() {
     let world = world();
     world.edit(&Key::new(CLUSTERS, "", "cluster5"), |cluster| {
