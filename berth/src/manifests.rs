@@ -152,9 +152,24 @@ impl InstallationArgs {
             mode,
             self_register: self.self_register,
             certificates: self.certificates,
-            // The server needs the flags by which its rights and webhooks are printed.
-            arguments: [self.actors.arguments(), self.serve_argument.clone()].concat(),
+            arguments: self.server_arguments(),
         })
+    }
+
+    /// Returns the further arguments of the server: the flags by which its rights and webhooks are printed, and
+    /// those of `--serve-argument`, which replace a flag of the same name, since the server refuses most flags
+    /// that are given twice.
+    fn server_arguments(&self) -> Vec<String> {
+        let name = |argument: &str| argument.split('=').next().unwrap_or_default().to_owned();
+        let given: Vec<String> = self
+            .serve_argument
+            .iter()
+            .map(|argument| name(argument))
+            .collect();
+        let mut arguments = self.actors.arguments();
+        arguments.retain(|argument| !given.contains(&name(argument)));
+        arguments.extend(self.serve_argument.iter().cloned());
+        arguments
     }
 }
 
@@ -269,5 +284,16 @@ mod tests {
         for argument in [flags[0], flags[1], "--event-ttl=2h"] {
             assert!(arguments.contains(&format!("{argument:?}")), "{arguments}");
         }
+    }
+    #[test]
+    fn a_flag_that_the_server_is_given_expressly_is_given_once() {
+        let flags = [
+            "--kcp-namespace-selector=a=b",
+            "--serve-argument=--kcp-namespace-selector=c=d",
+        ];
+        let words = ["berth", "--mode=decide", "--source=kcp=hub"];
+        let program = Program::parse_from(words.into_iter().chain(flags));
+        let arguments = program.installation.server_arguments();
+        assert_eq!(arguments, ["--kcp-namespace-selector=c=d"]);
     }
 }

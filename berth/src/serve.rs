@@ -407,7 +407,7 @@ fn health(
             }
             sync_status
                 .as_ref()
-                .and_then(|sync_status| sync_status.held(name))
+                .and_then(|sync_status| sync_status.problem(name))
                 .map_or(Ok(()), Err)
         });
     }

@@ -147,8 +147,9 @@ pub(crate) async fn config_with_context(
     config_of(&Origin::of(path), context).await
 }
 
-/// Returns the configuration of kubectl's kubeconfig, as [`config`] does, or in a Pod without a usable
-/// kubeconfig the configuration of the service account.
+/// Returns the configuration of kubectl's kubeconfig, as [`config`] does, or in a Pod without a kubeconfig the
+/// configuration of the service account. A kubeconfig that cannot be used is an error, since the service
+/// account may belong to another cluster.
 ///
 /// # Errors
 /// As [`config`], if the process is not in a Pod with a service account.
@@ -157,9 +158,20 @@ pub async fn config_or_service_account() -> Result<Config> {
 }
 
 async fn or_service_account(origin: &Origin) -> Result<Config> {
-    match config_of(origin, None).await {
-        Ok((config, _)) => Ok(config),
-        Err(problem) => Config::incluster().map_err(|_not_in_pod| problem),
+    match origin.read() {
+        Err(problem) if is_not_found(&problem) => {
+            Config::incluster().map_err(|_not_in_pod| read_error(origin, problem))
+        }
+        _ => config_of(origin, None).await.map(|(config, _)| config),
+    }
+}
+
+/// Whether `problem` says that there is no kubeconfig.
+fn is_not_found(problem: &KubeconfigError) -> bool {
+    match problem {
+        KubeconfigError::ReadConfig(cause, _) => cause.kind() == io::ErrorKind::NotFound,
+        KubeconfigError::FindPath => true,
+        _ => false,
     }
 }
 

@@ -30,15 +30,18 @@ pub struct Requirements {
 pub enum SyncObstacle {
     /// Some objects of the system are not copied yet.
     Waiting(String),
-    /// The hub does not serve a kind that is essential for the system. Decisions are not held then: without
-    /// such objects, there is nothing to decide, or nothing to choose from.
+    /// The hub serves no kind that is essential for the system. Decisions are not held then, since there is
+    /// nothing to decide.
     NotServed(String),
+    /// The hub serves only some of the kinds that are essential for the system. Decisions are not held, since
+    /// there is nothing to decide, or nothing to choose from.
+    PartlyServed(String),
 }
 
 impl SyncObstacle {
     fn text(&self) -> &str {
         match self {
-            Self::Waiting(text) | Self::NotServed(text) => text,
+            Self::Waiting(text) | Self::NotServed(text) | Self::PartlyServed(text) => text,
         }
     }
 }
@@ -61,15 +64,19 @@ fn find_obstacle(requirements: &Requirements, progress: &Progress) -> Option<Syn
         }
         return Some(SyncObstacle::Waiting(text));
     }
-    let absent = requirements.essential.iter();
-    let absent: Vec<String> = absent
-        .filter(|resource| progress.get(resource) == Some(&CopyProgress::Absent))
-        .map(ToString::to_string)
-        .collect();
-    (!absent.is_empty()).then(|| {
-        let text = format!("idle, since the hub does not have {}", absent.join(", "));
-        SyncObstacle::NotServed(text)
-    })
+    let is_absent = |resource: &&GroupResource| progress.get(*resource) == Some(&CopyProgress::Absent);
+    let (absent, served): (Vec<&GroupResource>, Vec<&GroupResource>) =
+        requirements.essential.iter().partition(is_absent);
+    if absent.is_empty() {
+        return None;
+    }
+    let names: Vec<String> = absent.iter().map(ToString::to_string).collect();
+    let text = format!("idle, since the hub does not have {}", names.join(", "));
+    // Every hub has Kubernetes' own kinds, such as the namespaces that kcp places.
+    match served.iter().all(|resource| resource.group.is_empty()) {
+        true => Some(SyncObstacle::NotServed(text)),
+        false => Some(SyncObstacle::PartlyServed(text)),
+    }
 }
 
 /// Whether the configuration of a system on the hub is unknown, since the SchedulerConfigurations are not
@@ -136,12 +143,14 @@ impl SyncStatus {
         sentences.collect()
     }
 
-    /// The reason why the decisions of `dialect` are held, if they are. A system that the hub does not have is
-    /// idle, and nothing is held.
-    pub fn held(&self, dialect: &str) -> Option<String> {
+    /// The reason why the health check of `dialect` fails: the decisions are held, or a part of the system is
+    /// missing. A system that the hub does not have is idle, and healthy.
+    pub fn problem(&self, dialect: &str) -> Option<String> {
         let obstacles = self.obstacles.read();
         obstacles.iter().find_map(|(name, obstacle)| match obstacle {
-            SyncObstacle::Waiting(text) if *name == dialect => Some(text.clone()),
+            SyncObstacle::Waiting(text) | SyncObstacle::PartlyServed(text) if *name == dialect => {
+                Some(text.clone())
+            }
             _ => None,
         })
     }
@@ -223,16 +232,41 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_system_is_named_but_not_held() {
+    fn an_idle_system_is_named_and_healthy_and_one_with_a_missing_part_is_not() {
         let idle = SyncObstacle::NotServed("idle".to_owned());
         let waiting = SyncObstacle::Waiting("still waiting".to_owned());
+        let partly = SyncObstacle::PartlyServed("no clusters".to_owned());
         let status = SyncStatus {
-            obstacles: RwLock::new(vec![("fleet", idle), ("gardener", waiting)]),
+            obstacles: RwLock::new(vec![("fleet", idle), ("gardener", waiting), ("karmada", partly)]),
             requirements: Vec::new(),
         };
-        assert_eq!(status.held("fleet"), None, "its health check passes");
-        assert_eq!(status.held("gardener").as_deref(), Some("still waiting"));
-        assert_eq!(status.held("ocm"), None);
-        assert_eq!(status.sentences(), ["fleet: idle", "gardener: still waiting"]);
+        assert_eq!(status.problem("fleet"), None);
+        assert_eq!(status.problem("gardener").as_deref(), Some("still waiting"));
+        assert_eq!(status.problem("karmada").as_deref(), Some("no clusters"));
+        assert_eq!(status.problem("ocm"), None);
+        let sentences = ["fleet: idle", "gardener: still waiting", "karmada: no clusters"];
+        assert_eq!(status.sentences(), sentences);
+    }
+
+    #[test]
+    fn a_system_is_partly_served_if_the_hub_has_one_of_its_own_essential_kinds() {
+        const SHOOTS: GroupResource = GroupResource::new("core.gardener.cloud", "shoots");
+        let obstacle = |essential: [GroupResource; 2], other: GroupResource| {
+            let requirements = Requirements {
+                dialect: "gardener",
+                reads: essential.into(),
+                essential: essential.into(),
+            };
+            let progress = [(SEEDS, CopyProgress::Absent), (other, CopyProgress::Complete)];
+            find_obstacle(&requirements, &progress.into())
+        };
+        assert!(matches!(
+            obstacle([SEEDS, SHOOTS], SHOOTS),
+            Some(SyncObstacle::PartlyServed(_))
+        ));
+        assert!(matches!(
+            obstacle([SEEDS, NAMESPACES], NAMESPACES),
+            Some(SyncObstacle::NotServed(_))
+        ));
     }
 }

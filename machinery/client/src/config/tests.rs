@@ -94,6 +94,16 @@ async fn a_command_that_also_runs_in_a_pod_reads_the_files_that_kubectl_reads() 
     assert_eq!(config.cluster_url.port_u16(), Some(1));
 }
 
+#[test]
+fn only_without_a_kubeconfig_a_pods_service_account_is_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config");
+    let problem = |origin: Origin| origin.read().unwrap_err();
+    assert!(is_not_found(&problem(Origin::File(path.clone()))));
+    fs::write(&path, "no kubeconfig").unwrap();
+    assert!(!is_not_found(&problem(Origin::File(path))));
+}
+
 #[tokio::test]
 async fn a_context_without_a_namespace_or_with_an_empty_one_has_the_namespace_default() {
     for (namespace, wanted) in [

@@ -315,6 +315,7 @@ impl Reflector {
         // No `&NamespaceScope` is held across an await, since its watch cannot be shared between threads.
         match event {
             Event::Init => {
+                self.is_awaiting = false;
                 self.listed.clear();
                 self.pending.clear();
             }

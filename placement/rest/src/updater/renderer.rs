@@ -202,10 +202,10 @@ impl Renderer {
         }
     }
 
-    /// Whether `demand`, which another scheduler decides, is decided now for a comparison. A pending or
-    /// invalid demand is decided whatever the budget, since its Decision shows the reasons.
+    /// Whether `demand`, which another scheduler decides, is decided now for a comparison. A pending, invalid
+    /// or ignored demand is decided whatever the budget, since its Decision shows the reasons.
     fn decides_now(&mut self, demand: &Key, phase: Phase) -> bool {
-        let is_decided_anyway = matches!(phase, Phase::Pending | Phase::Invalid);
+        let is_decided_anyway = matches!(phase, Phase::Pending | Phase::Invalid | Phase::Ignored);
         is_decided_anyway || self.budget.allows(&self.snapshot, demand)
     }
 }
