@@ -3,10 +3,12 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use anyhow::Result;
-use berth_apimachinery::{Clock, FieldError, Kind, KindInfo, Schema, Status, Write};
+use berth_apimachinery::{
+    Clock, Definition, FieldError, Kind, KindInfo, Schema, Status, Write, described_by,
+};
 use berth_apiserver::authn::{Authentication, CaPool};
 use berth_apiserver::authz::AlwaysAllow;
 use berth_apiserver::{Call, ChainConfig, Group, Reply, RequestInfo, Resource, Server, ServerConfig};
@@ -25,20 +27,16 @@ struct Flunder {
     follows: Option<String>,
 }
 
-static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<Flunder>);
-static INFO: KindInfo = KindInfo::new("wardle.example.com", &["v1"], "Flunder", "flunders");
+static FLUNDER: Definition = Definition::new(
+    KindInfo::new("wardle.example.com", &["v1"], "Flunder", "flunders"),
+    Schema::of::<Flunder>,
+);
 
-/// The kind: its names, its schema, and a rule that a schema cannot express.
+/// The kind: its definition, and a rule that a schema cannot express.
 struct Flunders;
 
 impl Kind for Flunders {
-    fn info(&self) -> &KindInfo {
-        &INFO
-    }
-
-    fn schema(&self, _version: &str) -> &Schema {
-        &SCHEMA
-    }
+    described_by!(FLUNDER);
 
     fn validate(&self, _write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         if new["follows"].is_string() && new["follows"] == new["metadata"]["name"] {
@@ -59,9 +57,9 @@ impl SubresourceHandler for Weight {
     }
 
     async fn get(&self, call: &Call) -> Result<Reply, Status> {
-        let flunders = self.0.cached(INFO.resource());
+        let flunders = self.0.cached(FLUNDER.info.resource());
         let found = flunders.get(&call.namespace, &call.name);
-        let flunder = found.ok_or_else(|| Status::not_found(INFO.resource(), &call.name))?;
+        let flunder = found.ok_or_else(|| Status::not_found(FLUNDER.info.resource(), &call.name))?;
         let size = flunder.value()["size"].as_i64().unwrap_or_default();
         let weight = json!({"apiVersion": "wardle.example.com/v1", "kind": "Weight", "grams": size * 20});
         Ok(Reply::Value(weight))
@@ -74,7 +72,7 @@ pub(crate) fn groups() -> Vec<Group> {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
     let weight = Subresource::new("weight", "Weight", &["get"], Weight(Arc::clone(&store)));
     let flunders = Resource::stored(Flunders, &store).with_subresource(weight);
-    vec![Group::new(INFO.group, vec![flunders])]
+    vec![Group::new(FLUNDER.info.group, vec![flunders])]
 }
 
 /// Opens the port. Users have client certificates of the CA in `folder`.

@@ -3,10 +3,10 @@
 //! loads`.
 
 use std::io;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use berth_aggregation::options::{Options, Program, RunError};
-use berth_apimachinery::{Column, Draft, Kind, KindInfo, Object, Schema, Scope, Status};
+use berth_apimachinery::{Column, Definition, Draft, KindInfo, Object, Schema, Scope, Status};
 use berth_apiserver::{Call, Computed, Group, ListQuery, Listing, RequestInfo, Resource};
 use clap::Parser;
 use serde_json::json;
@@ -20,33 +20,23 @@ struct Load {
     average: String,
 }
 
-static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<Load>);
-static INFO: KindInfo = KindInfo {
-    scope: Scope::Cluster,
-    verbs: &["get", "list"],
-    ..KindInfo::new("load.example.com", &["v1"], "Load", "loads")
+static LOAD: Definition = Definition {
+    columns: &[
+        Column::NAME,
+        Column::text("Average", "The average number of running and waiting processes").at(".average"),
+    ],
+    ..Definition::new(
+        KindInfo {
+            scope: Scope::Cluster,
+            verbs: &["get", "list"],
+            ..KindInfo::new("load.example.com", &["v1"], "Load", "loads")
+        },
+        Schema::of::<Load>,
+    )
 };
-static COLUMNS: [Column; 2] = [
-    Column::NAME,
-    Column::text("Average", "The average number of running and waiting processes").at(".average"),
-];
 
-/// The kind and its objects.
+/// The computed objects.
 struct Loads;
-
-impl Kind for Loads {
-    fn info(&self) -> &KindInfo {
-        &INFO
-    }
-
-    fn schema(&self, _version: &str) -> &Schema {
-        &SCHEMA
-    }
-
-    fn columns(&self) -> &[Column] {
-        &COLUMNS
-    }
-}
 
 impl Loads {
     /// Reads the averages from the kernel.
@@ -78,7 +68,7 @@ impl Computed for Loads {
     async fn get(&self, call: &Call) -> Result<Arc<Object>, Status> {
         let mut all = Self::read()?.into_iter();
         let found = all.find(|load| load.meta().name() == call.name);
-        found.ok_or_else(|| Status::not_found(INFO.resource(), &call.name))
+        found.ok_or_else(|| Status::not_found(LOAD.info.resource(), &call.name))
     }
 
     /// All averages, in the order of their names.
@@ -89,8 +79,8 @@ impl Computed for Loads {
 
 /// A program whose loads are computed at each request.
 pub(crate) fn program() -> Program {
-    let loads = Resource::computed(Loads, Loads);
-    Program::new("load", vec![Group::new(INFO.group, vec![loads])])
+    let loads = Resource::computed(LOAD.kind(), Loads);
+    Program::new("load", vec![Group::new(LOAD.info.group, vec![loads])])
 }
 
 #[tokio::main]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use berth_apimachinery::{
-    ALL_VERBS, Column, FieldError, Kind, KindInfo, Schema, Scope, Write, WriteOperation,
+    Column, Definition, FieldError, Kind, KindInfo, Schema, Scope, Write, WriteOperation, described_by,
 };
 use berth_dialect_contract::{Dialect, config};
 use berth_scheduling_api::publication;
@@ -14,53 +14,48 @@ use super::spec;
 
 /// The kind of `publications`.
 pub struct Publication {
-    info: KindInfo,
-    schema: Schema,
-    columns: Vec<Column>,
     systems: Vec<&'static str>,
 }
+
+static DEFINITION: Definition = Definition {
+    columns: &[
+        Column::NAME,
+        Column::text("Namespace", "The namespace of the published objects").at(".spec.namespace"),
+        Column::text("Systems", "The published systems").at(".spec.systems"),
+        Column::text("Valid", "Whether the Publication is in force")
+            .at(".status.conditions[?(@.type==\"Valid\")].status"),
+        Column::text("Published", "Whether all objects are published")
+            .at(".status.conditions[?(@.type==\"Published\")].status"),
+        Column::AGE,
+    ],
+    ..Definition::new(
+        KindInfo {
+            singular: "publication",
+            scope: Scope::Cluster,
+            status_subresource: true,
+            ..KindInfo::new(
+                config::GROUP,
+                &[config::VERSION],
+                "Publication",
+                PUBLICATIONS.resource,
+            )
+        },
+        Schema::of::<publication::Publication>,
+    )
+};
 
 impl Publication {
     /// The kind for a server with `dialects`: `spec.systems` may name only these systems.
     #[must_use]
     pub fn new(dialects: &[Arc<dyn Dialect>]) -> Self {
         Self {
-            info: KindInfo {
-                singular: "publication",
-                scope: Scope::Cluster,
-                verbs: ALL_VERBS,
-                status_subresource: true,
-                ..KindInfo::new(
-                    config::GROUP,
-                    &[config::VERSION],
-                    "Publication",
-                    PUBLICATIONS.resource,
-                )
-            },
-            schema: Schema::of::<publication::Publication>(),
-            columns: vec![
-                Column::NAME,
-                Column::text("Namespace", "The namespace of the published objects").at(".spec.namespace"),
-                Column::text("Systems", "The published systems").at(".spec.systems"),
-                Column::text("Valid", "Whether the Publication is in force")
-                    .at(".status.conditions[?(@.type==\"Valid\")].status"),
-                Column::text("Published", "Whether all objects are published")
-                    .at(".status.conditions[?(@.type==\"Published\")].status"),
-                Column::AGE,
-            ],
             systems: dialects.iter().map(|dialect| dialect.name()).collect(),
         }
     }
 }
 
 impl Kind for Publication {
-    fn info(&self) -> &KindInfo {
-        &self.info
-    }
-
-    fn schema(&self, _version: &str) -> &Schema {
-        &self.schema
-    }
+    described_by!(DEFINITION);
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         // The status of an invalid Publication has to be writable, to report that it is invalid.
@@ -76,9 +71,5 @@ impl Kind for Publication {
                 .flatten(),
         );
         errors
-    }
-
-    fn columns(&self) -> &[Column] {
-        &self.columns
     }
 }

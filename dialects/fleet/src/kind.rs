@@ -31,16 +31,16 @@ pub(crate) fn all() -> Vec<Arc<dyn Kind>> {
         Arc::new(member_cluster::MemberClusterKind),
         Arc::new(binding::CLUSTER_SCOPED),
         Arc::new(placement::CLUSTER_SCOPED),
-        Arc::new(snapshot::CLUSTER_SCOPED),
+        Arc::new(snapshot::CLUSTER_SCOPED.kind()),
         Arc::new(binding::NAMESPACED),
         Arc::new(placement::NAMESPACED),
-        Arc::new(snapshot::NAMESPACED),
+        Arc::new(snapshot::NAMESPACED.kind()),
     ]
 }
 
 /// The kinds that Berth serves, but decisions do not read.
 pub(crate) fn further() -> Vec<Arc<dyn Kind>> {
-    vec![Arc::new(placement_status::PlacementStatusCopyKind)]
+    vec![Arc::new(placement_status::DEFINITION.kind())]
 }
 
 /// Parses the object at `key` as a `T`.

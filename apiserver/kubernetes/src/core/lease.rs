@@ -1,9 +1,9 @@
 //! `coordination.k8s.io/v1` Lease: the lock of controllers that elect a leader. With it, such controllers
 //! also run against a standalone server.
 
-use std::sync::LazyLock;
-
-use berth_apimachinery::{Column, FieldError, GroupResource, Kind, KindInfo, Schema, Write};
+use berth_apimachinery::{
+    Column, Definition, FieldError, GroupResource, Kind, KindInfo, Schema, Write, described_by,
+};
 use schemars::JsonSchema;
 use serde_json::Value;
 
@@ -47,15 +47,19 @@ pub struct LeaseSpec {
 #[derive(Clone, Copy, Debug)]
 pub struct Lease;
 
-static INFO: KindInfo = KindInfo {
-    singular: "lease",
-    strategic_merge_patch: true,
-    ..KindInfo::new(GROUP, &["v1"], "Lease", "leases")
+static DEFINITION: Definition = Definition {
+    columns: COLUMNS,
+    ..Definition::new(
+        KindInfo {
+            singular: "lease",
+            strategic_merge_patch: true,
+            ..KindInfo::new(GROUP, &["v1"], "Lease", "leases")
+        },
+        Schema::of::<LeaseFields>,
+    )
 };
 
-static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<LeaseFields>);
-
-static COLUMNS: [Column; 3] = [
+const COLUMNS: &[Column] = &[
     Column::NAME,
     Column::text("Holder", "The identity of the holder").at(".spec.holderIdentity"),
     Column::AGE,
@@ -64,13 +68,7 @@ static COLUMNS: [Column; 3] = [
 const TIMES: &[&[&str]] = &[&["spec", "acquireTime"], &["spec", "renewTime"]];
 
 impl Kind for Lease {
-    fn info(&self) -> &KindInfo {
-        &INFO
-    }
-
-    fn schema(&self, _: &str) -> &Schema {
-        &SCHEMA
-    }
+    described_by!(DEFINITION);
 
     fn creates_on_update(&self) -> bool {
         true
@@ -107,10 +105,6 @@ impl Kind for Lease {
             ));
         }
         errors
-    }
-
-    fn columns(&self) -> &[Column] {
-        &COLUMNS
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use berth_apimachinery::name::NameError;
 use berth_apimachinery::types::Condition;
 use berth_apimachinery::{
-    Column, ConditionForm, FieldError, Kind, KindInfo, Schema, Scope, Write, WriteOperation,
+    Column, ConditionForm, Definition, FieldError, Kind, KindInfo, Schema, Scope, Write, WriteOperation,
 };
 use schemars::JsonSchema;
 use serde::de::IgnoredAny;
@@ -132,14 +132,14 @@ pub(crate) struct BindingStatus {
 }
 
 /// The served kind ClusterResourceBinding or ResourceBinding.
-pub(super) struct BindingKind(&'static KindInfo);
+pub(super) struct BindingKind(&'static Definition);
 
 /// The kind ClusterResourceBinding.
-pub(super) const CLUSTER_SCOPED: BindingKind = BindingKind(&INFO);
+pub(super) const CLUSTER_SCOPED: BindingKind = BindingKind(&DEFINITION);
 /// The kind ResourceBinding.
-pub(super) const NAMESPACED: BindingKind = BindingKind(&NAMESPACED_INFO);
+pub(super) const NAMESPACED: BindingKind = BindingKind(&NAMESPACED_DEFINITION);
 
-static INFO: KindInfo = KindInfo {
+static DEFINITION: Definition = definition(KindInfo {
     storage_version: STORED,
     singular: "clusterresourcebinding",
     short_names: &["crb"],
@@ -152,9 +152,9 @@ static INFO: KindInfo = KindInfo {
         "ClusterResourceBinding",
         "clusterresourcebindings",
     )
-};
+});
 
-static NAMESPACED_INFO: KindInfo = KindInfo {
+static NAMESPACED_DEFINITION: Definition = definition(KindInfo {
     singular: "resourcebinding",
     short_names: &["rb"],
     categories: &["fleet", "fleet-placement"],
@@ -165,36 +165,42 @@ static NAMESPACED_INFO: KindInfo = KindInfo {
         "ResourceBinding",
         "resourcebindings",
     )
-};
+});
 
-const COLUMNS: &[Column] = &[
-    Column::NAME,
-    Column::text(
-        "WorkSynchronized",
-        "Whether the resources have been handed to the agent of the cluster",
-    )
-    .at(".status.conditions[?(@.type==\"WorkSynchronized\")].status"),
-    Column::text(
-        "ResourcesApplied",
-        "Whether the resources are applied on the cluster",
-    )
-    .at(".status.conditions[?(@.type==\"Applied\")].status"),
-    Column::text(
-        "ResourceAvailable",
-        "Whether the resources are available on the cluster",
-    )
-    .at(".status.conditions[?(@.type==\"Available\")].status")
-    .wide(),
-    Column::AGE,
-];
+const fn definition(info: KindInfo) -> Definition {
+    const COLUMNS: &[Column] = &[
+        Column::NAME,
+        Column::text(
+            "WorkSynchronized",
+            "Whether the resources have been handed to the agent of the cluster",
+        )
+        .at(".status.conditions[?(@.type==\"WorkSynchronized\")].status"),
+        Column::text(
+            "ResourcesApplied",
+            "Whether the resources are applied on the cluster",
+        )
+        .at(".status.conditions[?(@.type==\"Applied\")].status"),
+        Column::text(
+            "ResourceAvailable",
+            "Whether the resources are available on the cluster",
+        )
+        .at(".status.conditions[?(@.type==\"Available\")].status")
+        .wide(),
+        Column::AGE,
+    ];
+    Definition {
+        columns: COLUMNS,
+        ..Definition::new(info, Schema::of::<Binding>)
+    }
+}
 
 impl Kind for BindingKind {
     fn info(&self) -> &KindInfo {
-        self.0
+        &self.0.info
     }
 
     fn schema(&self, _version: &str) -> &Schema {
-        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<Binding>);
+        static SCHEMA: LazyLock<Schema> = LazyLock::new(DEFINITION.schema);
         &SCHEMA
     }
 
@@ -220,6 +226,6 @@ impl Kind for BindingKind {
     }
 
     fn columns(&self) -> &[Column] {
-        COLUMNS
+        self.0.columns
     }
 }

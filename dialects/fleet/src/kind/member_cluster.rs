@@ -4,12 +4,12 @@
 mod rules;
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 use berth_apimachinery::name::NameError;
 use berth_apimachinery::types::{Condition, QuantityText, Time};
 use berth_apimachinery::{
-    Column, ConditionForm, FieldError, Kind, KindInfo, Schema, Scope, Write, WriteOperation,
+    Column, ConditionForm, Definition, FieldError, Kind, KindInfo, Schema, Scope, Write, WriteOperation,
+    described_by,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -162,48 +162,45 @@ impl MemberClusterStatus {
 /// The served kind MemberCluster.
 pub(super) struct MemberClusterKind;
 
-static INFO: KindInfo = KindInfo {
-    storage_version: STORED,
-    singular: "membercluster",
-    short_names: &["cluster"],
-    categories: &["fleet", "fleet-cluster"],
-    scope: Scope::Cluster,
-    status_subresource: true,
-    ..KindInfo::new(CLUSTER_GROUP, VERSIONS, "MemberCluster", "memberclusters")
+static DEFINITION: Definition = Definition {
+    columns: &[
+        Column::NAME,
+        Column::text("Joined", "Whether the cluster has joined the fleet")
+            .at(".status.conditions[?(@.type==\"Joined\")].status"),
+        Column::AGE,
+        Column::text(
+            "Member-Agent-Last-Seen",
+            "Time of the last heartbeat of the member agent",
+        )
+        .date()
+        .at(".status.agentStatus[?(@.type==\"MemberAgent\")].lastReceivedHeartbeat"),
+        Column::text("Node-Count", "Number of nodes")
+            .at(".status.properties.kubernetes-fleet\\.io/node-count.value"),
+        Column::text("Available-CPU", "The free CPU").at(".status.resourceUsage.available.cpu"),
+        Column::text("Available-Memory", "The free memory").at(".status.resourceUsage.available.memory"),
+        Column::text("Allocatable-CPU", "The CPU that workloads can use")
+            .at(".status.resourceUsage.allocatable.cpu")
+            .wide(),
+        Column::text("Allocatable-Memory", "The memory that workloads can use")
+            .at(".status.resourceUsage.allocatable.memory")
+            .wide(),
+    ],
+    ..Definition::new(
+        KindInfo {
+            storage_version: STORED,
+            singular: "membercluster",
+            short_names: &["cluster"],
+            categories: &["fleet", "fleet-cluster"],
+            scope: Scope::Cluster,
+            status_subresource: true,
+            ..KindInfo::new(CLUSTER_GROUP, VERSIONS, "MemberCluster", "memberclusters")
+        },
+        Schema::of::<MemberCluster>,
+    )
 };
 
-const COLUMNS: &[Column] = &[
-    Column::NAME,
-    Column::text("Joined", "Whether the cluster has joined the fleet")
-        .at(".status.conditions[?(@.type==\"Joined\")].status"),
-    Column::AGE,
-    Column::text(
-        "Member-Agent-Last-Seen",
-        "Time of the last heartbeat of the member agent",
-    )
-    .date()
-    .at(".status.agentStatus[?(@.type==\"MemberAgent\")].lastReceivedHeartbeat"),
-    Column::text("Node-Count", "Number of nodes")
-        .at(".status.properties.kubernetes-fleet\\.io/node-count.value"),
-    Column::text("Available-CPU", "The free CPU").at(".status.resourceUsage.available.cpu"),
-    Column::text("Available-Memory", "The free memory").at(".status.resourceUsage.available.memory"),
-    Column::text("Allocatable-CPU", "The CPU that workloads can use")
-        .at(".status.resourceUsage.allocatable.cpu")
-        .wide(),
-    Column::text("Allocatable-Memory", "The memory that workloads can use")
-        .at(".status.resourceUsage.allocatable.memory")
-        .wide(),
-];
-
 impl Kind for MemberClusterKind {
-    fn info(&self) -> &KindInfo {
-        &INFO
-    }
-
-    fn schema(&self, _version: &str) -> &Schema {
-        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<MemberCluster>);
-        &SCHEMA
-    }
+    described_by!(DEFINITION);
 
     /// Sets the label with the name of the cluster, as KubeFleet's hub agent does.
     fn prepare(&self, write: &Write<'_>, new: &mut Value) {
@@ -236,10 +233,6 @@ impl Kind for MemberClusterKind {
 
     fn validate_name(&self, name: &str) -> Result<(), NameError> {
         short_subdomain(name, "labels of other objects have it as their value")
-    }
-
-    fn columns(&self) -> &[Column] {
-        COLUMNS
     }
 }
 

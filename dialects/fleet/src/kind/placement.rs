@@ -9,7 +9,7 @@ use berth_apimachinery::name::NameError;
 use berth_apimachinery::selector::LabelSelector;
 use berth_apimachinery::types::Condition;
 use berth_apimachinery::{
-    Column, ConditionForm, FieldError, Kind, KindInfo, Schema, Scope, Write, WriteOperation,
+    Column, ConditionForm, Definition, FieldError, Kind, KindInfo, Schema, Scope, Write, WriteOperation,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -170,65 +170,70 @@ macro_rules! columns {
 }
 
 /// The served kind ClusterResourcePlacement or ResourcePlacement.
-pub(super) struct PlacementKind {
-    info: &'static KindInfo,
-    columns: &'static [Column],
-}
+pub(super) struct PlacementKind(&'static Definition);
 
 /// The kind ClusterResourcePlacement.
-pub(super) const CLUSTER_SCOPED: PlacementKind = PlacementKind {
-    info: &INFO,
-    columns: columns!("ClusterResourcePlacement"),
-};
+pub(super) const CLUSTER_SCOPED: PlacementKind = PlacementKind(&DEFINITION);
 /// The kind ResourcePlacement.
-pub(super) const NAMESPACED: PlacementKind = PlacementKind {
-    info: &NAMESPACED_INFO,
-    columns: columns!("ResourcePlacement"),
-};
+pub(super) const NAMESPACED: PlacementKind = PlacementKind(&NAMESPACED_DEFINITION);
 
-static INFO: KindInfo = KindInfo {
-    storage_version: STORED,
-    singular: "clusterresourceplacement",
-    short_names: &["crp"],
-    categories: &["fleet", "fleet-placement"],
-    scope: Scope::Cluster,
-    status_subresource: true,
-    ..KindInfo::new(
-        PLACEMENT_GROUP,
-        VERSIONS,
-        "ClusterResourcePlacement",
-        "clusterresourceplacements",
+static DEFINITION: Definition = Definition {
+    columns: columns!("ClusterResourcePlacement"),
+    ..Definition::new(
+        KindInfo {
+            storage_version: STORED,
+            singular: "clusterresourceplacement",
+            short_names: &["crp"],
+            categories: &["fleet", "fleet-placement"],
+            scope: Scope::Cluster,
+            status_subresource: true,
+            ..KindInfo::new(
+                PLACEMENT_GROUP,
+                VERSIONS,
+                "ClusterResourcePlacement",
+                "clusterresourceplacements",
+            )
+        },
+        Schema::of::<Placement>,
     )
 };
 
-static NAMESPACED_INFO: KindInfo = KindInfo {
-    storage_version: STORED,
-    singular: "resourceplacement",
-    short_names: &["rp"],
-    categories: &["fleet", "fleet-placement"],
-    status_subresource: true,
-    ..KindInfo::new(
-        PLACEMENT_GROUP,
-        VERSIONS,
-        "ResourcePlacement",
-        "resourceplacements",
+static NAMESPACED_DEFINITION: Definition = Definition {
+    columns: columns!("ResourcePlacement"),
+    ..Definition::new(
+        KindInfo {
+            storage_version: STORED,
+            singular: "resourceplacement",
+            short_names: &["rp"],
+            categories: &["fleet", "fleet-placement"],
+            status_subresource: true,
+            ..KindInfo::new(
+                PLACEMENT_GROUP,
+                VERSIONS,
+                "ResourcePlacement",
+                "resourceplacements",
+            )
+        },
+        Schema::of::<Placement>,
     )
 };
 
 impl Kind for PlacementKind {
     fn info(&self) -> &KindInfo {
-        self.info
+        &self.0.info
     }
 
     fn schema(&self, _version: &str) -> &Schema {
-        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<Placement>);
+        static SCHEMA: LazyLock<Schema> = LazyLock::new(DEFINITION.schema);
         &SCHEMA
     }
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         match write.operation {
             WriteOperation::Subresource(_) => Vec::new(),
-            WriteOperation::Create | WriteOperation::Update => rules::errors(write.old, new, self.info.scope),
+            WriteOperation::Create | WriteOperation::Update => {
+                rules::errors(write.old, new, self.0.info.scope)
+            }
         }
     }
 
@@ -237,6 +242,6 @@ impl Kind for PlacementKind {
     }
 
     fn columns(&self) -> &[Column] {
-        self.columns
+        self.0.columns
     }
 }

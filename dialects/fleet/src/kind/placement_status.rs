@@ -1,10 +1,8 @@
 //! ClusterResourcePlacementStatus: the copy of the status of a ClusterResourcePlacement in the namespace that
 //! the placement selects (docs/systems/fleet.md, "Status in a namespace").
 
-use std::sync::LazyLock;
-
 use berth_apimachinery::types::Time;
-use berth_apimachinery::{Column, Kind, KindInfo, Schema};
+use berth_apimachinery::{Column, Definition, KindInfo, Schema};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -23,44 +21,31 @@ pub(crate) struct PlacementStatusCopy {
     pub(crate) last_updated_time: Option<Time>,
 }
 
-/// The served kind ClusterResourcePlacementStatus.
-pub(super) struct PlacementStatusCopyKind;
-
-static INFO: KindInfo = KindInfo {
-    storage_version: STORED,
-    singular: "clusterresourceplacementstatus",
-    short_names: &["crps"],
-    categories: &["fleet", "fleet-placement"],
-    ..KindInfo::new(
-        PLACEMENT_GROUP,
-        V1BETA1_ONLY,
-        "ClusterResourcePlacementStatus",
-        STATUS_COPIES.resource,
+/// The definition of the kind ClusterResourcePlacementStatus.
+pub(super) static DEFINITION: Definition = Definition {
+    columns: &[
+        Column::NAME,
+        Column::text(
+            "Resource-Index",
+            "The number of the resource snapshot that the status describes",
+        )
+        .at(".sourceStatus.observedResourceIndex"),
+        Column::text("Last-Updated", "Time of the last update").at(".lastUpdatedTime"),
+        Column::AGE,
+    ],
+    ..Definition::new(
+        KindInfo {
+            storage_version: STORED,
+            singular: "clusterresourceplacementstatus",
+            short_names: &["crps"],
+            categories: &["fleet", "fleet-placement"],
+            ..KindInfo::new(
+                PLACEMENT_GROUP,
+                V1BETA1_ONLY,
+                "ClusterResourcePlacementStatus",
+                STATUS_COPIES.resource,
+            )
+        },
+        Schema::of::<PlacementStatusCopy>,
     )
 };
-
-const COLUMNS: &[Column] = &[
-    Column::NAME,
-    Column::text(
-        "Resource-Index",
-        "The number of the resource snapshot that the status describes",
-    )
-    .at(".sourceStatus.observedResourceIndex"),
-    Column::text("Last-Updated", "Time of the last update").at(".lastUpdatedTime"),
-    Column::AGE,
-];
-
-impl Kind for PlacementStatusCopyKind {
-    fn info(&self) -> &KindInfo {
-        &INFO
-    }
-
-    fn schema(&self, _version: &str) -> &Schema {
-        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<PlacementStatusCopy>);
-        &SCHEMA
-    }
-
-    fn columns(&self) -> &[Column] {
-        COLUMNS
-    }
-}

@@ -1,10 +1,8 @@
 //! ClusterSchedulingPolicySnapshot and SchedulingPolicySnapshot: one version of a placement's policy, and the
 //! result of scheduling by this version (docs/systems/fleet.md, "Policy snapshots" and "What is written").
 
-use std::sync::LazyLock;
-
 use berth_apimachinery::types::Condition;
-use berth_apimachinery::{Column, ConditionForm, Kind, KindInfo, Schema, Scope};
+use berth_apimachinery::{Column, ConditionForm, Definition, KindInfo, Schema, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -52,18 +50,11 @@ pub(crate) struct PolicySnapshotStatus {
     pub(crate) target_clusters: Vec<ClusterDecision>,
 }
 
-/// The served kind ClusterSchedulingPolicySnapshot or SchedulingPolicySnapshot.
+/// The definition of the kind ClusterSchedulingPolicySnapshot.
 ///
 /// The rules for placements are not applied to snapshots: hubs may store snapshots that were made under
 /// earlier rules, such as a PickN policy whose number was only in an annotation.
-pub(super) struct SnapshotKind(&'static KindInfo);
-
-/// The kind ClusterSchedulingPolicySnapshot.
-pub(super) const CLUSTER_SCOPED: SnapshotKind = SnapshotKind(&INFO);
-/// The kind SchedulingPolicySnapshot.
-pub(super) const NAMESPACED: SnapshotKind = SnapshotKind(&NAMESPACED_INFO);
-
-static INFO: KindInfo = KindInfo {
+pub(super) static CLUSTER_SCOPED: Definition = definition(KindInfo {
     storage_version: STORED,
     singular: "clusterschedulingpolicysnapshot",
     short_names: &["csps"],
@@ -76,9 +67,10 @@ static INFO: KindInfo = KindInfo {
         "ClusterSchedulingPolicySnapshot",
         "clusterschedulingpolicysnapshots",
     )
-};
+});
 
-static NAMESPACED_INFO: KindInfo = KindInfo {
+/// The definition of the kind SchedulingPolicySnapshot.
+pub(super) static NAMESPACED: Definition = definition(KindInfo {
     singular: "schedulingpolicysnapshot",
     short_names: &["sps"],
     categories: &["fleet", "fleet-placement"],
@@ -89,27 +81,18 @@ static NAMESPACED_INFO: KindInfo = KindInfo {
         "SchedulingPolicySnapshot",
         "schedulingpolicysnapshots",
     )
-};
+});
 
-const COLUMNS: &[Column] = &[
-    Column::NAME,
-    Column::text("Gen", "The generation of the snapshot")
-        .integer()
-        .at(".metadata.generation"),
-    Column::AGE,
-];
-
-impl Kind for SnapshotKind {
-    fn info(&self) -> &KindInfo {
-        self.0
-    }
-
-    fn schema(&self, _version: &str) -> &Schema {
-        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<PolicySnapshot>);
-        &SCHEMA
-    }
-
-    fn columns(&self) -> &[Column] {
-        COLUMNS
+const fn definition(info: KindInfo) -> Definition {
+    const COLUMNS: &[Column] = &[
+        Column::NAME,
+        Column::text("Gen", "The generation of the snapshot")
+            .integer()
+            .at(".metadata.generation"),
+        Column::AGE,
+    ];
+    Definition {
+        columns: COLUMNS,
+        ..Definition::new(info, Schema::of::<PolicySnapshot>)
     }
 }

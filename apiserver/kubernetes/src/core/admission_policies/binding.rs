@@ -1,10 +1,9 @@
 //! The kinds ValidatingAdmissionPolicyBinding and MutatingAdmissionPolicyBinding.
 
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
 
 use berth_apimachinery::selector::{LabelSelector, Selector};
-use berth_apimachinery::{Column, FieldError, Kind, KindInfo, Schema, Write, name};
+use berth_apimachinery::{Column, Definition, FieldError, Kind, Schema, Write, described_by, name};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -23,21 +22,31 @@ pub struct ValidatingAdmissionPolicyBinding;
 #[derive(Clone, Copy, Debug)]
 pub struct MutatingAdmissionPolicyBinding;
 
-static VALIDATING: KindInfo = super::info(
-    &["v1"],
-    "ValidatingAdmissionPolicyBinding",
-    "validatingadmissionpolicybindings",
-    "validatingadmissionpolicybinding",
-);
-static MUTATING: KindInfo = super::info(
-    &["v1", "v1beta1"],
-    "MutatingAdmissionPolicyBinding",
-    "mutatingadmissionpolicybindings",
-    "mutatingadmissionpolicybinding",
-);
+static VALIDATING: Definition = Definition {
+    columns: COLUMNS,
+    ..Definition::new(
+        super::info(
+            &["v1"],
+            "ValidatingAdmissionPolicyBinding",
+            "validatingadmissionpolicybindings",
+            "validatingadmissionpolicybinding",
+        ),
+        Schema::of::<ValidatingBindingFields>,
+    )
+};
 
-static VALIDATING_SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ValidatingBindingFields>);
-static MUTATING_SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<MutatingBindingFields>);
+static MUTATING: Definition = Definition {
+    columns: COLUMNS,
+    ..Definition::new(
+        super::info(
+            &["v1", "v1beta1"],
+            "MutatingAdmissionPolicyBinding",
+            "mutatingadmissionpolicybindings",
+            "mutatingadmissionpolicybinding",
+        ),
+        Schema::of::<MutatingBindingFields>,
+    )
+};
 
 const COLUMNS: &[Column] = &[
     Column::NAME,
@@ -48,13 +57,7 @@ const COLUMNS: &[Column] = &[
 ];
 
 impl Kind for ValidatingAdmissionPolicyBinding {
-    fn info(&self) -> &KindInfo {
-        &VALIDATING
-    }
-
-    fn schema(&self, _: &str) -> &Schema {
-        &VALIDATING_SCHEMA
-    }
+    described_by!(VALIDATING);
 
     fn counts_generation(&self) -> bool {
         true
@@ -65,20 +68,10 @@ impl Kind for ValidatingAdmissionPolicyBinding {
         errors.extend(action_errors(&new["spec"]));
         errors
     }
-
-    fn columns(&self) -> &[Column] {
-        COLUMNS
-    }
 }
 
 impl Kind for MutatingAdmissionPolicyBinding {
-    fn info(&self) -> &KindInfo {
-        &MUTATING
-    }
-
-    fn schema(&self, _: &str) -> &Schema {
-        &MUTATING_SCHEMA
-    }
+    described_by!(MUTATING);
 
     fn counts_generation(&self) -> bool {
         true
@@ -91,10 +84,6 @@ impl Kind for MutatingAdmissionPolicyBinding {
             "spec.matchResources",
         ));
         errors
-    }
-
-    fn columns(&self) -> &[Column] {
-        COLUMNS
     }
 }
 

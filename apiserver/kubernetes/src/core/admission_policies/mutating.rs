@@ -1,8 +1,6 @@
 //! The kind MutatingAdmissionPolicy.
 
-use std::sync::LazyLock;
-
-use berth_apimachinery::{Column, FieldError, Kind, KindInfo, Schema, Write};
+use berth_apimachinery::{Column, Definition, FieldError, Kind, Schema, Write, described_by};
 use berth_policies::PolicyType;
 use serde_json::Value;
 
@@ -20,14 +18,18 @@ const PATCH_TYPES: [(&str, &str, &str); 2] = [
 #[derive(Clone, Copy, Debug)]
 pub struct MutatingAdmissionPolicy;
 
-static INFO: KindInfo = super::info(
-    &["v1", "v1beta1"],
-    "MutatingAdmissionPolicy",
-    "mutatingadmissionpolicies",
-    "mutatingadmissionpolicy",
-);
-
-static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<MutatingFields>);
+static DEFINITION: Definition = Definition {
+    columns: COLUMNS,
+    ..Definition::new(
+        super::info(
+            &["v1", "v1beta1"],
+            "MutatingAdmissionPolicy",
+            "mutatingadmissionpolicies",
+            "mutatingadmissionpolicy",
+        ),
+        Schema::of::<MutatingFields>,
+    )
+};
 
 const COLUMNS: &[Column] = &[
     Column::NAME,
@@ -39,13 +41,7 @@ const COLUMNS: &[Column] = &[
 ];
 
 impl Kind for MutatingAdmissionPolicy {
-    fn info(&self) -> &KindInfo {
-        &INFO
-    }
-
-    fn schema(&self, _: &str) -> &Schema {
-        &SCHEMA
-    }
+    described_by!(DEFINITION);
 
     fn counts_generation(&self) -> bool {
         true
@@ -74,10 +70,6 @@ impl Kind for MutatingAdmissionPolicy {
         ));
         errors.extend(expressions::errors(PolicyType::Mutating, write.old, new));
         errors
-    }
-
-    fn columns(&self) -> &[Column] {
-        COLUMNS
     }
 }
 

@@ -1,10 +1,11 @@
 //! The kind ValidatingAdmissionPolicy.
 
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
 
 use berth_apimachinery::selector::validate_label_key;
-use berth_apimachinery::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Write, WriteOperation};
+use berth_apimachinery::{
+    Cell, Column, Definition, FieldError, Kind, KindInfo, Object, Schema, Write, WriteOperation, described_by,
+};
 use berth_policies::PolicyType;
 use serde_json::Value;
 
@@ -23,17 +24,21 @@ const REASONS: [&str; 3] = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
 #[derive(Clone, Copy, Debug)]
 pub struct ValidatingAdmissionPolicy;
 
-static INFO: KindInfo = KindInfo {
-    status_subresource: true,
-    ..super::info(
-        &["v1"],
-        "ValidatingAdmissionPolicy",
-        "validatingadmissionpolicies",
-        "validatingadmissionpolicy",
+static DEFINITION: Definition = Definition {
+    columns: COLUMNS,
+    ..Definition::new(
+        KindInfo {
+            status_subresource: true,
+            ..super::info(
+                &["v1"],
+                "ValidatingAdmissionPolicy",
+                "validatingadmissionpolicies",
+                "validatingadmissionpolicy",
+            )
+        },
+        Schema::of::<ValidatingFields>,
     )
 };
-
-static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ValidatingFields>);
 
 const COLUMNS: &[Column] = &[
     Column::NAME,
@@ -45,13 +50,7 @@ const COLUMNS: &[Column] = &[
 ];
 
 impl Kind for ValidatingAdmissionPolicy {
-    fn info(&self) -> &KindInfo {
-        &INFO
-    }
-
-    fn schema(&self, _: &str) -> &Schema {
-        &SCHEMA
-    }
+    described_by!(DEFINITION);
 
     fn validate(&self, write: &Write<'_>, new: &Value) -> Vec<FieldError> {
         if write.operation == WriteOperation::Subresource("status") {
@@ -82,10 +81,6 @@ impl Kind for ValidatingAdmissionPolicy {
         ));
         errors.extend(expressions::errors(PolicyType::Validating, write.old, new));
         errors
-    }
-
-    fn columns(&self) -> &[Column] {
-        COLUMNS
     }
 }
 

@@ -1,9 +1,9 @@
 //! RoleBinding and ClusterRoleBinding.
 
-use std::sync::LazyLock;
-
 use berth_apimachinery::name::NameError;
-use berth_apimachinery::{Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope, Write, name};
+use berth_apimachinery::{
+    Cell, Column, Definition, FieldError, Kind, Object, Schema, Scope, Write, described_by, name,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -64,14 +64,26 @@ pub struct RoleBinding;
 #[derive(Clone, Copy, Debug)]
 pub struct ClusterRoleBinding;
 
-static ROLE_BINDING: KindInfo = super::info("RoleBinding", "rolebindings", "rolebinding", Scope::Namespaced);
-static CLUSTER_ROLE_BINDING: KindInfo = super::info(
-    "ClusterRoleBinding",
-    "clusterrolebindings",
-    "clusterrolebinding",
-    Scope::Cluster,
-);
-static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<BindingFields>);
+static ROLE_BINDING: Definition = Definition {
+    columns: COLUMNS,
+    ..Definition::new(
+        super::info("RoleBinding", "rolebindings", "rolebinding", Scope::Namespaced),
+        Schema::of::<BindingFields>,
+    )
+};
+
+static CLUSTER_ROLE_BINDING: Definition = Definition {
+    columns: COLUMNS,
+    ..Definition::new(
+        super::info(
+            "ClusterRoleBinding",
+            "clusterrolebindings",
+            "clusterrolebinding",
+            Scope::Cluster,
+        ),
+        Schema::of::<BindingFields>,
+    )
+};
 
 const COLUMNS: &[Column] = &[
     Column::NAME,
@@ -89,13 +101,7 @@ const COLUMNS: &[Column] = &[
 ];
 
 impl Kind for RoleBinding {
-    fn info(&self) -> &KindInfo {
-        &ROLE_BINDING
-    }
-
-    fn schema(&self, _: &str) -> &Schema {
-        &SCHEMA
-    }
+    described_by!(ROLE_BINDING);
 
     fn normalize_body(&self, _: Option<&Value>, body: &mut Value) {
         value::drop_empty(body, &["subjects"]);
@@ -117,20 +123,10 @@ impl Kind for RoleBinding {
     fn validate_name(&self, name: &str) -> Result<(), NameError> {
         name::path_segment(name)
     }
-
-    fn columns(&self) -> &[Column] {
-        COLUMNS
-    }
 }
 
 impl Kind for ClusterRoleBinding {
-    fn info(&self) -> &KindInfo {
-        &CLUSTER_ROLE_BINDING
-    }
-
-    fn schema(&self, _: &str) -> &Schema {
-        &SCHEMA
-    }
+    described_by!(CLUSTER_ROLE_BINDING);
 
     fn normalize_body(&self, _: Option<&Value>, body: &mut Value) {
         value::drop_empty(body, &["subjects"]);
@@ -151,10 +147,6 @@ impl Kind for ClusterRoleBinding {
 
     fn validate_name(&self, name: &str) -> Result<(), NameError> {
         name::path_segment(name)
-    }
-
-    fn columns(&self) -> &[Column] {
-        COLUMNS
     }
 }
 

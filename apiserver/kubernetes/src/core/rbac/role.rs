@@ -1,11 +1,9 @@
 //! Role and ClusterRole.
 
-use std::sync::LazyLock;
-
 use berth_apimachinery::name::NameError;
 use berth_apimachinery::selector::{LabelSelector, Selector};
 use berth_apimachinery::{
-    Cell, Column, FieldError, Kind, KindInfo, Object, Schema, Scope, Write, name, time,
+    Cell, Column, Definition, FieldError, Kind, Object, Schema, Scope, Write, described_by, name, time,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -93,10 +91,21 @@ pub struct Role;
 #[derive(Clone, Copy, Debug)]
 pub struct ClusterRole;
 
-static ROLE: KindInfo = super::info("Role", "roles", "role", Scope::Namespaced);
-static CLUSTER_ROLE: KindInfo = super::info("ClusterRole", "clusterroles", "clusterrole", Scope::Cluster);
-static ROLE_SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<RoleFields>);
-static CLUSTER_ROLE_SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::of::<ClusterRoleFields>);
+static ROLE: Definition = Definition {
+    columns: COLUMNS,
+    ..Definition::new(
+        super::info("Role", "roles", "role", Scope::Namespaced),
+        Schema::of::<RoleFields>,
+    )
+};
+
+static CLUSTER_ROLE: Definition = Definition {
+    columns: COLUMNS,
+    ..Definition::new(
+        super::info("ClusterRole", "clusterroles", "clusterrole", Scope::Cluster),
+        Schema::of::<ClusterRoleFields>,
+    )
+};
 
 const COLUMNS: &[Column] = &[
     Column::NAME,
@@ -111,13 +120,7 @@ fn created(role: &Object) -> Cell {
 }
 
 impl Kind for Role {
-    fn info(&self) -> &KindInfo {
-        &ROLE
-    }
-
-    fn schema(&self, _: &str) -> &Schema {
-        &ROLE_SCHEMA
-    }
+    described_by!(ROLE);
 
     fn validate(&self, _: &Write<'_>, new: &Value) -> Vec<FieldError> {
         rule_errors(new, true)
@@ -130,20 +133,10 @@ impl Kind for Role {
     fn validate_name(&self, name: &str) -> Result<(), NameError> {
         name::path_segment(name)
     }
-
-    fn columns(&self) -> &[Column] {
-        COLUMNS
-    }
 }
 
 impl Kind for ClusterRole {
-    fn info(&self) -> &KindInfo {
-        &CLUSTER_ROLE
-    }
-
-    fn schema(&self, _: &str) -> &Schema {
-        &CLUSTER_ROLE_SCHEMA
-    }
+    described_by!(CLUSTER_ROLE);
 
     fn validate(&self, _: &Write<'_>, new: &Value) -> Vec<FieldError> {
         let mut errors = rule_errors(new, false);
@@ -157,10 +150,6 @@ impl Kind for ClusterRole {
 
     fn validate_name(&self, name: &str) -> Result<(), NameError> {
         name::path_segment(name)
-    }
-
-    fn columns(&self) -> &[Column] {
-        COLUMNS
     }
 }
 
