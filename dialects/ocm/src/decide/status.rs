@@ -6,7 +6,6 @@ use std::sync::Arc;
 use berth_dialect_contract::wording::Sentences;
 use berth_scheduling::PipelineOutcome;
 
-use crate::code::Plugin;
 use crate::detail::Detail;
 use crate::kind::{Condition, PlacementStatus};
 use crate::names::{MISCONFIGURED, SATISFIED};
@@ -22,7 +21,6 @@ const SENTENCES: Sentences = Sentences(&[
     "the bound cluster sets (",
     "numberOfClusters is #",
     "no cluster could be judged",
-    "no cluster of the bound cluster sets fits: ",
     "No cluster fits",
     "# cluster decisions unscheduled",
     "every cluster decision is scheduled",
@@ -112,7 +110,12 @@ pub(crate) fn satisfied(
         return unmet("AllManagedClusterSetsEmpty", message);
     }
     if selected == 0 {
-        return unmet(NOTHING_MATCHED, empty_selection_message(wanted, solved));
+        // If a cluster was judged, the cause replaces this message.
+        let message = match wanted {
+            Some(0) => "numberOfClusters is 0",
+            _ => "no cluster could be judged",
+        };
+        return unmet(NOTHING_MATCHED, message.to_owned());
     }
     let unscheduled = wanted.map_or(0, |wanted| wanted.saturating_sub(selected));
     if unscheduled > 0 {
@@ -145,50 +148,6 @@ pub(crate) fn add_cause(satisfied: &mut SatisfiedCondition, cause: &str) {
 
 fn list(names: &[impl AsRef<str>]) -> String {
     names.iter().map(AsRef::as_ref).collect::<Vec<&str>>().join(", ")
-}
-
-/// The message for an empty selection, with the number of clusters that each filter refuses. Clusters of
-/// other sets and clusters that are being deleted or cannot be read are not counted.
-fn empty_selection_message(wanted: Option<usize>, solved: &PipelineOutcome) -> String {
-    if wanted == Some(0) {
-        return "numberOfClusters is 0".to_owned();
-    }
-    let mut refused = [0usize; Plugin::ALL.len()];
-    for rejections in solved
-        .rejections
-        .chunk_by(|one, other| one.candidate == other.candidate)
-    {
-        if rejections
-            .iter()
-            .map(Plugin::of_rejection)
-            .any(excludes_from_count)
-        {
-            continue;
-        }
-        for rejection in rejections {
-            refused[usize::from(rejection.plugin)] += 1;
-        }
-    }
-    let parts: Vec<String> = Plugin::NAMES
-        .iter()
-        .zip(refused)
-        .filter(|&(_, count)| count > 0)
-        .map(|(name, count)| format!("{name} refuses {count}"))
-        .collect();
-    if parts.is_empty() {
-        "no cluster could be judged".to_owned()
-    } else {
-        format!("no cluster of the bound cluster sets fits: {}", parts.join(", "))
-    }
-}
-
-/// Whether clusters that this filter refuses are not counted: clusters of other sets, and clusters that are
-/// being deleted or cannot be read.
-const fn excludes_from_count(filter: Plugin) -> bool {
-    match filter {
-        Plugin::ClusterSet | Plugin::Lifecycle => true,
-        Plugin::Predicate | Plugin::TaintToleration => false,
-    }
 }
 
 impl Detail {
