@@ -44,8 +44,10 @@ impl<'a> Request<'a> {
     pub(crate) fn new(fleet: &'a Fleet, request: &Record, settings: Option<(&Config, &Mapping)>) -> Self {
         let namespace = request.object.meta().namespace();
         let places = fleet.clusters_held_by(&request.requirements.holder);
+        let mut rows = Vec::with_capacity(fleet.rows.len());
+        fleet.rows.leaves().for_each(|leaf| rows.extend(leaf));
         Self {
-            rows: fleet.rows.iter().collect(),
+            rows,
             purposes: fleet.texts.purposes.lists_with(&request.requirements.purpose),
             is_purpose_configured: settings.is_some(),
             selector: settings

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use berth_scheduling::{Ix, PipelineOutcome, Random, ScoreColumn, filter};
+use berth_scheduling::{Ix, PipelineOutcome, Random, ScoreColumn, filter, rank_by_total};
 
 use crate::code::Plugin;
 use crate::config::Strategy;
@@ -14,40 +14,34 @@ impl Request<'_> {
     pub(crate) fn solve(&self, seed: u64) -> (PipelineOutcome, Vec<Arc<str>>) {
         let count = Ix::try_from(self.rows.len()).unwrap_or(Ix::MAX);
         let (feasible, rejections) = filter(self, count, &Plugin::ALL.each_ref());
-        let ranked = match self.strategy {
-            Strategy::Simple => feasible.clone(),
-            Strategy::Balanced => self.balanced(&feasible),
-            Strategy::Random => shuffled(feasible.clone(), seed),
-        };
         let mut solved = PipelineOutcome {
             rejections,
-            ranked,
             ..PipelineOutcome::default()
         };
         let mut scorers = Vec::new();
-        if self.strategy == Strategy::Balanced && !feasible.is_empty() {
-            // The column is for information only: the fewest requests rank first, and there are no totals.
-            let values = feasible
-                .iter()
-                .map(|&candidate| Some(i64::from(self.other_requests(candidate))));
-            solved.scores = vec![ScoreColumn {
-                plugin: 0,
-                weight: 0,
-                values: values.collect(),
-            }];
-            scorers.push(Strategy::Balanced.as_str().into());
+        match self.strategy {
+            Strategy::Simple => solved.ranked.clone_from(&feasible),
+            Strategy::Random => solved.ranked = shuffled(feasible.clone(), seed),
+            Strategy::Balanced if feasible.is_empty() => {}
+            Strategy::Balanced => {
+                let others = feasible
+                    .iter()
+                    .map(|&candidate| i64::from(self.other_requests(candidate)));
+                let others: Vec<i64> = others.collect();
+                // The fewest other requests rank first, then places: candidates are numbered in their order.
+                let totals: Vec<i64> = others.iter().map(|others| -others).collect();
+                solved.ranked = rank_by_total(&feasible, &totals);
+                // The column is for information only: there are no totals.
+                solved.scores = vec![ScoreColumn {
+                    plugin: 0,
+                    weight: 0,
+                    values: others.into_iter().map(Some).collect(),
+                }];
+                scorers.push(Strategy::Balanced.as_str().into());
+            }
         }
         solved.feasible = feasible;
         (solved, scorers)
-    }
-
-    /// Ranks by the fewest other requests, then by place: candidates are numbered in the order of places.
-    fn balanced(&self, feasible: &[Ix]) -> Vec<Ix> {
-        let key = |&candidate: &Ix| u64::from(self.other_requests(candidate)) << 32 | u64::from(candidate);
-        let mut keys: Vec<u64> = feasible.iter().map(key).collect();
-        keys.sort_unstable();
-        #[expect(clippy::cast_possible_truncation, reason = "the lower half is the candidate")]
-        keys.into_iter().map(|key| key as Ix).collect()
     }
 }
 

@@ -61,10 +61,7 @@ impl Fleet {
             names.into_iter().flatten().map(Arc::from).collect()
         };
         let (had, has) = (holders(before.as_ref()), holders(new));
-        let old = self
-            .position(&place)
-            .ok()
-            .map(|position| self.rows.remove(position));
+        let old = self.find(&place).map(|(_, row)| row.clone());
         self.unparsed.remove(&place);
         let row = match new {
             Some(object) => {
@@ -91,8 +88,15 @@ impl Fleet {
         };
         self.update_holders(&change);
         let cluster_name: Arc<str> = place.to_string().into();
-        if let (Some(row), Err(position)) = (row, self.position(&place)) {
-            self.rows.insert(position, row);
+        match (self.position(&place), row) {
+            (Ok(position), Some(row)) => {
+                self.rows.set(position, row);
+            }
+            (Ok(position), None) => {
+                self.rows.remove(position);
+            }
+            (Err(position), Some(row)) => self.rows.insert(position, row),
+            (Err(_), None) => {}
         }
         self.forget_unused_texts();
         let (decide, mut demands) = self.affected_by(&change, &had);
