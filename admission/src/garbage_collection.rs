@@ -33,7 +33,7 @@ impl Request<'_> {
         self.user.is_garbage_collector()
             && match self.operation {
                 Operation::Delete => true,
-                Operation::Update => self.differs_only_in(object, &COLLECTOR_FIELDS),
+                Operation::Update => self.changes_only_collector_fields(object),
                 Operation::Create | Operation::Connect => false,
             }
     }
@@ -42,6 +42,12 @@ impl Request<'_> {
     #[must_use]
     pub fn changes_nothing(&self, object: Option<&Value>) -> bool {
         self.operation == Operation::Update && self.differs_only_in(object, &[])
+    }
+
+    /// Whether the write is an update to `object` that changes at most owners and finalizers.
+    #[must_use]
+    pub fn changes_only_collector_fields(&self, object: Option<&Value>) -> bool {
+        self.operation == Operation::Update && self.differs_only_in(object, &COLLECTOR_FIELDS)
     }
 
     fn differs_only_in(&self, object: Option<&Value>, fields: &[&str]) -> bool {

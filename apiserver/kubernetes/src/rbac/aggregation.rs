@@ -75,12 +75,15 @@ impl Handler for AggregationController {
 }
 
 impl AggregationController {
+    /// Writes the rules of every role whose stored rules differ, and returns the first failure: a role that
+    /// cannot be stored keeps no other one out of date.
     async fn write_rules(&self) -> Result<(), StoreError> {
         let roles = self.store.list(CLUSTER_ROLES, At::Latest).await?;
         if !roles.iter(None, None).any(|(_, role)| is_aggregated(role)) {
             return Ok(());
         }
         let rules: BTreeMap<String, Arc<[PolicyRule]>> = cluster_roles_of(&roles).into_iter().collect();
+        let mut written = Ok(());
         for (name, role) in roles.iter(None, None).filter(|(_, role)| is_aggregated(role)) {
             let aggregated = rules.get(&*name.name).map_or(&[][..], |rules| rules);
             let Some(next) = with_rules(role, aggregated) else {
@@ -95,9 +98,10 @@ impl AggregationController {
                 expect: Expect::At(role.revision()),
                 guards: Vec::new(),
             };
-            self.store.apply(vec![step]).await?;
+            let applied = self.store.apply(vec![step]).await;
+            written = written.and(applied.map(drop));
         }
-        Ok(())
+        written
     }
 }
 

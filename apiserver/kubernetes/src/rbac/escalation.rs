@@ -31,12 +31,6 @@ impl EscalationGuard {
     }
 
     fn check_role(&self, request: &Request<'_>, role: &Value) -> Result<(), Denial> {
-        if request
-            .old
-            .is_some_and(|old| are_equal(old, role, &["rules", "aggregationRule"]))
-        {
-            return Ok(());
-        }
         let right = Attributes {
             verb: "escalate".to_owned(),
             name: request.name.to_owned(),
@@ -58,12 +52,6 @@ impl EscalationGuard {
     }
 
     fn check_binding(&self, request: &Request<'_>, binding: &Value) -> Result<(), Denial> {
-        if request
-            .old
-            .is_some_and(|old| are_equal(old, binding, &["subjects", "roleRef"]))
-        {
-            return Ok(());
-        }
         let role = RoleRef::deserialize(&binding["roleRef"]).map_err(|problem| malformed(&problem))?;
         let resource = if role.kind == "Role" { ROLES } else { CLUSTER_ROLES };
         let right = Attributes {
@@ -112,6 +100,10 @@ impl Plugin for EscalationGuard {
         _: &mut Vec<String>,
     ) -> Result<(), Denial> {
         let Some(object) = object else { return Ok(()) };
+        // Any other change may grant rights: a label of a role can select it for an aggregated role.
+        if request.changes_only_collector_fields(Some(object)) {
+            return Ok(());
+        }
         match request.resource.resource {
             "roles" | "clusterroles" => self.check_role(request, object),
             _ => self.check_binding(request, object),
@@ -129,10 +121,6 @@ fn attributes(request: &Request<'_>, resource: GroupResource) -> Attributes {
         namespace: request.namespace.to_owned(),
         ..Attributes::default()
     }
-}
-
-fn are_equal(old: &Value, new: &Value, fields: &[&str]) -> bool {
-    fields.iter().all(|field| old.get(field) == new.get(field))
 }
 
 fn all_rights() -> [PolicyRule; 2] {

@@ -363,8 +363,49 @@ fn nobody_grants_what_they_lack() {
         Ok(()),
         "what does not change grants nothing"
     );
+    let mut owned = same.clone();
+    owned["metadata"]["finalizers"] = json!(["example.com/wait"]);
+    assert_eq!(
+        admit(&world, ROLES, "ns", Some(&same), &owned),
+        Ok(()),
+        "finalizers grant nothing"
+    );
     let aggregating = json!({"aggregationRule": {"clusterRoleSelectors": [{}]}});
     assert_eq!(admit(&world, CLUSTER_ROLES, "", None, &aggregating), Err(403));
+}
+
+#[test]
+fn nobody_puts_rights_that_they_lack_into_an_aggregated_role_by_a_label() {
+    let world = World::new();
+    world
+        .role("r", rule(&["get"], &["configmaps"]))
+        .bind("", "r", user());
+    let labelled = |role: &Value| {
+        let mut role = role.clone();
+        role["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-view"] = "true".into();
+        role
+    };
+    let wide = json!({"metadata": {"name": "x"}, "rules": rule(&["*"], &["*"])});
+    assert_eq!(
+        admit(&world, CLUSTER_ROLES, "", Some(&wide), &labelled(&wide)),
+        Err(403)
+    );
+    let held = json!({"metadata": {"name": "x"}, "rules": rule(&["get"], &["configmaps"])});
+    assert_eq!(
+        admit(&world, CLUSTER_ROLES, "", Some(&held), &labelled(&held)),
+        Ok(())
+    );
+    let aggregated = json!({"metadata": {"name": "x"}, "aggregationRule": {"clusterRoleSelectors": [{}]}});
+    assert_eq!(
+        admit(
+            &world,
+            CLUSTER_ROLES,
+            "",
+            Some(&aggregated),
+            &labelled(&aggregated)
+        ),
+        Err(403)
+    );
 }
 
 #[test]
