@@ -20,6 +20,7 @@ use berth_apimachinery::{Clock, Timestamp};
 use berth_apiserver::SystemClock;
 use berth_client::Client;
 use berth_commands::args::ServerArgs;
+use berth_commands::why::missing::cluster_role_binding_command;
 use berth_scheduling_api::API_VERSION;
 use http::Method;
 use serde_json::Value;
@@ -187,12 +188,24 @@ impl Checker<'_> {
         let ready = self.client.raw("/readyz?verbose").await?;
         let mut findings = match ready.code {
             200 | 500 => judge::readiness(&ready.text),
-            _ => vec![not_checked("sources", "readiness", "/readyz")],
+            _ => vec![not_checked(
+                "sources",
+                "readiness",
+                "/readyz",
+                "kubectl get --raw /readyz",
+            )],
         };
         let metrics = self.client.raw(METRICS).await?;
         findings.extend(match metrics.code {
             200 => judge::certificates(&metrics.text, self.now),
-            _ => vec![not_checked("certificates", "serving certificate", METRICS)],
+            _ => {
+                const ROLE: &str = "berth:metrics-reader";
+                let mend = format!(
+                    "kubectl create clusterrole {ROLE} --verb=get --non-resource-url={METRICS}; {}",
+                    cluster_role_binding_command(ROLE, &self.user().await?)
+                );
+                vec![not_checked("certificates", "serving certificate", METRICS, &mend)]
+            }
         });
         Ok(findings)
     }
@@ -337,15 +350,9 @@ fn served(group: ReadResult) -> Finding {
     }
 }
 
-/// Finding that `subject` is not checked, since `path` cannot be read.
-fn not_checked(area: &'static str, subject: &str, path: &str) -> Finding {
+/// Finding that `subject` is not checked, since `path` cannot be read; `mend` is a command that helps.
+fn not_checked(area: &'static str, subject: &str, path: &str, mend: &str) -> Finding {
     let message = format!("{subject} not checked: {path} cannot be read");
-    let mend = match path {
-        METRICS => "kubectl create clusterrole berth:metrics-reader --verb=get --non-resource-url=/metrics; kubectl create \
-                    clusterrolebinding berth:metrics-reader --clusterrole=berth:metrics-reader --user=USER"
-            .to_owned(),
-        path => format!("kubectl get --raw {path}"),
-    };
     Finding::ok(area, subject, message).with_verdict(Verdict::Unknown, mend)
 }
 

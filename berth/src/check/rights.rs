@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use berth_commands::why::missing::cluster_role_binding_command;
 use berth_deploy::{Installation, Set, default_service, objects};
 use http::Method;
 use serde_json::{Value, json};
@@ -171,15 +172,17 @@ impl Checker<'_> {
                 "decisions may be read, explained and bound",
             )]);
         }
-        let user = self.client.user().await?.unwrap_or_else(|| "NAME".to_owned());
+        let user = self.user().await?;
         let findings = missing.into_iter().map(|(role, rights)| {
-            let name = role.replace(':', "-");
-            Finding::ok("rights", "yours", format!("you may not {}", rights.join(", "))).with_verdict(
-                Verdict::Note,
-                format!("kubectl create clusterrolebinding {name}-{user} --clusterrole={role} --user={user}"),
-            )
+            Finding::ok("rights", "yours", format!("you may not {}", rights.join(", ")))
+                .with_verdict(Verdict::Note, cluster_role_binding_command(role, &user))
         });
         Ok(findings.collect())
+    }
+
+    /// The name of the caller; `NAME` where the server does not tell.
+    pub(super) async fn user(&self) -> Result<String> {
+        Ok(self.client.user().await?.unwrap_or_else(|| "NAME".to_owned()))
     }
 
     /// Findings about the rights of Berth on a hub, one for each role.

@@ -268,8 +268,8 @@ pub async fn role_hint(client: &Client, namespace: &str) -> String {
     let user = user.unwrap_or_else(|| "USER".to_owned());
     match namespace {
         "" => format!(
-            "ask for a ClusterRoleBinding to {ROLE}: kubectl create clusterrolebinding {ROLE}-{} --clusterrole={ROLE} --user='{user}'",
-            as_name_part(&user)
+            "ask for a ClusterRoleBinding to {ROLE}: {}",
+            cluster_role_binding_command(ROLE, &user)
         ),
         namespace => format!(
             "ask for a RoleBinding to {ROLE} there: kubectl create rolebinding {ROLE}-{} -n {namespace} --clusterrole={ROLE} \
@@ -277,6 +277,13 @@ pub async fn role_hint(client: &Client, namespace: &str) -> String {
             as_name_part(&user)
         ),
     }
+}
+
+/// Returns the command that binds the ClusterRole `role` to `user` in all namespaces.
+#[must_use]
+pub fn cluster_role_binding_command(role: &str, user: &str) -> String {
+    let name = as_name_part(user);
+    format!("kubectl create clusterrolebinding {role}-{name} --clusterrole={role} --user='{user}'")
 }
 
 /// Converts `user` to a part of an object's name.
