@@ -2,8 +2,9 @@
 //! (docs/glossary.md). Fields of JSON keep their names.
 
 use anstyle::Style;
+use berth_scheduling_api::scheduling::verdict;
 
-use crate::terminal;
+use crate::terminal::{self, Cell};
 
 /// State of a request, as a phrase with a colour.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,8 +81,17 @@ pub fn action(action: &str, from: &str, to: &str) -> String {
 pub const PICKED: &str = "picked";
 /// Words for a cluster that fits and is not picked.
 pub const NOT_PICKED: &str = "not picked";
-/// Words for a cluster that a filter refuses.
-pub const REFUSED: &str = "refused";
+
+/// Returns the result of a cluster that a filter refuses. Of a cluster that is `out_of_scope`, no other reason
+/// counts.
+#[must_use]
+pub fn refusal(out_of_scope: bool) -> Cell {
+    let style = match out_of_scope {
+        true => terminal::DIM,
+        false => terminal::BAD,
+    };
+    Cell::new(verdict(false, false, out_of_scope), style)
+}
 
 #[cfg(test)]
 mod tests {

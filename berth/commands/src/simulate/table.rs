@@ -17,7 +17,7 @@ use berth_engine::simulate::{DemandOutcome, InvalidDemand};
 
 use super::output::SET_ASIDE;
 use crate::terminal::{self, Cell, indented};
-use crate::words::{self, NOT_PICKED, PICKED, REFUSED};
+use crate::words::{self, NOT_PICKED, PICKED};
 
 /// Highest number of clusters that were not picked and have rows.
 const CLUSTERS_LIMIT: usize = 20;
@@ -318,7 +318,7 @@ impl<'a> Rows<'a> {
                 reasons.push(format!("{token}: {message}"));
                 Cell::new(NOT_PICKED, terminal::DIM)
             } else {
-                Cell::new(REFUSED, terminal::BAD)
+                words::refusal(outside(&candidate))
             };
             self.add_row(candidate, result, reasons);
         }
@@ -327,7 +327,7 @@ impl<'a> Rows<'a> {
                 Cell::plain(format!("  {name}")),
                 Cell::plain(""),
                 Cell::plain(""),
-                Cell::new(REFUSED, terminal::BAD),
+                words::refusal(false),
                 Cell::plain(format!("{plugin}/{reason}: there is no cluster \"{name}\"")),
             ]);
         }

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::plan;
 use crate::source::Source;
 use crate::terminal::{self, Cell, indented, shown};
-use crate::words::{NOT_PICKED, REFUSED};
+use crate::words::{self, NOT_PICKED};
 
 /// Words that can precede the name of a cluster of any system, or of a Target.
 const ANY: [&str; 5] = ["cluster", "clusters", "target", "targets", "btg"];
@@ -317,7 +317,7 @@ fn print_candidates(out: &mut impl Write, candidates: &Requests, width: Option<u
             let status = &candidate["status"];
             let result = match status["feasible"] == true {
                 true => Cell::new(NOT_PICKED, terminal::DIM),
-                false => Cell::new(REFUSED, terminal::BAD),
+                false => words::refusal(status["outOfScope"] == true),
             };
             let reasons = status["rejections"].as_array().into_iter().flatten();
             let reasons: Vec<String> = reasons.map(|reason| text(reason, "message")).collect();

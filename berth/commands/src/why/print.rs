@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use berth_dialect_contract::report::{self, Candidate, ChangeEntry, ReasonCount, RejectionEntry};
-use berth_scheduling_api::scheduling::{PublishedReport, Scheduling};
+use berth_scheduling_api::scheduling::{PublishedReport, Scheduling, verdict};
 use berth_scheduling_api::shared::{Manifest, SchedulingSpec};
 use serde_json::Value;
 
 use crate::args::{WhyOutput, WhyQuestion};
 use crate::terminal::{self, Cell, indented, shown};
-use crate::words::{self, NOT_PICKED, PICKED, REFUSED, RequestState};
+use crate::words::{self, NOT_PICKED, PICKED, RequestState};
 
 /// A Scheduling as the server sent it, and its parsed form.
 pub(super) struct Answer<'a> {
@@ -162,7 +162,7 @@ fn result(candidate: &Candidate, change: Option<&ChangeEntry>) -> Cell {
             Cell::new(change_text(change), terminal::WARNING)
         }
         (false, _) if candidate.feasible => Cell::new(NOT_PICKED, terminal::DIM),
-        (false, _) => Cell::new(REFUSED, terminal::BAD),
+        (false, _) => words::refusal(candidate.out_of_scope),
     }
 }
 
@@ -285,7 +285,10 @@ fn print_cluster(out: &mut impl Write, candidate: &Candidate, width: Option<usiz
             terminal::warning("kept where it is bound")
         ),
         (false, true) => format!("fits and is not picked{rank}, since others rank higher:"),
-        (false, false) => format!("is {}:", terminal::bad("refused")),
+        (false, false) => format!(
+            "is {}:",
+            terminal::bad(verdict(false, false, candidate.out_of_scope))
+        ),
     };
     writeln!(out, "  {name} {verdict}")?;
     for rejection in &candidate.rejections {
