@@ -5,15 +5,17 @@
 //! Every step follows from the present state of both sides ([`berth_dialect_kcp::syncer_view::step`]), so
 //! that the process may be killed at any point and started again. [`session`] is the loop, and [`work`] the
 //! state of the loop, with the [`queue`] of due objects. [`mirrors`] has the known objects of both sides,
-//! which [`follow`] watches, and [`kinds`] their kinds. [`act`] executes a step, and [`undone`] finds writes
-//! that other clients revert. [`leftovers`] finds copies of earlier registrations. [`heartbeat`] reports
-//! [`problems`] to the hub, as conditions ([`condition_text`]). [`ends`] has the two connections.
+//! which [`follow`] watches, and [`kinds`] their kinds. [`act`] executes a step; [`identity`] lets it
+//! delete copies for the WorkloadCluster of the session only. [`undone`] finds writes that other clients
+//! revert, and [`leftovers`] copies of earlier registrations. [`heartbeat`] reports [`problems`] to the hub, as
+//! conditions ([`condition_text`]). [`ends`] has the two connections.
 
 mod act;
 mod condition_text;
 mod ends;
 mod follow;
 mod heartbeat;
+mod identity;
 mod kinds;
 mod leftovers;
 mod mirrors;
@@ -141,3 +143,6 @@ async fn sync(args: &SyncerArgs, ends: &Connections, stop: &CancellationToken) -
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod testing;

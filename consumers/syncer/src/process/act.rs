@@ -14,6 +14,7 @@ use berth_dialect_kcp::syncer_view::step::Step;
 use http::Method;
 use serde_json::{Value, json};
 
+use super::identity::IdentityCheck;
 use super::kinds::SyncedKind;
 use super::mirrors::{Key, NAMESPACES, Plan};
 
@@ -24,6 +25,8 @@ const MERGE: &str = "application/merge-patch+json";
 pub(super) struct StepExecutor {
     /// Owner of the copies that the syncer creates.
     pub(super) owner: Owner,
+    /// Check of the owner's identifier before deletions.
+    pub(super) identity: IdentityCheck,
     /// Client of the view that the hub shows the syncer.
     pub(super) view: Client,
     /// Client of the workload cluster.
@@ -172,7 +175,9 @@ impl StepExecutor {
         }
     }
 
-    /// Deletes the downstream object at `path` if it is a copy of this syncer.
+    /// Deletes the downstream object at `path` if it is a copy of this syncer, and the hub still has the
+    /// WorkloadCluster for which it was made: the copies of an earlier registration are taken over, even if
+    /// the view of the new registration does not show their objects yet.
     async fn delete(&self, path: &str) -> Result<()> {
         let found = match self.cluster.send(Method::GET, path, None).await? {
             Ok(found) => found,
@@ -182,6 +187,7 @@ impl StepExecutor {
         if owner(&found) != Some(&self.owner.identifier) {
             return Ok(());
         }
+        self.identity.confirm().await?;
         let options = json!({
             "apiVersion": "v1",
             "kind": "DeleteOptions",
@@ -208,4 +214,75 @@ fn check_answer(answer: Answer) -> Result<()> {
 
 fn refused(status: &Status) -> anyhow::Error {
     anyhow!("{} ({} {})", status.message, status.code, status.reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use berth_dialect_kcp::names::DOWNSTREAM_CLUSTER;
+    use kube::core::ApiResource;
+
+    use super::super::testing::server;
+    use super::*;
+
+    fn config_maps() -> SyncedKind {
+        SyncedKind {
+            api: ApiResource {
+                group: String::new(),
+                version: "v1".to_owned(),
+                api_version: "v1".to_owned(),
+                kind: "ConfigMap".to_owned(),
+                plural: "configmaps".to_owned(),
+            },
+            reports: false,
+        }
+    }
+
+    fn executor(hub: Client, cluster: Client) -> StepExecutor {
+        StepExecutor {
+            owner: Owner {
+                identifier: "u-1".to_owned(),
+                logical_cluster: "root".to_owned(),
+                registration: None,
+                adopted: Vec::new(),
+            },
+            identity: IdentityCheck::new(hub.clone(), "east", "u-1"),
+            view: hub,
+            cluster,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_copy_is_deleted_only_for_the_workload_cluster_for_which_it_was_made() {
+        let key = Key {
+            kind: 1,
+            namespace: "app".to_owned(),
+            name: "a".to_owned(),
+        };
+        let copy = json!({"metadata": {"name": "a", "uid": "d", "labels": {DOWNSTREAM_CLUSTER: "u-1"}}});
+        for (code, uid, is_deleted, is_replaced) in [
+            (200, "u-1", true, false),
+            (200, "u-2", false, true),
+            (404, "", false, false),
+        ] {
+            let (hub, _) = server(code, &json!({"metadata": {"name": "east", "uid": uid}}));
+            let (cluster, methods) = server(200, &copy);
+            let executor = executor(hub, cluster);
+            let plan = Plan {
+                step: Step::Delete,
+                down: ("kcp1".to_owned(), "a".to_owned()),
+            };
+            let outcome = executor.execute(&config_maps(), &key, plan).await;
+            assert_eq!(outcome.is_ok(), is_deleted, "{code} {uid}");
+            assert_eq!(
+                methods.lock().contains(&Method::DELETE),
+                is_deleted,
+                "{code} {uid}"
+            );
+            assert_eq!(
+                executor.identity.replaced().is_cancelled(),
+                is_replaced,
+                "{code} {uid}"
+            );
+        }
+    }
 }

@@ -6,12 +6,12 @@ use std::time::Duration;
 use berth_apimachinery::{Clock, time};
 use berth_apiserver::SystemClock;
 use berth_client::{Answer, Client};
-use berth_dialect_kcp::names::{VERSION, WORKLOAD_CLUSTERS};
 use http::Method;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::condition_text::{ConditionText, reports_unreachable};
+use super::identity::{identifier, path};
 use super::problems::Problems;
 
 /// Pause after a failed heartbeat, and shortest interval of heartbeats.
@@ -21,25 +21,6 @@ const MAX_ATTEMPTS: usize = 3;
 /// Longest time limit of the check whether the workload cluster answers. The time limit is the heartbeat
 /// interval, but at least [`RETRY`] and at most this.
 const MAX_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// The path of the WorkloadCluster `name` on the hub.
-pub(super) fn path(name: &str) -> String {
-    format!(
-        "/apis/{}/{VERSION}/{}/{name}",
-        WORKLOAD_CLUSTERS.group, WORKLOAD_CLUSTERS.resource
-    )
-}
-
-/// The identifier of a WorkloadCluster, with which its copies are labelled: the uid, or the name if there is
-/// no uid.
-pub(super) fn identifier(cluster: &Value) -> &str {
-    let text = |field: &str| {
-        cluster["metadata"][field]
-            .as_str()
-            .filter(|text| !text.is_empty())
-    };
-    text("uid").or_else(|| text("name")).unwrap_or_default()
-}
 
 /// Sender of the heartbeats of one session.
 pub(super) struct HeartbeatSender<'a> {

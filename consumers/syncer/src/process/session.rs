@@ -15,7 +15,8 @@ use tokio_util::sync::CancellationToken;
 use super::SyncerArgs;
 use super::ends::{Connections, Side};
 use super::follow::{Observation, Reflector};
-use super::heartbeat::{self, HeartbeatSender};
+use super::heartbeat::HeartbeatSender;
+use super::identity::{self, REPLACED};
 use super::kinds::{SyncedKinds, discover};
 use super::leftovers::{Search, SearchResult};
 use super::problems::Problems;
@@ -51,7 +52,7 @@ impl<'a> Session<'a> {
     /// When the hub does not answer or refuses, does not know the WorkloadCluster, or does not serve the
     /// resource `namespaces` in the view.
     pub(super) async fn begin(args: &'a SyncerArgs, ends: &'a Connections) -> Result<Self> {
-        let cluster = ends.hub.get(&heartbeat::path(&ends.target)).await?;
+        let cluster = ends.hub.get(&identity::path(&ends.target)).await?;
         let registration = ends.registration().await?;
         let synced = discover(&ends.view, &args.resources)
             .await
@@ -67,7 +68,7 @@ impl<'a> Session<'a> {
             args,
             ends,
             owner: Owner {
-                identifier: heartbeat::identifier(&cluster).to_owned(),
+                identifier: identity::identifier(&cluster).to_owned(),
                 logical_cluster: args.from_cluster.clone(),
                 registration,
                 adopted: args.adopt.clone(),
@@ -98,11 +99,13 @@ impl<'a> Session<'a> {
             self.args.remove_leftovers_after,
         );
         let problems = Arc::clone(&work.problems);
+        let replaced = work.replaced();
         let mut session_change = std::pin::pin!(self.wait_for_change(&problems));
         let end = loop {
             work.start_steps();
             tokio::select! {
                 () = stop.cancelled() => break EndReason::Stopped,
+                () = replaced.cancelled() => break EndReason::Changed(REPLACED),
                 changed = &mut session_change, if work.is_under_way() => break EndReason::Changed(changed),
                 Some(observation) = observations.recv() => work.apply(observation, &mut observations),
                 Some(found) = leftovers.recv() => work.record_leftovers(found),
@@ -166,7 +169,7 @@ impl<'a> Session<'a> {
             problems,
         };
         tokio::select! {
-            () = heartbeats.run(interval) => "the WorkloadCluster was replaced by another with its name",
+            () = heartbeats.run(interval) => REPLACED,
             () = self.wait_for_other_kinds() => "the kinds that the hub shows have changed",
         }
     }

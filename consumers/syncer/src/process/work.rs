@@ -11,10 +11,12 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
 
 use super::act::StepExecutor;
 use super::ends::Connections;
 use super::follow::{Observation, ObservationContent};
+use super::identity::IdentityCheck;
 use super::kinds::{SyncedKind, SyncedKinds};
 use super::leftovers::{Leftover, SearchResult};
 use super::mirrors::{Key, Mirrors, Plan};
@@ -85,6 +87,7 @@ impl Work {
     ) -> Self {
         let executor = StepExecutor {
             owner: owner.clone(),
+            identity: IdentityCheck::new(connections.hub.clone(), &connections.target, &owner.identifier),
             view: berth_client::Client::new(connections.view.clone()),
             cluster: berth_client::Client::new(connections.cluster.clone()),
         };
@@ -102,6 +105,11 @@ impl Work {
             remove_after,
             removals: HashMap::new(),
         }
+    }
+
+    /// Token that is cancelled once a step finds that the WorkloadCluster was replaced.
+    pub(super) fn replaced(&self) -> CancellationToken {
+        self.executor.identity.replaced()
     }
 
     /// Whether the objects of all kinds that can be watched are known. Before, the session sends no

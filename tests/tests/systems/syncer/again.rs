@@ -93,6 +93,24 @@ fn a_workload_cluster_registered_again_keeps_its_copies_and_what_is_left_goes() 
 }
 
 #[test]
+fn a_syncer_that_runs_while_its_workload_cluster_is_registered_again_keeps_the_copies() {
+    let mut world = World::new(&["east"]);
+    // The view shows nothing to the new registration long before the next heartbeat.
+    let _syncer = world.sync_at(0, "30s", &[]);
+    fill(&world, "stay", &["one", "two"]);
+    fill(&world, "too", &["one"]);
+    let copies = [("stay", "one"), ("stay", "two"), ("too", "one")];
+    let before = copies.map(|(namespace, name)| world.clusters[0].arrived("configmap", namespace, name));
+
+    world.hub.kubectl("delete workloadcluster east").succeeds();
+    world.clusters[0].identifier = register(&world.hub, "east");
+    for ((namespace, name), before) in copies.into_iter().zip(&before) {
+        wait_for_takeover(&world, namespace, name, before);
+    }
+    world.condition(0, "Synced", |known| known["status"] == "True");
+}
+
+#[test]
 fn copies_of_a_lost_hub_are_told_and_taken_over_with_adopt_alone() {
     let lost = World::new(&["east"]);
     let syncer = lost.sync(0);

@@ -99,9 +99,20 @@ impl World {
 
     /// Starts the syncer with `more` arguments.
     pub(super) fn sync_with(&self, cluster: usize, more: &[&str]) -> Syncer {
+        self.sync_at(cluster, "1s", more)
+    }
+
+    /// Starts the syncer with a heartbeat every `interval`, and `more` arguments.
+    pub(super) fn sync_at(&self, cluster: usize, interval: &str, more: &[&str]) -> Syncer {
         let cluster = &self.clusters[cluster];
         let child = Command::new(berth())
-            .args(["syncer", "--target", &cluster.name, "--heartbeat-interval", "1s"])
+            .args([
+                "syncer",
+                "--target",
+                &cluster.name,
+                "--heartbeat-interval",
+                interval,
+            ])
             .args(more)
             .arg("--from-kubeconfig")
             .arg(&cluster.view)
