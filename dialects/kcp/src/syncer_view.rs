@@ -9,6 +9,7 @@
 
 mod allocated;
 pub mod copy;
+pub mod form;
 pub mod registration;
 pub mod step;
 

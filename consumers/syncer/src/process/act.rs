@@ -8,6 +8,7 @@ use anyhow::{Result, anyhow, bail};
 use berth_apimachinery::{Status, StatusReason};
 use berth_client::{Answer, Client};
 use berth_dialect_kcp::syncer_view::copy::{Record, brought_up_to_date, must_recreate, owner};
+use berth_dialect_kcp::syncer_view::form::ClusterForm;
 use berth_dialect_kcp::syncer_view::located;
 use berth_dialect_kcp::syncer_view::registration::{Claim, Owner};
 use berth_dialect_kcp::syncer_view::step::Step;
@@ -33,52 +34,83 @@ pub(super) struct StepExecutor {
     pub(super) cluster: Client,
 }
 
+/// A write of a copy downstream.
+#[derive(Debug)]
+pub(super) struct CopyWrite {
+    /// Whether the cluster stored anything. An update without an effect leaves the resourceVersion.
+    pub(super) is_effective: bool,
+    /// The form in which the cluster stores the copy, if it is not that of the copy.
+    pub(super) form: Option<ClusterForm>,
+}
+
+impl CopyWrite {
+    /// The write of `written`, to which the cluster answered with `stored`.
+    fn new(written: &Value, stored: &Value) -> Self {
+        let version = |object: &Value| object["metadata"]["resourceVersion"].clone();
+        Self {
+            is_effective: version(written) != version(stored),
+            form: ClusterForm::of(written, stored),
+        }
+    }
+}
+
 impl StepExecutor {
-    /// Executes `plan` for the object `key` of `kind`. The watches of both sides show the effect.
+    /// Executes `plan` for the object `key` of `kind`. The watches of both sides show the effect. Returns the
+    /// write of the copy, if there was one.
     ///
     /// # Errors
     /// When a write was refused, a server did not answer, the step is blocked, or the copy of a released
     /// object still exists. The step has to be computed again then.
-    pub(super) async fn execute(&self, kind: &SyncedKind, key: &Key, plan: Plan) -> Result<()> {
+    pub(super) async fn execute(
+        &self,
+        kind: &SyncedKind,
+        key: &Key,
+        plan: Plan,
+    ) -> Result<Option<CopyWrite>> {
         let Plan { step, down } = plan;
         let upstream_path = format!("{}/{}", kind.collection(&key.namespace), key.name);
         let downstream_path = format!("{}/{}", kind.collection(&down.0), down.1);
         match step {
-            Step::Rest | Step::Wait(_) => Ok(()),
+            Step::Rest | Step::Wait(_) => {}
             Step::Blocked(why) => bail!(why),
-            Step::Hold(object) => self.set_finalizers(&upstream_path, &object).await,
+            Step::Hold(object) => self.set_finalizers(&upstream_path, &object).await?,
             Step::Release(object) => {
-                if self.is_gone(key, &downstream_path).await? {
-                    self.set_finalizers(&upstream_path, &object).await
-                } else {
+                if !self.is_gone(key, &downstream_path).await? {
                     bail!(
                         "the copy {downstream_path} still exists, although the watch does not show it: the syncer deletes it \
                          once the watch shows it; if this message stays, delete the copy on the workload cluster"
                     )
                 }
+                self.set_finalizers(&upstream_path, &object).await?;
             }
             Step::Report(object) => {
                 let path = format!("{upstream_path}/status");
-                check_answer(self.view.send(Method::PUT, &path, Some((JSON, &object))).await?)
+                check_answer(self.view.send(Method::PUT, &path, Some((JSON, &object))).await?)?;
             }
             Step::Create(object) => {
                 let answer = self
                     .cluster
                     .send(Method::POST, &kind.collection(&down.0), Some((JSON, &object)))
                     .await?;
-                match answer {
+                return match answer {
+                    Ok(stored) => Ok(Some(CopyWrite::new(&object, &stored))),
                     Err(status) if status.is(StatusReason::AlreadyExists) => {
                         self.take_over(key, &downstream_path, &object).await
                     }
-                    answer => check_answer(answer),
-                }
+                    Err(status) => Err(refused(&status)),
+                };
             }
-            Step::Update(object) => check_answer(
-                self.cluster
-                    .send(Method::PUT, &downstream_path, Some((JSON, &object)))
-                    .await?,
-            ),
-            Step::Delete => self.delete(&downstream_path).await,
+            Step::Update(object) => return self.update(&downstream_path, &object).await.map(Some),
+            Step::Delete => self.delete(&downstream_path).await?,
+        }
+        Ok(None)
+    }
+
+    /// Updates the downstream object at `path` to `object`.
+    async fn update(&self, path: &str, object: &Value) -> Result<CopyWrite> {
+        match self.cluster.send(Method::PUT, path, Some((JSON, object))).await? {
+            Ok(stored) => Ok(CopyWrite::new(object, &stored)),
+            Err(status) => Err(refused(&status)),
         }
     }
 
@@ -130,20 +162,21 @@ impl StepExecutor {
     }
 
     /// Takes over the existing object at `path` as the copy, unless it belongs to another workload cluster,
-    /// or is a namespace that this syncer does not manage.
-    async fn take_over(&self, key: &Key, path: &str, copy: &Value) -> Result<()> {
+    /// or is a namespace that this syncer does not manage. Returns the write of the copy, if there was one.
+    async fn take_over(&self, key: &Key, path: &str, copy: &Value) -> Result<Option<CopyWrite>> {
         let found = match self.cluster.send(Method::GET, path, None).await? {
             Ok(found) => found,
             Err(status) => return Err(refused(&status)),
         };
         match owner(&found) {
-            Some(owner) if owner == self.owner.identifier => return Ok(()),
+            Some(owner) if owner == self.owner.identifier => return Ok(None),
             Some(other) if self.is_earlier(key, &found) => {
                 tracing::info!(path, other, "takes over a copy of an earlier registration");
                 // If the new copy cannot replace the old one by an update, the old copy has to be deleted
                 // first.
                 if must_recreate(copy, &found) {
-                    return self.mark(path, &found).await;
+                    self.mark(path, &found).await?;
+                    return Ok(None);
                 }
             }
             Some(other) => bail!(
@@ -160,8 +193,8 @@ impl StepExecutor {
             None => {}
         }
         match brought_up_to_date(copy, &found) {
-            Some(next) => check_answer(self.cluster.send(Method::PUT, path, Some((JSON, &next))).await?),
-            None => Ok(()),
+            Some(next) => self.update(path, &next).await.map(Some),
+            None => Ok(None),
         }
     }
 
@@ -219,45 +252,48 @@ fn refused(status: &Status) -> anyhow::Error {
 #[cfg(test)]
 mod tests {
     use berth_dialect_kcp::names::DOWNSTREAM_CLUSTER;
-    use kube::core::ApiResource;
 
-    use super::super::testing::server;
+    use super::super::testing::{config_maps, key, owner_of_copies, server};
     use super::*;
-
-    fn config_maps() -> SyncedKind {
-        SyncedKind {
-            api: ApiResource {
-                group: String::new(),
-                version: "v1".to_owned(),
-                api_version: "v1".to_owned(),
-                kind: "ConfigMap".to_owned(),
-                plural: "configmaps".to_owned(),
-            },
-            reports: false,
-        }
-    }
 
     fn executor(hub: Client, cluster: Client) -> StepExecutor {
         StepExecutor {
-            owner: Owner {
-                identifier: "u-1".to_owned(),
-                logical_cluster: "root".to_owned(),
-                registration: None,
-                adopted: Vec::new(),
-            },
+            owner: owner_of_copies(),
             identity: IdentityCheck::new(hub.clone(), "east", "u-1"),
             view: hub,
             cluster,
         }
     }
 
+    fn plan(step: Step) -> Plan {
+        Plan {
+            step,
+            down: ("kcp1".to_owned(), "a".to_owned()),
+        }
+    }
+
+    #[tokio::test]
+    async fn an_update_that_changes_nothing_tells_the_form_of_the_cluster_and_has_no_effect() {
+        let written = json!({"metadata": {"name": "a", "resourceVersion": "3"}, "spec": {"cpu": 0.5}});
+        for (version, cpu, is_effective, is_other_form) in [
+            ("3", json!("500m"), false, true),
+            ("4", json!("500m"), true, true),
+            ("4", json!(0.5), true, false),
+        ] {
+            let stored = json!({"metadata": {"name": "a", "resourceVersion": version}, "spec": {"cpu": cpu}});
+            let (hub, _) = server(200, &json!({}));
+            let (cluster, _) = server(200, &stored);
+            let outcome = executor(hub, cluster)
+                .execute(&config_maps(), &key(), plan(Step::Update(written.clone())))
+                .await;
+            let write = outcome.unwrap().expect("a write");
+            assert_eq!(write.is_effective, is_effective, "{stored}");
+            assert_eq!(write.form.is_some(), is_other_form, "{stored}");
+        }
+    }
+
     #[tokio::test]
     async fn a_copy_is_deleted_only_for_the_workload_cluster_for_which_it_was_made() {
-        let key = Key {
-            kind: 1,
-            namespace: "app".to_owned(),
-            name: "a".to_owned(),
-        };
         let copy = json!({"metadata": {"name": "a", "uid": "d", "labels": {DOWNSTREAM_CLUSTER: "u-1"}}});
         for (code, uid, is_deleted, is_replaced) in [
             (200, "u-1", true, false),
@@ -267,11 +303,7 @@ mod tests {
             let (hub, _) = server(code, &json!({"metadata": {"name": "east", "uid": uid}}));
             let (cluster, methods) = server(200, &copy);
             let executor = executor(hub, cluster);
-            let plan = Plan {
-                step: Step::Delete,
-                down: ("kcp1".to_owned(), "a".to_owned()),
-            };
-            let outcome = executor.execute(&config_maps(), &key, plan).await;
+            let outcome = executor.execute(&config_maps(), &key(), plan(Step::Delete)).await;
             assert_eq!(outcome.is_ok(), is_deleted, "{code} {uid}");
             assert_eq!(
                 methods.lock().contains(&Method::DELETE),

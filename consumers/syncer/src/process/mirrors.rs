@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use berth_dialect_kcp::syncer_view::copy::{Record, copy_name};
+use berth_dialect_kcp::syncer_view::form::ClusterForm;
 use berth_dialect_kcp::syncer_view::registration::Owner;
 use berth_dialect_kcp::syncer_view::step::{Step, StepContext, namespace_next};
 use berth_dialect_kcp::syncer_view::{downstream_namespace, located};
@@ -103,6 +104,8 @@ pub(super) struct Mirrors {
     kinds: Vec<SyncedKind>,
     up: Vec<Mirror>,
     down: Vec<Mirror>,
+    /// The forms in which the cluster stores copies, if they are not those of the copies.
+    forms: HashMap<Key, ClusterForm>,
     /// Cache of the downstream name of each namespace, which is a hash.
     names: HashMap<String, String>,
 }
@@ -115,6 +118,7 @@ impl Mirrors {
             kinds: kinds.to_vec(),
             up: mirrors(),
             down: mirrors(),
+            forms: HashMap::new(),
             names: HashMap::new(),
         }
     }
@@ -163,6 +167,15 @@ impl Mirrors {
     /// Whether neither side has the object `key`, whose copy would be `down`.
     pub(super) fn is_gone(&self, key: &Key, down: &NamespacedName) -> bool {
         self.exists_upstream(key) == Some(false) && !self.down[key.kind].objects.contains_key(down)
+    }
+
+    /// Records the form in which the cluster stores the copy of `key`; `None` if it is that of the copy, or
+    /// the copy is gone.
+    pub(super) fn record_form(&mut self, key: &Key, form: Option<ClusterForm>) {
+        match form {
+            Some(form) => drop(self.forms.insert(key.clone(), form)),
+            None => drop(self.forms.remove(key)),
+        }
     }
 
     /// Applies an observation. Returns the keys that may need a step.
@@ -307,7 +320,7 @@ impl Mirrors {
         );
         let down = down_of(key.kind, &at);
         let step = self
-            .step_context(key.kind, &down_namespace, namespace_object.as_deref())
+            .step_context(key, &down_namespace, namespace_object.as_deref())
             .next(up.as_deref(), down.as_deref());
         let all_known = namespaces && known(&self.up, key.kind) && known(&self.down, key.kind);
         all_known.then_some(Plan { step, down: at })
@@ -315,7 +328,7 @@ impl Mirrors {
 
     fn step_context<'a>(
         &'a self,
-        kind: usize,
+        key: &Key,
         down_namespace: &'a str,
         namespace_object: Option<&Value>,
     ) -> StepContext<'a> {
@@ -325,7 +338,8 @@ impl Mirrors {
             ready: namespace_object.is_some_and(|namespace_object| {
                 namespace_object["metadata"].get("deletionTimestamp").is_none()
             }),
-            reports: self.kinds[kind].reports,
+            reports: self.kinds[key.kind].reports,
+            form: self.forms.get(key),
         }
     }
 

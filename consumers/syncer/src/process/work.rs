@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
-use super::act::StepExecutor;
+use super::act::{CopyWrite, StepExecutor};
 use super::ends::Connections;
 use super::follow::{Observation, ObservationContent};
 use super::identity::IdentityCheck;
@@ -30,9 +30,15 @@ const PARALLEL: usize = 8;
 const UNDONE: &str =
     "another client of the workload cluster reverts the change; the syncer repeats it with growing delays";
 
-/// The result of a step: the report that the step made, and the fingerprint of its downstream write, if there
-/// is one.
-type StepResult = Result<(Option<Report>, Option<(&'static str, String)>)>;
+/// The outcome of a step that was carried out.
+pub(super) struct StepOutcome {
+    /// The report that the step made.
+    report: Option<Report>,
+    /// The fingerprint of the step, if it writes a copy downstream.
+    fingerprint: Option<(&'static str, String)>,
+    /// The write of the copy.
+    write: Option<CopyWrite>,
+}
 
 /// A report of an object's status.
 #[derive(Debug, PartialEq)]
@@ -61,7 +67,7 @@ pub(super) struct Work {
     mirrors: Mirrors,
     pub(super) queue: Queue,
     executor: Arc<StepExecutor>,
-    pub(super) running: JoinSet<(Key, StepResult)>,
+    pub(super) running: JoinSet<(Key, Result<StepOutcome>)>,
     /// The last report of this syncer for each object. The status is reported again only after it has
     /// changed, so that the syncers of several clusters do not overwrite each other's reports in turn.
     reported: HashMap<Key, Report>,
@@ -209,6 +215,7 @@ impl Work {
             if forgets {
                 self.reported.remove(&key);
                 self.last_writes.forget(&key);
+                self.mirrors.record_form(&key, None);
                 self.problems.lock().forget(&key);
             }
             let report = Report::of(&plan.step);
@@ -229,18 +236,33 @@ impl Work {
                 step = plan.step.name(),
                 "carries out a step"
             );
-            let written = undone::fingerprint(&plan.step);
+            let fingerprint = undone::fingerprint(&plan.step);
             self.running.spawn(async move {
                 let outcome = executor.execute(&kind, &key, plan).await;
-                (key, outcome.map(|()| (report, written)))
+                let outcome = outcome.map(|write| StepOutcome {
+                    report,
+                    fingerprint,
+                    write,
+                });
+                (key, outcome)
             });
         }
     }
 
     /// Records the outcome of a step.
-    pub(super) fn record_outcome(&mut self, (key, outcome): (Key, StepResult)) {
+    pub(super) fn record_outcome(&mut self, (key, outcome): (Key, Result<StepOutcome>)) {
         let problem = match outcome {
-            Ok((report, written)) => {
+            Ok(StepOutcome {
+                report,
+                fingerprint,
+                write,
+            }) => {
+                // An update without an effect repeats nothing that another client has undone.
+                let is_effective = write.as_ref().is_none_or(|write| write.is_effective);
+                if let Some(write) = write {
+                    self.mirrors.record_form(&key, write.form);
+                }
+                let written = fingerprint.filter(|_| is_effective);
                 let writes = written.is_some();
                 let repetitions = self.last_writes.record(&key, written, Instant::now());
                 if let Some(report) = report {
@@ -291,9 +313,44 @@ impl Work {
 
 #[cfg(test)]
 mod tests {
+    use berth_apimachinery::Timestamp;
     use serde_json::json;
 
+    use super::super::testing::{config_maps, key, owner_of_copies, server};
     use super::*;
+
+    #[tokio::test]
+    async fn an_update_without_an_effect_is_none_that_another_client_reverts() {
+        let (hub, _) = server(200, &json!({}));
+        let connections = Connections {
+            target: "east".to_owned(),
+            view: hub.connection(),
+            cluster: hub.connection(),
+            hub,
+        };
+        let synced = SyncedKinds {
+            kinds: vec![config_maps(), config_maps()],
+            unknown: Vec::new(),
+        };
+        for is_effective in [false, true] {
+            let mut work = Work::new(&owner_of_copies(), &synced, &connections, Duration::ZERO);
+            for _ in 0..5 {
+                let outcome = StepOutcome {
+                    report: None,
+                    fingerprint: Some(("Update", "hash".to_owned())),
+                    write: Some(CopyWrite {
+                        is_effective,
+                        form: None,
+                    }),
+                };
+                work.record_outcome((key(), Ok(outcome)));
+            }
+            let condition = work.problems.lock().condition();
+            let conditions = condition.set_in(&Value::Null, Timestamp::UNIX_EPOCH).unwrap();
+            let expected = if is_effective { "False" } else { "True" };
+            assert_eq!(conditions[0]["status"], expected);
+        }
+    }
 
     #[test]
     fn a_report_for_a_recreated_object_is_another_report() {

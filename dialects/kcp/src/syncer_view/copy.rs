@@ -101,18 +101,26 @@ pub fn copy_name(kind: &str, name: &str) -> String {
     }
 }
 
+/// Returns `object` without its status and without the metadata that each server has of its own.
+pub(super) fn content(object: &Value) -> Value {
+    let mut content = object.clone();
+    if let Some(fields) = content.as_object_mut() {
+        fields.remove("status");
+    }
+    if let Some(metadata) = content.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.retain(|field, _| !SERVER_FIELDS.contains(&field.as_str()));
+    }
+    content
+}
+
 /// Returns the copy of `up` for `namespace` on the cluster `identifier`, including the record of the copy.
 /// `up` is in the form of the view.
 #[must_use]
 pub fn copy(identifier: &str, up: &Value, namespace: &str) -> Value {
-    let mut copy = up.clone();
+    let mut copy = content(up);
     let name = crate::edit::name(up).to_owned();
-    if let Some(fields) = copy.as_object_mut() {
-        fields.remove("status");
-    }
     let copied_name = copy_name(up["kind"].as_str().unwrap_or_default(), &name);
     if let Some(metadata) = copy["metadata"].as_object_mut() {
-        metadata.retain(|field, _| !SERVER_FIELDS.contains(&field.as_str()));
         metadata.insert("name".to_owned(), copied_name.into());
         metadata.insert("namespace".to_owned(), namespace.into());
     }
@@ -157,7 +165,7 @@ pub fn must_recreate(copy: &Value, down: &Value) -> bool {
 }
 
 /// Whether the [`EXACT_FIELDS`] of `down` and `copy` are equal. Always true for kinds without such fields.
-fn exact_fields_equal(down: &Value, copy: &Value) -> bool {
+pub(super) fn exact_fields_equal(down: &Value, copy: &Value) -> bool {
     let value_of =
         |object: &'_ Value, field: &str| object.get(field).filter(|value| !is_omittable(value)).cloned();
     !has_exact_fields(copy)
@@ -172,7 +180,7 @@ fn exact_fields_equal(down: &Value, copy: &Value) -> bool {
 #[must_use]
 pub fn brought_up_to_date(copy: &Value, down: &Value) -> Option<Value> {
     let (old, new) = (Record::of(down), Record::of(copy));
-    if old == new && contains(down, copy) && exact_fields_equal(down, copy) {
+    if old == new && has_content(down, copy) {
         return None;
     }
     let mut next = down.clone();
@@ -199,6 +207,11 @@ pub fn brought_up_to_date(copy: &Value, down: &Value) -> Option<Value> {
         }
     }
     Some(next)
+}
+
+/// Whether `down` has everything that `copy` has, and no other [`EXACT_FIELDS`].
+pub(super) fn has_content(down: &Value, copy: &Value) -> bool {
+    contains(down, copy) && exact_fields_equal(down, copy)
 }
 
 /// Whether `actual` has everything that `expected` has; maps may have more.

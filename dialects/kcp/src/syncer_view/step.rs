@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use super::copy::{brought_up_to_date, copy, must_recreate, owner, status_for};
+use super::form::ClusterForm;
 use super::registration::Owner;
 use crate::edit::{ANNOTATIONS, has_soft_finalizers, has_syncer_finalizer, set_syncer_finalizer, text};
 use crate::names::PROBLEM;
@@ -73,6 +74,8 @@ pub struct StepContext<'a> {
     pub ready: bool,
     /// Whether objects of this kind report a status.
     pub reports: bool,
+    /// The form in which the cluster stored the copy when it was last written, if it is not that of the copy.
+    pub form: Option<&'a ClusterForm>,
 }
 
 impl StepContext<'_> {
@@ -142,7 +145,8 @@ impl StepContext<'_> {
         if must_recreate(&expected, down) && owner(down) == Some(self.identifier) {
             return Step::Delete;
         }
-        if let Some(next) = brought_up_to_date(&expected, down) {
+        let is_other_form = self.form.is_some_and(|form| form.is_up_to_date(&expected, down));
+        if !is_other_form && let Some(next) = brought_up_to_date(&expected, down) {
             return Step::Update(next);
         }
         let status = self.reports.then(|| status_for(up, down, true)).flatten();

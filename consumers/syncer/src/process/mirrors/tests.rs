@@ -149,6 +149,25 @@ fn what_a_new_list_does_not_have_is_gone() {
 }
 
 #[test]
+fn a_copy_in_the_form_of_the_cluster_rests_until_it_is_gone() {
+    let mut mirrors = mirrors();
+    let mut up = config_map("a");
+    up["settings"] = json!({"cpu": 0.5});
+    let written = copy("x", &up, &downstream_namespace("root", "app"));
+    let mut stored = written.clone();
+    stored["settings"]["cpu"] = "500m".into();
+    mirrors.list(Side::Up, 0, &[namespace("app")]);
+    mirrors.list(Side::Down, 0, &[home()]);
+    mirrors.list(Side::Up, 1, &[up]);
+    mirrors.list(Side::Down, 1, std::slice::from_ref(&stored));
+    assert!(matches!(mirrors.step(&key(1, "a")), Some(Step::Update(_))));
+    mirrors.record_form(&key(1, "a"), ClusterForm::of(&written, &stored));
+    assert_eq!(mirrors.step(&key(1, "a")), Some(Step::Rest));
+    mirrors.record_form(&key(1, "a"), None);
+    assert!(matches!(mirrors.step(&key(1, "a")), Some(Step::Update(_))));
+}
+
+#[test]
 fn content_waits_for_its_namespace_and_a_namespace_for_its_content() {
     let mut mirrors = mirrors();
     mirrors.list(Side::Down, 0, &[]);

@@ -9,6 +9,7 @@ const PLACE: StepContext<'static> = StepContext {
     namespace: "kcp1",
     ready: true,
     reports: true,
+    form: None,
 };
 
 /// A Deployment in the form of the view.
@@ -118,6 +119,40 @@ fn changes_go_down_and_status_comes_up() {
         silent.next(Some(&up(true, false, "")), Some(&reporting)),
         Step::Rest
     );
+}
+
+#[test]
+fn a_copy_that_the_cluster_stores_in_another_form_is_not_written_again_and_reports() {
+    let wanted = with(
+        up(true, false, ""),
+        "/spec",
+        json!({"cpu": 0.5, "paused": false, "new": 1}),
+    );
+    let written = copy("x", &wanted, "kcp1");
+    let stored = with(
+        with(written.clone(), "/spec", json!({"cpu": "500m"})),
+        "/status",
+        json!({"readyReplicas": 1}),
+    );
+    let is_update = |step: Step| matches!(step, Step::Update(_));
+    assert!(
+        is_update(PLACE.next(Some(&wanted), Some(&stored))),
+        "one write tells the form"
+    );
+    let form = ClusterForm::of(&written, &stored);
+    let known = StepContext {
+        form: form.as_ref(),
+        ..PLACE
+    };
+    let Step::Report(reported) = known.next(Some(&wanted), Some(&stored)) else {
+        panic!("the status comes up");
+    };
+    assert_eq!(reported["status"], stored["status"]);
+    assert_eq!(known.next(Some(&reported), Some(&stored)), Step::Rest);
+    let theirs = with(stored.clone(), "/spec/cpu", json!("2"));
+    assert!(is_update(known.next(Some(&wanted), Some(&theirs))));
+    let changed = with(wanted, "/spec/cpu", json!(0.7));
+    assert!(is_update(known.next(Some(&changed), Some(&stored))));
 }
 
 #[test]
