@@ -84,18 +84,16 @@ impl PublishedState {
         differs
     }
 
-    /// Records the outcomes for the slices of `decisions`, and adds the namespaces with failures to
-    /// `unfinished`.
+    /// Records the outcomes for the slices of `decisions`.
     pub(super) fn record_slices(
         &mut self,
         dialect: &'static str,
         decisions: Vec<SliceResults>,
-        unfinished: &mut HashSet<Arc<str>>,
         now: Timestamp,
     ) {
         self.forget_slice_problems(dialect, &decisions);
         for results in decisions {
-            self.record_decision(dialect, results, unfinished, now);
+            self.record_decision(dialect, results, now);
         }
     }
 
@@ -115,15 +113,8 @@ impl PublishedState {
         });
     }
 
-    /// Records the outcomes for the slices of one decision, and adds the namespaces with failures to
-    /// `unfinished`.
-    fn record_decision(
-        &mut self,
-        dialect: &'static str,
-        results: SliceResults,
-        unfinished: &mut HashSet<Arc<str>>,
-        now: Timestamp,
-    ) {
+    /// Records the outcomes for the slices of one decision.
+    fn record_decision(&mut self, dialect: &'static str, results: SliceResults, now: Timestamp) {
         let item = (dialect, Subject::Demand(results.demand));
         let current: HashSet<&Key> = results.slices.iter().collect();
         for key in &results.slices {
@@ -132,7 +123,6 @@ impl PublishedState {
         for (key, result) in results.outcomes {
             let is_done = result.is_ok();
             if !is_done {
-                unfinished.insert(Arc::clone(&key.namespace));
                 self.subjects.insert(key.clone(), item.clone());
             }
             let is_gone = is_done && !current.contains(&key);
@@ -203,8 +193,9 @@ mod tests {
             demand: Key::new(GroupResource::new("x.example", "requests"), "team", "web"),
             slices: slices.to_vec(),
             outcomes,
+            unfinished: HashSet::new(),
         };
-        state.record_slices("toy", vec![results], &mut HashSet::new(), Timestamp::UNIX_EPOCH);
+        state.record_slices("toy", vec![results], Timestamp::UNIX_EPOCH);
     }
 
     #[test]

@@ -247,38 +247,40 @@ impl Publisher {
             ..PublishedState::default()
         };
         let dialects: Vec<&'static str> = self.dialects.iter().map(|dialect| dialect.name()).collect();
+        let mut unfinished = HashSet::new();
         for dialect in dialects {
-            self.publish(dialect, MarkedSet::All, MarkedSet::All).await;
+            unfinished.extend(self.publish(dialect, MarkedSet::All, MarkedSet::All).await);
         }
-        self.sweep().await;
+        self.sweep(&unfinished).await;
     }
 
     /// Publishes `targets` and `demands`. New profiles are written before decisions that refer to them, and
     /// unwanted profiles are deleted after the decisions that referred to them. The objects of a dialect that
-    /// is not complete are left unchanged.
+    /// is not complete are left unchanged. Returns the namespaces in which a decision may still refer to an
+    /// unwanted profile.
     async fn publish(
         &mut self,
         dialect: &'static str,
         targets: MarkedSet<Arc<str>>,
         demands: MarkedSet<Key>,
-    ) {
+    ) -> HashSet<Arc<str>> {
         let snapshot = match self.engine.complete(dialect) {
             Ok(()) => self.engine.snapshot(dialect),
             Err(_) => None,
         };
         let Some(snapshot) = snapshot else {
             self.published_state.waiting.insert(dialect);
-            return;
+            return HashSet::new();
         };
         self.published_state.waiting.remove(dialect);
         if self.in_force().is_empty() {
-            return;
+            return HashSet::new();
         }
         let now = self.now();
         let clusters = self.clusters(dialect, targets, &snapshot);
         let computed = self.compute_profiles(&snapshot, clusters, now).await;
         let Some(computed) = self.computed(computed) else {
-            return;
+            return HashSet::new();
         };
         let (mut changes, mut unwanted, mut profiles_changed) = (Vec::new(), Vec::new(), false);
         for computed in computed {
@@ -300,13 +302,14 @@ impl Publisher {
         let demands = self.demands(dialect, demands, &snapshot);
         let computed = self.compute_slices(&snapshot, demands, now).await;
         let Some(computed) = self.computed(computed) else {
-            return;
+            return HashSet::new();
         };
-        let mut unfinished = HashSet::new();
         let decisions = work::write_slices(&*self.writer, computed).await;
-        self.published_state
-            .record_slices(dialect, decisions, &mut unfinished, now);
+        let unfinished = decisions.iter().flat_map(|results| &results.unfinished);
+        let unfinished: HashSet<Arc<str>> = unfinished.cloned().collect();
+        self.published_state.record_slices(dialect, decisions, now);
         self.remove_profiles(dialect, unwanted, &unfinished).await;
+        unfinished
     }
 
     fn clusters(

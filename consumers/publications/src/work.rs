@@ -1,6 +1,7 @@
 //! Execution of tasks: profiles are written concurrently, the slices of a decision one after the other.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use berth_apimachinery::write::CommitError;
 use berth_apimachinery::{Key, Revision};
@@ -74,6 +75,8 @@ pub(super) struct SliceResults {
     pub(super) slices: Vec<Key>,
     /// Outcomes of the attempted writes. In each namespace, the first failure ends the writes.
     pub(super) outcomes: Vec<Outcome>,
+    /// Namespaces in which a slice may still name clusters that are no longer in the decision.
+    pub(super) unfinished: HashSet<Arc<str>>,
 }
 
 /// Writes the slices of all `decisions`: decisions concurrently, the slices of a decision in order.
@@ -92,12 +95,16 @@ async fn write_decision(writer: &dyn ObjectWriter, slices: ComputedSlices) -> Sl
         demand: slices.demand,
         slices: slices.slices,
         outcomes: Vec::new(),
+        unfinished: HashSet::new(),
     };
     let mut failed_namespaces = HashSet::new();
     for task in slices.tasks {
         let (SliceTask::Put(key, _) | SliceTask::Delete(key, _)) = &task;
         let key = key.clone();
+        // A slice that is as wanted, or that another client wrote, names no former cluster of the decision.
+        let is_settled = matches!(&task, SliceTask::Put(_, Task::Nothing | Task::Foreign(_)));
         if failed_namespaces.contains(&key.namespace) {
+            results.unfinished.extend((!is_settled).then_some(key.namespace));
             continue;
         }
         let outcome = match task {
@@ -111,7 +118,10 @@ async fn write_decision(writer: &dyn ObjectWriter, slices: ComputedSlices) -> Sl
             }
         };
         if outcome.is_err() {
-            failed_namespaces.insert(key.namespace.clone());
+            failed_namespaces.insert(Arc::clone(&key.namespace));
+            results
+                .unfinished
+                .extend((!is_settled).then(|| Arc::clone(&key.namespace)));
         }
         results.outcomes.push((key, outcome));
     }
@@ -147,11 +157,11 @@ async fn write_one(writer: &dyn ObjectWriter, change: Change) -> Result<Revision
 
 #[cfg(test)]
 pub(super) mod tests {
-    use std::sync::{Arc, Mutex};
+    use std::sync::Mutex;
 
     use async_trait::async_trait;
-    use berth_apimachinery::Object;
-    use berth_multicluster::{CLUSTER_PROFILES, mark};
+    use berth_apimachinery::{GroupResource, Object};
+    use berth_multicluster::{CLUSTER_PROFILES, PLACEMENT_DECISIONS, mark};
     use berth_storage::Name;
     use serde_json::{Value, json};
 
@@ -208,5 +218,25 @@ pub(super) mod tests {
         let outcomes = delete(&writer, keys.into(), &stored).await;
         assert_eq!(outcomes.len(), 1);
         assert_eq!(*writer.0.lock().unwrap(), ["ours"]);
+    }
+
+    #[tokio::test]
+    async fn a_slice_of_another_program_leaves_a_decision_unfinished_only_where_a_later_change_is_skipped() {
+        let slice = |index: u8| Key::new(PLACEMENT_DECISIONS, "n", &format!("team.web.toy-{index}"));
+        for (later, is_unfinished) in [
+            (SliceTask::Put(slice(1), Task::Nothing), false),
+            (SliceTask::Delete(slice(1), Revision(7)), true),
+        ] {
+            let foreign = Task::Foreign("another program".to_owned());
+            let slices = ComputedSlices {
+                demand: Key::new(GroupResource::new("x.example", "requests"), "team", "web"),
+                slices: vec![slice(0)],
+                tasks: vec![SliceTask::Put(slice(0), foreign), later],
+            };
+            let writer = Deletions::default();
+            let results = write_decision(&writer, slices).await;
+            assert_eq!(results.unfinished.contains("n"), is_unfinished);
+            assert!(writer.0.lock().unwrap().is_empty());
+        }
     }
 }

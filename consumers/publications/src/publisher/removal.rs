@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use berth_apimachinery::{Key, Object};
+use berth_apimachinery::{GroupResource, Key, Object};
 use berth_multicluster::{CLUSTER_PROFILES, PLACEMENT_DECISIONS, SYSTEM_LABEL};
 
 use super::Publisher;
@@ -24,10 +24,15 @@ impl Publisher {
             let place = published.find(|publication| publication.rules.settings.namespace == *key.namespace);
             !place.is_some_and(|place| place.is_frozen(dialect))
         });
+        self.postpone(&mut unwanted, unfinished);
+        self.remove(unwanted).await;
+    }
+
+    /// Leaves out the `unwanted` profiles in `unfinished` namespaces, so that they are deleted later.
+    fn postpone(&mut self, unwanted: &mut Vec<Key>, unfinished: &HashSet<Arc<str>>) {
         let count = unwanted.len();
         unwanted.retain(|key| !unfinished.contains(&key.namespace));
         self.repeats_all |= unwanted.len() < count;
-        self.remove(unwanted).await;
     }
 
     /// Deletes the objects at `keys`, and forgets them, also those that do not exist or belong to another
@@ -47,25 +52,34 @@ impl Publisher {
     }
 
     /// Deletes stored objects that Berth published and that no Publication wants any more: decisions, then
-    /// profiles. Deletes nothing while some wanted objects may be unknown.
-    pub(super) async fn sweep(&mut self) {
+    /// profiles. Deletes nothing while some wanted objects may be unknown, and no profile in an `unfinished`
+    /// namespace, since a decision may still refer to it.
+    pub(super) async fn sweep(&mut self, unfinished: &HashSet<Arc<str>>) {
         for resource in [PLACEMENT_DECISIONS, CLUSTER_PROFILES] {
-            let stored = self.source().cached(resource);
-            let own = stored.items.iter().filter(|(_, object)| task::is_ours(object));
-            let keys = own.map(|(name, object)| {
-                let key = Key::new(resource, &name.namespace, &name.name);
-                (key, object)
-            });
-            let unwanted = keys
-                .filter(|(key, object)| {
-                    !self.published_state.subjects.contains_key(key) && self.may_delete(object)
-                })
-                .map(|(key, _)| key);
-            let unwanted = unwanted.collect();
-            if !self.repeats_all && !self.is_incomplete {
-                self.remove(unwanted).await;
+            if self.repeats_all || self.is_incomplete {
+                return;
             }
+            let mut unwanted = self.unwanted(resource);
+            if resource == CLUSTER_PROFILES {
+                self.postpone(&mut unwanted, unfinished);
+            }
+            self.remove(unwanted).await;
         }
+    }
+
+    /// The stored objects of `resource` that Berth published and that no Publication wants any more.
+    fn unwanted(&self, resource: GroupResource) -> Vec<Key> {
+        let stored = self.source().cached(resource);
+        let own = stored.items.iter().filter(|(_, object)| task::is_ours(object));
+        let keys = own.map(|(name, object)| {
+            let key = Key::new(resource, &name.namespace, &name.name);
+            (key, object)
+        });
+        keys.filter(|(key, object)| {
+            !self.published_state.subjects.contains_key(key) && self.may_delete(object)
+        })
+        .map(|(key, _)| key)
+        .collect()
     }
 
     /// Whether the unwanted `object` certainly has to be deleted: no Publication names its namespace, or the
