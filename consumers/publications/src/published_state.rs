@@ -15,7 +15,7 @@ use super::task::{Change, Task};
 use super::work::{Outcome, SliceResults, WriteFailure};
 
 /// Delay before a refused write is tried again.
-const RETRY: jiff::SignedDuration = jiff::SignedDuration::from_secs(10);
+pub(super) const RETRY: jiff::SignedDuration = jiff::SignedDuration::from_secs(10);
 
 /// State of the published objects. Whenever all objects are published again, it starts empty except for the
 /// limiters.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use berth_apimachinery::{Key, Timestamp};
+use berth_apimachinery::{Key, SignedDuration, Timestamp};
 use berth_dialect_contract::Dialect;
 use berth_engine::{Dirty, Engine, MarkedSet, Snapshot, Subscription};
 use berth_kubernetes::core::namespace;
@@ -21,7 +21,7 @@ use super::PUBLICATIONS;
 use super::compute::{self, ComputedProfiles, ComputedSlices};
 use super::in_force::{self, PublicationInForce, PublicationVerdicts, Verdict};
 use super::object_writer::{ObjectWriter, Obstacle};
-use super::published_state::PublishedState;
+use super::published_state::{PublishedState, RETRY};
 use super::task;
 use super::work;
 
@@ -47,6 +47,8 @@ pub(super) fn spawn(
         reports,
         judgement: None,
         repeats_all: false,
+        has_leftovers: false,
+        published_at: None,
         is_incomplete: false,
         published_state: PublishedState::default(),
     };
@@ -74,9 +76,12 @@ struct Publisher {
     /// The verdicts by which all objects were published last; `None` before the first run, and after anything
     /// that may have been missed: an obstacle, a time without leadership, or the end of the watch.
     judgement: Option<PublicationVerdicts>,
-    /// Whether the last run ended early or could not delete some objects, so that the next run publishes
-    /// everything again.
+    /// Whether the last run ended early, so that the next run publishes everything again.
     repeats_all: bool,
+    /// Whether some objects could not be deleted, so that everything is published again after a pause.
+    has_leftovers: bool,
+    /// Time at which the last publication of all objects ended.
+    published_at: Option<Timestamp>,
     /// Whether the last run could not compute some objects.
     is_incomplete: bool,
     published_state: PublishedState,
@@ -142,15 +147,25 @@ impl Publisher {
             });
             return;
         }
-        let is_judged = self.judgement.is_some() && !self.repeats_all && !self.may_change_judgement(&trigger);
-        if is_judged || !self.judge() {
-            self.publish_subjects(trigger).await;
-        } else {
+        let repeats = self.repeats_all || (self.has_leftovers && !self.is_pausing());
+        let is_judged = self.judgement.is_some() && !repeats && !self.may_change_judgement(&trigger);
+        let is_new = !is_judged && self.judge();
+        if is_new || repeats {
             self.publish_all().await;
+        } else {
+            self.publish_subjects(trigger).await;
         }
         if let Some(judgement) = &self.judgement {
             self.report(judgement, |published| self.state(published));
         }
+    }
+
+    /// Whether it is too early to publish everything again for objects that could not be deleted. That
+    /// repeats all refused writes, too, so the pause is theirs. After a clock was set back, it is not too
+    /// early.
+    fn is_pausing(&self) -> bool {
+        self.published_at
+            .is_some_and(|last| (SignedDuration::ZERO..RETRY).contains(&self.now().duration_since(last)))
     }
 
     /// Whether `trigger` may change the Publications in force.
@@ -176,10 +191,11 @@ impl Publisher {
         }
     }
 
-    /// Judges the Publications. Returns whether all objects have to be published again.
+    /// Judges the Publications. Returns whether the verdicts are new, so that all objects have to be
+    /// published again.
     fn judge(&mut self) -> bool {
         let judgement = in_force::judge(self.source(), &self.dialects);
-        let is_new = self.judgement.as_ref() != Some(&judgement) || self.repeats_all;
+        let is_new = self.judgement.as_ref() != Some(&judgement);
         self.judgement = Some(judgement);
         is_new
     }
@@ -241,7 +257,7 @@ impl Publisher {
 
     /// Publishes all objects again, and deletes objects that are not published any more.
     async fn publish_all(&mut self) {
-        (self.repeats_all, self.is_incomplete) = (false, false);
+        (self.repeats_all, self.has_leftovers, self.is_incomplete) = (false, false, false);
         self.published_state = PublishedState {
             limiters: std::mem::take(&mut self.published_state.limiters),
             ..PublishedState::default()
@@ -251,7 +267,8 @@ impl Publisher {
         for dialect in dialects {
             unfinished.extend(self.publish(dialect, MarkedSet::All, MarkedSet::All).await);
         }
-        self.sweep(&unfinished).await;
+        self.sweep(unfinished).await;
+        self.published_at = Some(self.now());
     }
 
     /// Publishes `targets` and `demands`. New profiles are written before decisions that refer to them, and

@@ -32,39 +32,40 @@ impl Publisher {
     fn postpone(&mut self, unwanted: &mut Vec<Key>, unfinished: &HashSet<Arc<str>>) {
         let count = unwanted.len();
         unwanted.retain(|key| !unfinished.contains(&key.namespace));
-        self.repeats_all |= unwanted.len() < count;
+        self.has_leftovers |= unwanted.len() < count;
     }
 
     /// Deletes the objects at `keys`, and forgets them, also those that do not exist or belong to another
-    /// client.
-    async fn remove(&mut self, keys: Vec<Key>) {
+    /// client. Returns the namespaces of those that could not be deleted.
+    async fn remove(&mut self, keys: Vec<Key>) -> HashSet<Arc<str>> {
+        let mut failed = HashSet::new();
         let Some(resource) = keys.first().map(|key| key.resource) else {
-            return;
+            return failed;
         };
         self.published_state.forget(&keys);
         let stored = self.source().cached(resource);
         for (key, result) in work::delete(&*self.writer, keys, &stored).await {
             if let Err(failure) = result {
                 tracing::warn!(%key, ?failure, "cannot delete an object that is no longer published; retrying");
-                self.repeats_all = true;
+                self.has_leftovers = true;
+                failed.insert(key.namespace);
             }
         }
+        failed
     }
 
     /// Deletes stored objects that Berth published and that no Publication wants any more: decisions, then
     /// profiles. Deletes nothing while some wanted objects may be unknown, and no profile in an `unfinished`
-    /// namespace, since a decision may still refer to it.
-    pub(super) async fn sweep(&mut self, unfinished: &HashSet<Arc<str>>) {
-        for resource in [PLACEMENT_DECISIONS, CLUSTER_PROFILES] {
-            if self.repeats_all || self.is_incomplete {
-                return;
-            }
-            let mut unwanted = self.unwanted(resource);
-            if resource == CLUSTER_PROFILES {
-                self.postpone(&mut unwanted, unfinished);
-            }
-            self.remove(unwanted).await;
+    /// namespace, or beside a decision that could not be deleted, since a decision may still refer to it.
+    pub(super) async fn sweep(&mut self, mut unfinished: HashSet<Arc<str>>) {
+        if self.repeats_all || self.is_incomplete {
+            return;
         }
+        let decisions = self.unwanted(PLACEMENT_DECISIONS);
+        unfinished.extend(self.remove(decisions).await);
+        let mut profiles = self.unwanted(CLUSTER_PROFILES);
+        self.postpone(&mut profiles, &unfinished);
+        self.remove(profiles).await;
     }
 
     /// The stored objects of `resource` that Berth published and that no Publication wants any more.

@@ -1,17 +1,66 @@
 //! Runs of a publisher without dialects, which only delete.
 
-use berth_apimachinery::write::Verb;
-use berth_apimachinery::{Draft, GroupResource};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use berth_apimachinery::time::testing::SteppedClock;
+use berth_apimachinery::write::{CommitError, Verb, WriteRefusal};
+use berth_apimachinery::{Clock, Draft, GroupResource, Object, Revision, Status};
 use berth_multicluster::mark;
 use berth_storage::{Expect, MemoryStore, Step, Writer};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::work::tests::Deletions;
 use super::*;
 
+/// A writer that refuses every write, and counts the deletions.
+#[derive(Default)]
+struct Refusals(AtomicUsize);
+
+fn refused() -> CommitError {
+    CommitError::new(
+        WriteRefusal::Refused,
+        Status::failure(403, "Forbidden", "a webhook denied it"),
+    )
+}
+
+#[async_trait]
+impl ObjectWriter for Refusals {
+    fn ready(&self) -> Result<(), Obstacle> {
+        Ok(())
+    }
+
+    async fn apply(
+        &self,
+        _: &Key,
+        _: &'static str,
+        _: &Value,
+        _: Option<Revision>,
+    ) -> Result<Arc<Object>, CommitError> {
+        Err(refused())
+    }
+
+    async fn delete(&self, _: &Key, _: Revision) -> Result<(), CommitError> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        Err(refused())
+    }
+}
+
 /// A publisher without dialects, beside a stored object of `resource` named `web` that an earlier publisher
 /// wrote.
 async fn publisher(resource: GroupResource) -> (Publisher, Arc<Deletions>) {
+    let deletions = Arc::new(Deletions::default());
+    let writer = Arc::clone(&deletions) as Arc<dyn ObjectWriter>;
+    let publisher = publisher_with(resource, writer, Arc::new(SteppedClock::default())).await;
+    (publisher, deletions)
+}
+
+/// A publisher as [`publisher`] makes it, with a writer and a clock of the test.
+async fn publisher_with(
+    resource: GroupResource,
+    writer: Arc<dyn ObjectWriter>,
+    clock: Arc<dyn Clock>,
+) -> Publisher {
     let store = Arc::new(MemoryStore::default());
     let object = json!({
         "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "Published",
@@ -26,21 +75,23 @@ async fn publisher(resource: GroupResource) -> (Publisher, Arc<Deletions>) {
         guards: Vec::new(),
     };
     store.apply(vec![step]).await.unwrap();
-    let engine = Engine::new(Vec::new(), store, Arc::new(berth_apiserver::SystemClock));
-    let deletions = Arc::new(Deletions::default());
-    let publisher = Publisher {
+    let engine = Engine::new(Vec::new(), store, clock);
+    engine.spawn();
+    engine.caught_up(Revision::default()).await.unwrap();
+    Publisher {
         subscription: engine.subscribe(),
         dialects: Vec::new(),
         engine,
-        writer: Arc::clone(&deletions) as Arc<dyn ObjectWriter>,
+        writer,
         leading: watch::channel(true).1,
         reports: watch::channel(Vec::new()).0,
         judgement: Some(PublicationVerdicts::default()),
         repeats_all: false,
+        has_leftovers: false,
+        published_at: None,
         is_incomplete: false,
         published_state: PublishedState::default(),
-    };
-    (publisher, deletions)
+    }
 }
 
 #[tokio::test]
@@ -54,7 +105,7 @@ async fn nothing_is_deleted_after_a_failed_computation() {
     });
     assert_eq!(publisher.computed(Ok(results.to_vec())), Some(vec!["a", "c"]));
     assert!(!publisher.repeats_all, "the others are published");
-    publisher.sweep(&HashSet::new()).await;
+    publisher.sweep(HashSet::new()).await;
     assert!(deletions.0.lock().unwrap().is_empty());
 
     publisher.publish_all().await;
@@ -65,15 +116,25 @@ async fn nothing_is_deleted_after_a_failed_computation() {
 #[tokio::test]
 async fn a_profile_stays_while_a_decision_in_its_namespace_may_refer_to_it() {
     let (mut publisher, deletions) = publisher(CLUSTER_PROFILES).await;
-    publisher.sweep(&HashSet::from(["fleet".into()])).await;
+    publisher.sweep(HashSet::from(["fleet".into()])).await;
     assert!(deletions.0.lock().unwrap().is_empty());
-    assert!(publisher.repeats_all, "it is deleted later");
+    assert!(publisher.has_leftovers, "it is deleted later");
 
-    publisher.sweep(&HashSet::from(["another".into()])).await;
-    assert!(
-        deletions.0.lock().unwrap().is_empty(),
-        "everything is published first"
-    );
-    publisher.publish_all().await;
+    publisher.sweep(HashSet::from(["another".into()])).await;
     assert_eq!(*deletions.0.lock().unwrap(), ["web"]);
+}
+
+#[tokio::test]
+async fn while_a_deletion_is_refused_everything_is_published_again_only_after_pauses() {
+    let (refusals, clock) = (Arc::new(Refusals::default()), Arc::new(SteppedClock::default()));
+    let writer = Arc::clone(&refusals) as Arc<dyn ObjectWriter>;
+    let shared = Arc::clone(&clock) as Arc<dyn Clock>;
+    let mut publisher = publisher_with(PLACEMENT_DECISIONS, writer, shared).await;
+    publisher.judgement = None;
+    // The last advance is a clock that is set back.
+    for (seconds, attempts) in [(0, 1), (0, 1), (9, 1), (1, 2), (0, 2), (-3600, 3)] {
+        clock.advance(SignedDuration::from_secs(seconds));
+        publisher.handle(Trigger::Check).await;
+        assert_eq!(refusals.0.load(Ordering::SeqCst), attempts, "{seconds}");
+    }
 }
