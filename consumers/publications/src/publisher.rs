@@ -55,6 +55,9 @@ pub(super) fn spawn(
     tokio::spawn(publisher.run())
 }
 
+/// The targets, by cluster name, and the demands whose objects have to be published, by dialect.
+type DueSubjects = BTreeMap<&'static str, (MarkedSet<Arc<str>>, MarkedSet<Key>)>;
+
 /// Reason for a run of the publisher.
 enum Trigger {
     /// Published objects of these dialects are stale.
@@ -209,29 +212,10 @@ impl Publisher {
     /// Publishes the targets and demands that `trigger` makes stale, those that are due by time, and all
     /// objects of dialects that have become complete.
     async fn publish_subjects(&mut self, trigger: Trigger) {
-        let mut due: BTreeMap<&'static str, (MarkedSet<Arc<str>>, MarkedSet<Key>)> = BTreeMap::new();
-        let mut subjects: Vec<Item> = Vec::new();
-        match trigger {
-            Trigger::Stale(dirty) => {
-                for (dialect, dirty) in dirty {
-                    let (targets, demands) = due.entry(dialect).or_default();
-                    *targets = dirty.targets;
-                    *demands = union(dirty.demands, dirty.decide);
-                }
-            }
-            Trigger::Changed(events) => {
-                subjects.extend(events.iter().filter_map(|event| self.subject_of(event)))
-            }
-            Trigger::Check => {}
-        }
-        for (dialect, due_subjects) in self.published_state.alarms.take(self.now()) {
-            subjects.extend(due_subjects.into_iter().map(|subject| (dialect, subject)));
-        }
-        for (dialect, subject) in subjects {
-            let (targets, demands) = due.entry(dialect).or_default();
-            match subject {
-                Subject::Target(cluster) => targets.mark(Some([cluster])),
-                Subject::Demand(demand) => demands.mark(Some([demand])),
+        let mut due = self.stale(trigger);
+        for (dialect, subjects) in self.published_state.alarms.take(self.now()) {
+            for subject in subjects {
+                mark(&mut due, (dialect, subject));
             }
         }
         for dialect in self.published_state.waiting.clone() {
@@ -242,6 +226,32 @@ impl Publisher {
         for (dialect, (targets, demands)) in due {
             self.publish(dialect, targets, demands).await;
         }
+    }
+
+    /// The targets and demands that `trigger` makes stale. If the copy of a new profile comes late from a
+    /// hub, decisions were computed without it, so all of its system are stale.
+    fn stale(&self, trigger: Trigger) -> DueSubjects {
+        let mut due = DueSubjects::new();
+        match trigger {
+            Trigger::Stale(dirty) => {
+                for (dialect, dirty) in dirty {
+                    due.insert(dialect, (dirty.targets, union(dirty.demands, dirty.decide)));
+                }
+            }
+            Trigger::Changed(events) => {
+                for event in events {
+                    let Some(item) = self.subject_of(&event) else {
+                        continue;
+                    };
+                    if is_new_profile(&event) {
+                        due.entry(item.0).or_default().1 = MarkedSet::All;
+                    }
+                    mark(&mut due, item);
+                }
+            }
+            Trigger::Check => {}
+        }
+        due
     }
 
     /// The target or demand whose published object another client changed; `None` for a write of this
@@ -483,6 +493,22 @@ impl Publisher {
             is_new
         });
     }
+}
+
+fn mark(due: &mut DueSubjects, (dialect, subject): Item) {
+    let (targets, demands) = due.entry(dialect).or_default();
+    match subject {
+        Subject::Target(cluster) => targets.mark(Some([cluster])),
+        Subject::Demand(demand) => demands.mark(Some([demand])),
+    }
+}
+
+/// Whether `event` makes a ClusterProfile one that decisions may refer to: one of Berth's.
+fn is_new_profile(event: &Event) -> bool {
+    let change = &event.change;
+    let [was_ours, is_ours] =
+        [&change.old, &change.new].map(|state| state.as_deref().is_some_and(task::is_ours));
+    change.key.resource == CLUSTER_PROFILES && is_ours && !was_ours
 }
 
 fn union(one: MarkedSet<Key>, other: MarkedSet<Key>) -> MarkedSet<Key> {

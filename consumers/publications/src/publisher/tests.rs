@@ -1,11 +1,11 @@
-//! Runs of a publisher without dialects, which only delete.
+//! Runs of a publisher without dialects, which only delete, and what events make stale.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use berth_apimachinery::time::testing::SteppedClock;
 use berth_apimachinery::write::{CommitError, Verb, WriteRefusal};
-use berth_apimachinery::{Clock, Draft, GroupResource, Object, Revision, Status};
+use berth_apimachinery::{Change, Clock, Draft, GroupResource, Object, Revision, Status};
 use berth_multicluster::mark;
 use berth_storage::{Expect, MemoryStore, Step, Writer};
 use serde_json::{Value, json};
@@ -137,4 +137,37 @@ async fn while_a_deletion_is_refused_everything_is_published_again_only_after_pa
         publisher.handle(Trigger::Check).await;
         assert_eq!(refusals.0.load(Ordering::SeqCst), attempts, "{seconds}");
     }
+}
+
+#[tokio::test]
+async fn a_profile_whose_copy_comes_late_makes_all_decisions_of_its_system_stale() {
+    let (mut publisher, _) = publisher(CLUSTER_PROFILES).await;
+    let key = Key::new(CLUSTER_PROFILES, "fleet", "a.toy");
+    let cluster: Arc<str> = "a".into();
+    let item = ("toy", Subject::Target(Arc::clone(&cluster)));
+    publisher.published_state.subjects.insert(key.clone(), item);
+    publisher.published_state.written.insert(key.clone(), Revision(5));
+    let profile = |revision: u64, annotations: Value| {
+        let object = json!({
+            "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
+            "metadata": {"name": "a.toy", "namespace": "fleet", "annotations": annotations},
+        });
+        Arc::new(Object::new(&object, Revision(revision)).unwrap())
+    };
+    let ours = |revision: u64| profile(revision, json!({mark::PUBLICATION: "all"}));
+    let stale = |old: Option<Arc<Object>>, new: Arc<Object>| {
+        let change = Change {
+            old,
+            ..Change::added(key.clone(), new)
+        };
+        publisher.stale(Trigger::Changed(vec![Arc::new(Event::new(change))]))
+    };
+
+    assert!(stale(None, ours(5)).is_empty(), "it was copied in time");
+    for old in [None, Some(profile(6, json!({})))] {
+        assert_eq!(stale(old, ours(7))["toy"].1, MarkedSet::All);
+    }
+    let (targets, demands) = &stale(Some(ours(6)), ours(7))["toy"];
+    assert!(demands.is_empty(), "decisions were computed with it");
+    assert_eq!(*targets, MarkedSet::Some(BTreeSet::from([cluster])));
 }
