@@ -12,7 +12,7 @@ use berth_dialect_contract::Dialect;
 use berth_engine::{Dirty, Engine, MarkedSet, Snapshot, Subscription};
 use berth_kubernetes::core::namespace;
 use berth_multicluster::{CLUSTER_PROFILES, PLACEMENT_DECISIONS};
-use berth_scheduling_rest::updater::{Item, Subject};
+use berth_scheduling_rest::updater::{Alarms, Item, Subject};
 use berth_storage::{Event, Scope, Source, Watch};
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle};
@@ -135,11 +135,11 @@ impl Publisher {
 
     async fn handle(&mut self, trigger: Trigger) {
         if !*self.leading.borrow_and_update() || !self.engine.is_loaded() {
-            self.judgement = None;
+            self.suspend();
             return;
         }
         if let Err(obstacle) = self.writer.ready() {
-            self.judgement = None;
+            self.suspend();
             let judgement = in_force::judge(self.source(), &self.dialects);
             let can_judge = self.writer.can_judge().is_ok();
             self.report(&judgement, |published| {
@@ -161,6 +161,13 @@ impl Publisher {
         if let Some(judgement) = &self.judgement {
             self.report(judgement, |published| self.state(published));
         }
+    }
+
+    /// Prepares for a run that publishes everything, once something can be published, and sets the alarms
+    /// again. Until then nothing would take them, and a past alarm leaves no pause between runs.
+    fn suspend(&mut self) {
+        self.judgement = None;
+        self.published_state.alarms = Alarms::default();
     }
 
     /// Whether it is too early to publish everything again for objects that could not be deleted. That

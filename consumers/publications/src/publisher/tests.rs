@@ -13,9 +13,12 @@ use serde_json::{Value, json};
 use super::work::tests::Deletions;
 use super::*;
 
-/// A writer that refuses every write, and counts the deletions.
+/// A writer that refuses every write, and counts the deletions. It is not ready while it has an obstacle.
 #[derive(Default)]
-struct Refusals(AtomicUsize);
+struct Refusals {
+    obstacle: Option<Obstacle>,
+    deletions: AtomicUsize,
+}
 
 fn refused() -> CommitError {
     CommitError::new(
@@ -27,7 +30,7 @@ fn refused() -> CommitError {
 #[async_trait]
 impl ObjectWriter for Refusals {
     fn ready(&self) -> Result<(), Obstacle> {
-        Ok(())
+        self.obstacle.clone().map_or(Ok(()), Err)
     }
 
     async fn apply(
@@ -41,7 +44,7 @@ impl ObjectWriter for Refusals {
     }
 
     async fn delete(&self, _: &Key, _: Revision) -> Result<(), CommitError> {
-        self.0.fetch_add(1, Ordering::SeqCst);
+        self.deletions.fetch_add(1, Ordering::SeqCst);
         Err(refused())
     }
 }
@@ -135,7 +138,7 @@ async fn while_a_deletion_is_refused_everything_is_published_again_only_after_pa
     for (seconds, attempts) in [(0, 1), (0, 1), (9, 1), (1, 2), (0, 2), (-3600, 3)] {
         clock.advance(SignedDuration::from_secs(seconds));
         publisher.handle(Trigger::Check).await;
-        assert_eq!(refusals.0.load(Ordering::SeqCst), attempts, "{seconds}");
+        assert_eq!(refusals.deletions.load(Ordering::SeqCst), attempts, "{seconds}");
     }
 }
 
@@ -170,4 +173,22 @@ async fn a_profile_whose_copy_comes_late_makes_all_decisions_of_its_system_stale
     let (targets, demands) = &stale(Some(ours(6)), ours(7))["toy"];
     assert!(demands.is_empty(), "decisions were computed with it");
     assert_eq!(*targets, MarkedSet::Some(BTreeSet::from([cluster])));
+}
+
+#[tokio::test]
+async fn a_past_alarm_leaves_a_pause_between_runs_that_cannot_publish() {
+    let missing = Refusals {
+        obstacle: Some(("KindsMissing", "the hub does not have the kinds".to_owned())),
+        ..Refusals::default()
+    };
+    for (leads, writer) in [(false, Refusals::default()), (true, missing)] {
+        let clock = Arc::new(SteppedClock::default());
+        let mut publisher = publisher_with(CLUSTER_PROFILES, Arc::new(writer), clock).await;
+        publisher.leading = watch::channel(leads).1;
+        let (item, now) = (("toy", Subject::Target("a".into())), publisher.now());
+        publisher.published_state.alarms.set(item, Some(now));
+        publisher.handle(Trigger::Check).await;
+        assert!(publisher.published_state.alarms.pause(now) > CHECK_INTERVAL);
+        assert_eq!(publisher.judgement, None, "everything is published later");
+    }
 }
