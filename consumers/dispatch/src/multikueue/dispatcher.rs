@@ -169,6 +169,8 @@ impl Dispatcher {
         let parsed =
             parsed.map_err(|error| DispatchError::Unreadable(format!("decision {name}: {error}")))?;
         let clusters = nominate::ranked(&parsed)?;
+        // Each cluster takes a request, so their number is checked first.
+        nominate::check_count(name, &clusters, limit)?;
         let workers = read::workers(&self.servers.kueue, &self.workloads.version, config).await?;
         let (_, system) = names::split(name).unwrap_or_default();
         let targets = read::targets(&self.servers.decisions, system, &clusters).await?;
@@ -178,7 +180,6 @@ impl Dispatcher {
             config,
             workers: &workers,
             namespace: &self.configuration.namespace,
-            limit,
         };
         let names = nominate::nominations(&clusters, &facts)?;
         Ok(Nomination {
@@ -300,9 +301,52 @@ fn event_text(workload: &Value, nomination: &Nomination) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use kube::Client;
+    use kube::client::Body;
     use serde_json::json;
+    use tower::service_fn;
 
     use super::*;
+
+    #[tokio::test]
+    async fn nothing_is_read_for_the_clusters_of_a_decision_that_has_too_many() {
+        let requests: Arc<Mutex<Vec<String>>> = Arc::default();
+        let seen = Arc::clone(&requests);
+        let service = service_fn(move |request: http::Request<Body>| {
+            seen.lock().push(request.uri().path().to_owned());
+            let clusters = ["a", "b", "c"].map(|name| json!({"clusterName": name, "reason": ""}));
+            let decision = json!({
+                "apiVersion": "scheduling.berth.dev/v1alpha1", "kind": "Decision",
+                "metadata": {"name": "p.ocm", "namespace": "team"},
+                "status": {"phase": "Bound", "decisions": clusters},
+            });
+            let body = Body::from(decision.to_string().into_bytes());
+            async move { Ok::<_, std::io::Error>(http::Response::new(body)) }
+        });
+        let client = Client::new(service, "default");
+        let servers = Servers {
+            kueue: client.clone(),
+            decisions: client,
+        };
+        let configuration = NamespacedName {
+            namespace: "kueue-system".to_owned(),
+            name: "kueue-manager-config".to_owned(),
+        };
+        let workloads = read::kueue_resource("v1beta2", "Workload", "workloads");
+        let dispatcher = Dispatcher::new(servers, workloads, configuration);
+        let workload = json!({"metadata": {
+            "name": "w", "namespace": "team", "labels": {"scheduling.berth.dev/decision": "p.ocm"},
+        }});
+        let nomination = dispatcher.nomination(&workload, "workers", 2).await;
+        let Some(DispatchError::Reported(problem)) = nomination.err() else {
+            panic!("there are too many clusters");
+        };
+        assert_eq!(problem.reason(), "TooManyClusters");
+        let decision = "/apis/scheduling.berth.dev/v1alpha1/namespaces/team/decisions/p.ocm";
+        assert_eq!(*requests.lock(), [decision]);
+    }
 
     #[test]
     fn only_a_conflict_of_field_managers_lasts() {

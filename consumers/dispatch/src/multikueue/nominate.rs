@@ -1,7 +1,7 @@
 //! Clusters that are nominated for a Workload: the clusters of the decision that the Workload names, the best
 //! first, under Kueue's names.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use berth_dialect_contract::names;
 use berth_multicluster::{NameRule, Settings, name};
@@ -66,6 +66,24 @@ fn decided_cluster(binding: &ClusterBinding) -> DecidedCluster {
     }
 }
 
+/// Checks that the decision `name` has at most `limit` `clusters`, as many as Kueue accepts: each needs a
+/// MultiKueueCluster of its own.
+///
+/// # Errors
+/// When there are too many.
+pub(super) fn check_count(name: &str, clusters: &[DecidedCluster], limit: usize) -> Result<(), Problem> {
+    let distinct: BTreeSet<&str> = clusters.iter().map(|decided| decided.cluster.as_str()).collect();
+    let count = distinct.len();
+    if count > limit {
+        return Err(Problem::TooMany {
+            name: name.to_owned(),
+            count,
+            limit,
+        });
+    }
+    Ok(())
+}
+
 /// Input of a nomination: names on the server with the decisions, and the configuration of Kueue in its
 /// manager cluster.
 pub(super) struct NominationFacts<'a> {
@@ -79,15 +97,12 @@ pub(super) struct NominationFacts<'a> {
     pub(super) workers: &'a [Worker],
     /// Namespace of Kueue's configuration and of the ClusterProfiles for Kueue.
     pub(super) namespace: &'a str,
-    /// Highest number of nominated clusters that Kueue accepts.
-    pub(super) limit: usize,
 }
 
 /// Kueue's names of `clusters`, in the same order.
 ///
 /// # Errors
-/// When the decision's name has no system, a cluster has no MultiKueueCluster, or Kueue accepts fewer
-/// clusters.
+/// When the decision's name has no system, or a cluster has no MultiKueueCluster.
 pub(super) fn nominations(
     clusters: &[DecidedCluster],
     facts: &NominationFacts<'_>,
@@ -109,13 +124,6 @@ pub(super) fn nominations(
             name: facts.decision.to_owned(),
             config: facts.config.to_owned(),
             clusters: missing,
-        });
-    }
-    if found.len() > facts.limit {
-        return Err(Problem::TooMany {
-            name: facts.decision.to_owned(),
-            count: found.len(),
-            limit: facts.limit,
         });
     }
     Ok(found)
@@ -214,7 +222,7 @@ mod tests {
         }
     }
 
-    fn nominated(clusters: &[&str], workers: &[Worker], limit: usize) -> Result<Vec<String>, Problem> {
+    fn nominated(clusters: &[&str], workers: &[Worker]) -> Result<Vec<String>, Problem> {
         let targets = clusters
             .iter()
             .map(|name| ((*name).to_owned(), name.replace('/', ".")));
@@ -224,7 +232,6 @@ mod tests {
             config: "workers",
             workers,
             namespace: "kueue-system",
-            limit,
         };
         nominations(&decided_clusters(clusters), &facts)
     }
@@ -238,11 +245,11 @@ mod tests {
             worker_of("three", "ns.c3.ocm"),
         ];
         assert_eq!(
-            nominated(&["ns/c3", "c2", "c1"], &workers, 10).unwrap(),
+            nominated(&["ns/c3", "c2", "c1"], &workers).unwrap(),
             ["three", "c2", "one"],
             "a name with its system comes before a bare one"
         );
-        assert_eq!(nominated(&["c1"], &workers[1..], 10).unwrap(), ["other-c1"]);
+        assert_eq!(nominated(&["c1"], &workers[1..]).unwrap(), ["other-c1"]);
     }
 
     #[test]
@@ -253,12 +260,12 @@ mod tests {
             ..Settings::default()
         };
         let workers = [worker_of("w", &name::profile(&settings, "ocm", long))];
-        assert_eq!(nominated(&[long], &workers, 10).unwrap(), ["w"]);
+        assert_eq!(nominated(&[long], &workers).unwrap(), ["w"]);
     }
 
     #[test]
     fn all_clusters_without_a_worker_are_named_and_nothing_is_nominated() {
-        let problem = nominated(&["c1", "c2", "c3"], &[worker_of("c1", "c1")], 10).unwrap_err();
+        let problem = nominated(&["c1", "c2", "c3"], &[worker_of("c1", "c1")]).unwrap_err();
         assert_eq!(problem.reason(), "ClusterNotInMultiKueue");
         assert!(
             problem
@@ -270,13 +277,12 @@ mod tests {
 
     #[test]
     fn more_clusters_than_kueue_accepts_are_an_error() {
-        let clusters = ["a", "b", "c"];
-        let workers = clusters.map(|name| worker_of(name, name));
-        let problem = nominated(&clusters, &workers, 2).unwrap_err();
+        let clusters = decided_clusters(&["a", "b", "c", "c"]);
+        let problem = check_count("p.ocm", &clusters, 2).unwrap_err();
         assert_eq!(
             problem.to_string(),
             "decision p.ocm has 3 clusters, and this Kueue takes at most 2 for a Workload: let the decision choose fewer clusters"
         );
-        assert!(nominated(&clusters, &workers, 3).is_ok());
+        assert_eq!(check_count("p.ocm", &clusters, 3), Ok(()));
     }
 }
