@@ -25,11 +25,12 @@ use crate::{config, detector, kind};
 pub(crate) struct Karmada;
 
 /// The users of Karmada's own programs that remove clusters from bindings: the controller manager, which
-/// evicts and fails over, and the descheduler. By default, they share the user `system:admin`.
+/// evicts and fails over, and the descheduler. They share the user `system:admin`, or each has a certificate of
+/// its own. Karmada's scheduler is not one of them: what Berth decides, it may not change.
 const USERS: &[&str] = &[
     "system:admin",
-    "system:karmada:controller-manager",
-    "system:karmada:descheduler",
+    "system:karmada:karmada-controller-manager",
+    "system:karmada:karmada-descheduler",
 ];
 
 const SCHEDULER: OwnScheduler = OwnScheduler {

@@ -4,17 +4,24 @@ use std::sync::Arc;
 
 use berth_admission::{Chain, UserInfo};
 use berth_apimachinery::{GroupResource, Status};
+use berth_dialect_contract::Dialect as _;
 use serde_json::json;
 
 use super::*;
+use crate::dialect::Karmada;
 use crate::testing::binding_value;
 
-const CONTROLLERS: &str = "system:karmada:controller-manager";
+const CONTROLLERS: &str = "system:karmada:karmada-controller-manager";
 
 /// The answer to an update of `old` to `new` by `user`.
 fn update(user: &str, old: &Value, new: &Value) -> Result<(), Status> {
     let guard: Arc<dyn Plugin> = Arc::new(DecisionGuard::new(SystemUsers::new([CONTROLLERS])));
-    let chain = Chain::new(vec![guard]);
+    update_under(vec![guard], user, old, new)
+}
+
+/// The answer of `plugins` to an update of `old` to `new` by `user`.
+fn update_under(plugins: Vec<Arc<dyn Plugin>>, user: &str, old: &Value, new: &Value) -> Result<(), Status> {
+    let chain = Chain::new(plugins);
     let user = UserInfo {
         name: user.to_owned(),
         ..UserInfo::default()
@@ -85,6 +92,18 @@ fn what_was_decided_is_written_by_the_scheduler_and_by_karmada_alone() {
             "{pointer}/{field}"
         );
     }
+}
+
+#[test]
+fn karmadas_programs_with_certificates_of_their_own_evict_and_deschedule() {
+    let old = binding_value(&json!({}), 3, "a3");
+    let mut evicted = old.clone();
+    evicted["spec"]["clusters"] = json!([]);
+    let by = |user: &str| update_under(Karmada.admission(), user, &old, &evicted).is_ok();
+    for program in ["controller-manager", "descheduler"] {
+        assert!(by(&format!("system:karmada:karmada-{program}")), "{program}");
+    }
+    assert!(!by("system:karmada:karmada-scheduler"), "Berth decides");
 }
 
 #[test]
