@@ -11,6 +11,7 @@ use berth_dialect_contract::SystemUsers;
 use serde_json::Value;
 
 use crate::names::{ACTOR, APPLIED_PLACEMENT, BINDINGS, CLUSTER_BINDINGS, SCHEDULED};
+use crate::record;
 
 /// Fields of the status that only the scheduler writes.
 pub(crate) const SCHEDULER_FIELDS: [&str; 3] = [
@@ -20,16 +21,27 @@ pub(crate) const SCHEDULER_FIELDS: [&str; 3] = [
 ];
 
 /// Refuses changes of decisions by users other than the scheduler and Karmada's own programs. Members of the
-/// break-glass group are exempt.
-#[derive(Clone, Debug, Default)]
+/// break-glass group are exempt, and so are bindings that another scheduler decides.
+#[derive(Clone, Debug)]
 pub(crate) struct DecisionGuard {
     /// The users of Karmada's own programs, which evict, fail over and deschedule.
     users: SystemUsers,
+    /// The schedulerName of the bindings that Berth decides.
+    scheduler: String,
 }
 
 impl DecisionGuard {
-    pub(crate) fn new(users: SystemUsers) -> Self {
-        Self { users }
+    pub(crate) fn new(users: SystemUsers, scheduler: String) -> Self {
+        Self { users, scheduler }
+    }
+
+    /// Whether another scheduler decides the binding in each of its `states`, which are those before and after
+    /// a write. A write that hands a binding over could change the decision, too, and is judged.
+    fn is_of_other_scheduler<'a>(&self, mut states: impl Iterator<Item = &'a Value>) -> bool {
+        states.all(|state| {
+            let name = state["spec"]["schedulerName"].as_str();
+            record::scheduler(name.unwrap_or_default()) != self.scheduler
+        })
     }
 }
 
@@ -55,6 +67,9 @@ impl Plugin for DecisionGuard {
         object: Option<&Value>,
         _warnings: &mut Vec<String>,
     ) -> Result<(), Denial> {
+        if self.is_of_other_scheduler(request.old.into_iter().chain(object)) {
+            return Ok(());
+        }
         let null = Value::Null;
         let (old, new) = (request.old.unwrap_or(&null), object.unwrap_or(&null));
         let mut changed_fields = Vec::new();

@@ -11,6 +11,7 @@ use berth_dialect_contract::{
 use serde_json::Value;
 
 use crate::admission::{DecisionGuard, DeletionProtection, hub_rules};
+use crate::config::Settings;
 use crate::detector::Detector;
 use crate::facts::facts;
 use crate::fleet::Fleet;
@@ -129,7 +130,7 @@ impl Dialect for Karmada {
     }
 
     fn admission(&self) -> Vec<Arc<dyn Plugin>> {
-        plugins(&SystemUsers::new(USERS.iter().copied()))
+        plugins(&SystemUsers::new(USERS.iter().copied()), Settings::default())
     }
 
     fn configuration(&self) -> &dyn Configuration {
@@ -177,17 +178,19 @@ impl Controllers for Karmada {
     }
 }
 
-/// The admission plugins. `users` are the users of Karmada's own programs.
-fn plugins(users: &SystemUsers) -> Vec<Arc<dyn Plugin>> {
+/// The admission plugins under `settings`. `users` are the users of Karmada's own programs.
+fn plugins(users: &SystemUsers, settings: Settings) -> Vec<Arc<dyn Plugin>> {
     vec![
-        Arc::new(DecisionGuard::new(users.clone())),
+        Arc::new(DecisionGuard::new(users.clone(), settings.scheduler)),
         Arc::new(DeletionProtection),
     ]
 }
 
 impl Configuration for Karmada {
-    fn admission_under(&self, _: Option<&Value>, users: &SystemUsers) -> Option<Vec<Arc<dyn Plugin>>> {
-        Some(plugins(users))
+    fn admission_under(&self, spec: Option<&Value>, users: &SystemUsers) -> Option<Vec<Arc<dyn Plugin>>> {
+        // A part that is invalid is never in force.
+        let settings = config::read(spec, "spec").unwrap_or_default();
+        Some(plugins(users, settings))
     }
 
     fn schema(&self) -> &'static Schema {

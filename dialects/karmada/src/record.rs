@@ -94,10 +94,7 @@ impl Record {
 
     /// The name of the scheduler that decides the binding.
     pub(crate) fn scheduler(&self) -> &str {
-        match self.spec.scheduler_name.as_str() {
-            "" => DEFAULT_SCHEDULER,
-            name => name,
-        }
+        scheduler(&self.spec.scheduler_name)
     }
 
     /// Whether a policy or a MultiClusterService claims the binding.
@@ -121,5 +118,13 @@ impl Record {
     /// Whether the binding is being deleted.
     pub(crate) fn is_deleting(&self) -> bool {
         self.object.meta().deletion_timestamp().is_some()
+    }
+}
+
+/// The name of the scheduler that decides a binding with the schedulerName `name`.
+pub(crate) fn scheduler(name: &str) -> &str {
+    match name {
+        "" => DEFAULT_SCHEDULER,
+        name => name,
     }
 }

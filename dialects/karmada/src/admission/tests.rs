@@ -4,18 +4,20 @@ use std::sync::Arc;
 
 use berth_admission::{Chain, UserInfo};
 use berth_apimachinery::{GroupResource, Status};
-use berth_dialect_contract::Dialect as _;
+use berth_dialect_contract::{Configuration as _, Dialect as _};
 use serde_json::json;
 
 use super::*;
 use crate::dialect::Karmada;
+use crate::names::DEFAULT_SCHEDULER;
 use crate::testing::binding_value;
 
 const CONTROLLERS: &str = "system:karmada:karmada-controller-manager";
 
 /// The answer to an update of `old` to `new` by `user`.
 fn update(user: &str, old: &Value, new: &Value) -> Result<(), Status> {
-    let guard: Arc<dyn Plugin> = Arc::new(DecisionGuard::new(SystemUsers::new([CONTROLLERS])));
+    let guard = DecisionGuard::new(SystemUsers::new([CONTROLLERS]), DEFAULT_SCHEDULER.to_owned());
+    let guard: Arc<dyn Plugin> = Arc::new(guard);
     update_under(vec![guard], user, old, new)
 }
 
@@ -104,6 +106,28 @@ fn karmadas_programs_with_certificates_of_their_own_evict_and_deschedule() {
         assert!(by(&format!("system:karmada:karmada-{program}")), "{program}");
     }
     assert!(!by("system:karmada:karmada-scheduler"), "Berth decides");
+}
+
+#[test]
+fn a_scheduler_writes_its_own_bindings_beside_berth_but_hands_none_over_with_other_clusters() {
+    let of = |scheduler: &str, held: &str| {
+        let mut value = binding_value(&json!({}), 3, held);
+        value["spec"]["schedulerName"] = scheduler.into();
+        value
+    };
+    let settings = json!({"schedulerName": "berth"});
+    let allowed = |old: &Value, new: &Value| {
+        let plugins = Karmada.admission_under(Some(&settings), &SystemUsers::new([CONTROLLERS]));
+        let plugins = plugins.expect("Karmada has plugins");
+        update_under(plugins, "system:karmada:karmada-scheduler", old, new).is_ok()
+    };
+    for other in ["", DEFAULT_SCHEDULER, "another"] {
+        assert!(allowed(&of(other, "a3"), &of(other, "b3")), "of {other}");
+        assert!(allowed(&of(other, "a3"), &of("berth", "a3")), "from {other}");
+        assert!(!allowed(&of(other, "a3"), &of("berth", "b3")), "from {other}");
+        assert!(!allowed(&of("berth", "a3"), &of(other, "b3")), "to {other}");
+    }
+    assert!(!allowed(&of("berth", "a3"), &of("berth", "b3")));
 }
 
 #[test]
