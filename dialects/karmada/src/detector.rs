@@ -279,14 +279,12 @@ fn template_writes(
         template,
         claim::with_claim(&without_version(template), policy),
     );
+    let built = |base: &Value| binding::for_template(base, kind, template, policy, &fleet.settings);
     let binding = match stored {
-        Some(stored) => {
-            let new = binding::for_template(&without_version(stored), kind, template, policy);
-            update(&binding_key, stored, new)
-        }
+        Some(stored) => update(&binding_key, stored, built(&without_version(stored))),
         None => Some(Write {
             verb: Verb::Create,
-            object: binding::for_template(&binding::empty(&binding_key), kind, template, policy),
+            object: built(&binding::empty(&binding_key)),
             key: binding_key,
             subresource: "",
             base: None,

@@ -5,6 +5,7 @@ use berth_apimachinery::{Key, Object};
 use serde_json::{Map, Value, json};
 
 use super::claim;
+use crate::config::Settings;
 use crate::fleet::policies::PolicyRecord;
 use crate::kind::WORK_VERSION;
 use crate::names::{BINDINGS, WORK_GROUP};
@@ -43,6 +44,7 @@ pub(super) fn for_template(
     kind: &TemplateKind,
     template: &Object,
     policy: &PolicyRecord,
+    settings: &Settings,
 ) -> Value {
     let mut new = with_policy(binding, policy);
     set_owner(&mut new, kind, template);
@@ -67,8 +69,35 @@ pub(super) fn for_template(
             (wants.replicas > 0).then(|| wants.replicas.into()),
         );
         set(spec, "replicaRequirements", wants.requirements);
+        // As in Karmada, only a ResourceBinding has groups, and none has any while the gate is off.
+        if kind.namespaced {
+            let groups = settings
+                .workload_affinity
+                .then(|| affinity_groups(template, policy))
+                .flatten();
+            set(spec, "workloadAffinityGroups", groups);
+        }
     }
     new
+}
+
+/// The groups of `template` under `policy`, each named by a label of the template and its value; `None` if the
+/// template is in no group.
+fn affinity_groups(template: &Object, policy: &PolicyRecord) -> Option<Value> {
+    let affinity = policy.spec.placement.workload_affinity.as_ref()?;
+    let labels = template.meta().labels();
+    let mut groups = Map::new();
+    for (field, term) in [
+        ("affinityGroup", &affinity.affinity),
+        ("antiAffinityGroup", &affinity.anti_affinity),
+    ] {
+        let Some(term) = term else { continue };
+        let key = term.group_by_label_key.as_str();
+        if let Some(value) = labels.get(key) {
+            groups.insert(field.to_owned(), format!("{key}={value}").into());
+        }
+    }
+    (!groups.is_empty()).then_some(Value::Object(groups))
 }
 
 /// Returns `binding` with the fields and the claim of `policy`. The fields that follow from the template

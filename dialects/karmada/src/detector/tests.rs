@@ -217,6 +217,40 @@ fn what_others_wrote_into_a_binding_stays_when_its_template_changes() {
 }
 
 #[test]
+fn a_policy_with_workload_affinity_gives_the_groups_of_the_templates_labels() {
+    let mut world = World::default();
+    world.fleet.settings.workload_affinity = true;
+    let keys = json!({"affinity": {"groupByLabelKey": "app"}, "antiAffinity": {"groupByLabelKey": "ha"}});
+    let placement = json!({"placement": {"workloadAffinity": keys}});
+    world.settle(&own("p"), Some(&policy("p", json!({}), placement)));
+    world.settle(&template("web"), Some(&deployment("web", 1)));
+    let groups = |world: &World| world.value(&binding("web"))["spec"]["workloadAffinityGroups"].clone();
+    assert_eq!(groups(&world), json!({"affinityGroup": "app=web"}));
+    let mut labelled = world.value(&template("web"));
+    labelled["metadata"]["labels"]["ha"] = "pair".into();
+    world.settle(&template("web"), Some(&labelled));
+    assert_eq!(
+        groups(&world),
+        json!({"affinityGroup": "app=web", "antiAffinityGroup": "ha=pair"})
+    );
+    world.settle(&own("p"), Some(&policy("p", json!({}), json!({}))));
+    assert_eq!(groups(&world), Value::Null);
+}
+
+#[test]
+fn without_the_gate_a_policy_with_workload_affinity_gives_no_groups() {
+    let mut world = World::default();
+    let keys = json!({"affinity": {"groupByLabelKey": "app"}});
+    let placement = json!({"placement": {"workloadAffinity": keys}});
+    world.settle(&own("p"), Some(&policy("p", json!({}), placement)));
+    world.settle(&template("web"), Some(&deployment("web", 1)));
+    assert_eq!(
+        world.value(&binding("web"))["spec"].get("workloadAffinityGroups"),
+        None
+    );
+}
+
+#[test]
 fn the_best_policy_is_one_of_the_namespace_then_priority_then_closeness_then_name() {
     for (policies, best) in [
         (
