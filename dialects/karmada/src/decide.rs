@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use berth_apimachinery::FieldError;
+use berth_apimachinery::types::Time;
 use berth_dialect_contract::{Action, Ask, BindingChange, ChoiceRefusal, CurrentPlace, Decision, Outcome};
 use berth_scheduling::{Ix, PipelineOutcome, ScoreColumn};
 
@@ -19,19 +20,26 @@ use crate::divide::Shares;
 use crate::failure::Failure;
 use crate::fleet::Fleet;
 use crate::ignored::IgnoreReason;
+use crate::kind::binding::TargetCluster;
 use crate::question::Question;
 use crate::quota::Excess;
-use crate::record::Record;
+use crate::record::{AppliedPlacement, Record};
 use crate::room::RoomLimit;
 use crate::standing::RankedCluster;
 use crate::trigger::Trigger;
-use crate::writes;
+use crate::{settled, writes};
+
+/// The refusal of chosen clusters that would not stay.
+const DECIDED_AGAIN: &str = "Karmada decides this binding at every look, since it is no workload or every \
+                             cluster gets all replicas, and would at once choose other clusters: change the \
+                             placement of its policy, such as clusterAffinity, so that it selects these clusters";
 
 /// Decides `record`, the binding of `ask`.
 ///
 /// # Errors
 /// Only if the caller chose clusters: no cluster is named, a cluster does not exist or does not fit, the
-/// replicas cannot be divided among the clusters, or a quota would be exceeded.
+/// replicas cannot be divided among the clusters, a quota would be exceeded, or the next decision would choose
+/// other clusters.
 pub(crate) fn decide(fleet: &Fleet, record: &Record, ask: &Ask<'_>) -> Result<Decision, ChoiceRefusal> {
     if record.is_deleting() {
         return Ok(released(record, ask));
@@ -185,6 +193,9 @@ impl BindingContext<'_> {
         if let Some(excess) = self.excess(&shares) {
             return Err(refused(excess.to_string()));
         }
+        if !self.would_stay(&shares, group) {
+            return Err(refused(DECIDED_AGAIN.to_owned()));
+        }
         let detail = Detail {
             ignored: None,
             trigger: Some(self.trigger),
@@ -198,6 +209,27 @@ impl BindingContext<'_> {
             is_chosen: true,
         };
         Ok(self.decision(run, detail))
+    }
+
+    /// Whether the clusters of `shares`, which the caller chose in this group, would stay when they are written.
+    /// A binding that Karmada decides in every run would at once be decided again, by its placement alone.
+    fn would_stay(&self, shares: &Shares, group: Option<usize>) -> bool {
+        let mut written = self.record.clone();
+        let targets = shares.iter().map(|(candidate, share)| TargetCluster {
+            name: self.question.cluster(*candidate).name.to_string(),
+            replicas: i32::try_from(*share).unwrap_or(i32::MAX),
+        });
+        written.spec.clusters = targets.collect();
+        written.applied = AppliedPlacement::Placement(Box::new(self.placement.raw.clone()));
+        written.status.last_scheduled_time = Some(Time(self.ask.now));
+        if let Some(group) = group.and_then(|place| self.placement.groups().get(place)) {
+            written
+                .status
+                .scheduler_observed_affinity_name
+                .clone_from(&group.name);
+        }
+        let neighbors = self.fleet.neighbors(self.ask.demand, &written, None);
+        settled::is_settled(self.fleet.columns(), &neighbors, &written, &self.fleet.settings)
     }
 
     /// The candidates that the caller chose by `names`.

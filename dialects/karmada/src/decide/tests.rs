@@ -47,6 +47,43 @@ fn decided(fleet: &mut Fleet, binding: &Value) -> Decision {
     decision.expect("nothing was chosen")
 }
 
+/// The decision on `binding` for the clusters in `names`, which a caller chose.
+fn chosen(fleet: &mut Fleet, binding: &Value, names: &[&str]) -> Result<Decision, ChoiceRefusal> {
+    let demand = key();
+    fold(fleet, &demand, binding);
+    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let ask = Ask {
+        demand: &demand,
+        now: Timestamp::UNIX_EPOCH,
+        seed: 1,
+        chosen: Some(&names),
+    };
+    fleet.decide(&ask).expect("it is there")
+}
+
+#[test]
+fn chosen_clusters_that_the_next_look_would_replace_are_refused() {
+    let mut fleet = fleet(&[|_| {}, |_| {}]);
+    let (everywhere, divided) = (json!({}), aggregated());
+    for (placement, replicas) in [(&everywhere, 3), (&everywhere, 0), (&divided, 0)] {
+        let binding = binding_value(placement, replicas, "");
+        let Err(refusal) = chosen(&mut fleet, &binding, &["a"]) else {
+            panic!("{placement}: it would not stay");
+        };
+        let text = refusal.errors[0].to_string();
+        assert!(
+            text.contains("at every look") && text.contains("clusterAffinity"),
+            "{text}"
+        );
+        let all = chosen(&mut fleet, &binding, &["a", "b"]);
+        assert!(all.is_ok(), "{placement}: as it is decided");
+    }
+    assert!(chosen(&mut fleet, &binding_value(&divided, 3, ""), &["b"]).is_ok());
+    // A constraint that allows one cluster keeps the one that is there.
+    let one = json!({"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]});
+    assert!(chosen(&mut fleet, &binding_value(&one, 3, ""), &["b"]).is_ok());
+}
+
 #[test]
 fn a_binding_without_a_placement_is_left_alone_and_says_where_it_goes() {
     let mut fleet = fleet(&[|_| {}]);
