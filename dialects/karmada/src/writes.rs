@@ -185,7 +185,11 @@ fn update_status(
     }
     if detail.failure.is_none() {
         set_status_field(object, "schedulerObservedGeneration", generation.into());
-        set_status_field(object, "lastScheduledTime", time::rfc3339(decision.now).into());
+        // If nothing was decided, Karmada only observes the generation. A binding with the noted placement and
+        // without a time was decided, but its status was not written.
+        if detail.shares.is_some() || record.status.last_scheduled_time.is_none() {
+            set_status_field(object, "lastScheduledTime", time::rfc3339(decision.now).into());
+        }
     }
     put_condition(object, fields);
     true

@@ -101,6 +101,32 @@ fn decided_again_it_writes_nothing() {
     assert!(fleet_message(&fleet, &decision).contains("nothing makes Karmada decide again"));
 }
 
+#[test]
+fn where_nothing_is_decided_the_generation_is_observed_and_the_time_of_the_last_decision_stays() {
+    let mut binding = binding_value(&divided(), 3, "a3");
+    binding["metadata"]["generation"] = 2.into();
+    binding["metadata"]["annotations"] =
+        json!({"policy.karmada.io/applied-placement": divided().to_string()});
+    for (stored, written) in [
+        (json!("2026-01-01T00:00:00Z"), "2026-01-01T00:00:00Z"),
+        (Value::Null, "1970-01-01T00:00:00Z"),
+    ] {
+        binding["status"] = json!({"schedulerObservedGeneration": 1, "lastScheduledTime": stored});
+        let (_, writes) = decide(&fleet(&binding));
+        let [status] = &writes[..] else {
+            panic!("{writes:?}")
+        };
+        let status = &status.object["status"];
+        assert_eq!(
+            (
+                &status["schedulerObservedGeneration"],
+                &status["lastScheduledTime"]
+            ),
+            (&json!(2), &json!(written))
+        );
+    }
+}
+
 fn fleet_message(fleet: &Fleet, decision: &Decision) -> String {
     berth_dialect_contract::Words::message(fleet, decision)
 }
