@@ -203,10 +203,10 @@ fn set_status_field(object: &mut Value, field: &str, value: Value) {
     object["status"][field] = value;
 }
 
-/// The name of the group that the status reports; `None` if there are no groups, or if the listed clusters
-/// stay.
+/// The name of the group that the status reports; `None` if there are no groups, if the listed clusters stay,
+/// or if no group has taken the replicas: the group of the last success then stays observed, as in Karmada.
 fn group_name<'a>(record: &'a Record, detail: &Detail) -> Option<&'a str> {
-    detail.shares.as_ref()?;
+    detail.shares.as_ref().filter(|_| detail.failure.is_none())?;
     let placement = record.placement.as_ref()?;
     Some(placement.groups().get(detail.group?)?.name.as_str())
 }

@@ -157,6 +157,29 @@ fn where_nothing_fits_what_is_listed_goes_and_where_room_is_short_it_stays() {
 }
 
 #[test]
+fn where_every_group_fails_the_group_of_the_last_success_stays_observed() {
+    let mut placement = divided();
+    placement["clusterAffinities"] = json!([
+        {"affinityName": "near", "clusterNames": ["x"]},
+        {"affinityName": "far", "clusterNames": ["y"]},
+    ]);
+    for observed in ["", "gone"] {
+        let mut binding = binding_value(&placement, 12, "a12");
+        binding["status"] = json!({"schedulerObservingAffinityName": observed});
+        let (decision, writes) = decide(&fleet(&binding));
+        assert_eq!(decision.reason, "NoClusterFit");
+        let [spec, status] = &writes[..] else {
+            panic!("{writes:?}")
+        };
+        assert_eq!((spec.subresource, status.subresource), ("", "status"));
+        assert_eq!(
+            status.object["status"]["schedulerObservingAffinityName"],
+            observed
+        );
+    }
+}
+
+#[test]
 fn what_else_an_entry_says_stays() {
     let mut binding = binding_value(&divided(), 5, "a3");
     binding["spec"]["clusters"][0]["note"] = "kept".into();
