@@ -226,7 +226,7 @@ impl Columns {
                 )
             }
             Membership::Selector(selector) => self.labels.select(selector, count),
-            Membership::Empty => Bits::none(count),
+            Membership::Empty | Membership::Unreadable(_) => Bits::none(count),
         };
         self.sets.insert(Arc::clone(name), Arc::new(members));
     }

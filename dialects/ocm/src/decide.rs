@@ -177,10 +177,12 @@ impl PlacementFacts<'_> {
     /// The decision by the pipeline, or the decision on a malformed placement.
     fn judge(self) -> Result<Decision, ChoiceRefusal> {
         let bound = self.fleet.bound_sets(&self.ask.demand.namespace);
-        let sets: Vec<&Arc<str>> = bound
-            .iter()
-            .filter(|set| self.policy.sets.is_empty() || self.policy.sets.contains(set))
-            .collect();
+        let sets: Vec<&Arc<str>> = bound.iter().filter(|set| self.policy.requests(set)).collect();
+        let namespace = &self.ask.demand.namespace;
+        if let Some(problem) = self.fleet.unreadable_set(namespace, self.policy) {
+            // Whether the sets have clusters is unknown, so they do not count as empty.
+            return Ok(self.misconfigured(problem, &bound, &sets, true));
+        }
         let mut scope = Bits::none(self.columns.count());
         for members in sets.iter().filter_map(|set| self.columns.sets.get(*set)) {
             scope.unite(members);
@@ -430,8 +432,8 @@ impl PlacementFacts<'_> {
         }
     }
 
-    /// The decision on a malformed placement: the placement keeps its clusters, except for clusters that do
-    /// not exist or are being deleted (docs/systems/ocm.md, "Conditions").
+    /// The decision on a malformed placement, or on one with a set that cannot be read: the placement keeps its
+    /// clusters, except for clusters that do not exist or are being deleted (docs/systems/ocm.md, "Conditions").
     fn misconfigured(
         &self,
         problem: Problem,

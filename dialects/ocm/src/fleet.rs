@@ -14,7 +14,7 @@ use crate::cluster::Cluster;
 use crate::columns::Columns;
 use crate::columns::moved::Records;
 use crate::names::{PLACEMENTS, SCORES};
-use crate::policy::{Policies, SelectorInput};
+use crate::policy::{Policies, Policy, Problem, SelectorInput};
 use crate::record::{ClusterSet, DecisionRecord, PlacementRecord};
 use crate::scored::{ClusterScores, Scores};
 use crate::tally::Tally;
@@ -121,6 +121,16 @@ impl Fleet {
             .filter(|set| !self.sets.contains_key(*set))
             .cloned()
             .collect()
+    }
+
+    /// The problem of the first set that cannot be read, of the sets from which a placement in `namespace` with
+    /// `policy` chooses. Nothing is decided then: the candidates are unknown.
+    pub(crate) fn unreadable_set(&self, namespace: &Arc<str>, policy: &Policy) -> Option<Problem> {
+        let mut requested = self.named_sets(namespace).filter(|set| policy.requests(set));
+        requested.find_map(|set| {
+            let reason = self.sets.get(set)?.problem()?;
+            Some(Problem::unreadable_set(set, reason))
+        })
     }
 
     /// The sets that the bindings in `namespace` name, in name order.

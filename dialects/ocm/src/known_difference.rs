@@ -5,14 +5,20 @@ use berth_dialect_contract::{Decision, Outcome};
 
 use crate::detail::Detail;
 use crate::fleet::Fleet;
-use crate::policy::{Policy, ScoreSource};
+use crate::policy::{Policy, Problem, ScoreSource};
 use crate::scores::Absence;
 
 /// The known difference that may affect `decision`, if there is one.
 pub(crate) fn find(fleet: &Fleet, decision: &Decision) -> Option<&'static str> {
     let detail = decision.detail::<Detail>()?;
     if decision.outcome == Outcome::Invalid {
-        return Some("OCM empties the decisions of a misconfigured Placement, Berth keeps its clusters");
+        let is_of_set = detail.problem.as_ref().is_some_and(Problem::is_of_set);
+        return Some(match is_of_set {
+            true => {
+                "OCM decides nothing while a set cannot be read, Berth releases what is gone or being deleted"
+            }
+            false => "OCM empties the decisions of a misconfigured Placement, Berth keeps its clusters",
+        });
     }
     let policy = detail.policy.as_deref()?;
     if avoids_selected(policy) {

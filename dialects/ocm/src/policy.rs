@@ -45,6 +45,19 @@ impl Problem {
         }
     }
 
+    /// The problem of the cluster set `name`, which cannot be read for this `reason`.
+    pub(crate) fn unreadable_set(name: &str, reason: &str) -> Self {
+        Self {
+            plugin: Some(Plugin::ClusterSet),
+            text: format!("ManagedClusterSet {name} cannot be read: {reason}"),
+        }
+    }
+
+    /// Whether a set is the problem, and not the placement itself.
+    pub(crate) fn is_of_set(&self) -> bool {
+        self.plugin == Some(Plugin::ClusterSet)
+    }
+
     /// The message of the condition: `<plugin>:<text>`, as OCM writes it.
     pub(crate) fn message(&self) -> String {
         let plugin = self.plugin.map(Plugin::name).unwrap_or_default();
@@ -124,6 +137,11 @@ impl Policy {
             self.groups.as_ref().err(),
         ];
         filters.chain(rest.into_iter().flatten()).next()
+    }
+
+    /// Whether the placement chooses from `set`, if the set is bound to its namespace.
+    pub(crate) fn requests(&self, set: &Arc<str>) -> bool {
+        self.sets.is_empty() || self.sets.contains(set)
     }
 
     /// Whether a predicate has CEL expressions.

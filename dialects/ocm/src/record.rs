@@ -19,6 +19,8 @@ pub(crate) enum Membership {
     Selector(Selector),
     /// No cluster: the set is of the type LabelSelector, but has no selector.
     Empty,
+    /// An unknown rule: the set cannot be read, for this reason.
+    Unreadable(String),
 }
 
 /// A ManagedClusterSet.
@@ -46,13 +48,36 @@ impl ClusterSet {
         Ok(Self { membership })
     }
 
-    /// Whether a cluster with `labels` belongs to the set, which is named `name`.
+    /// The record of a set that cannot be read because of `problem`. The set still exists: without a record it
+    /// would count as missing, and its clusters would leave all decisions.
+    pub(crate) fn unreadable(problem: String) -> Self {
+        Self {
+            membership: Membership::Unreadable(problem),
+        }
+    }
+
+    /// The reason why the set cannot be read; `None` if it can.
+    pub(crate) fn problem(&self) -> Option<&str> {
+        match &self.membership {
+            Membership::Unreadable(problem) => Some(problem),
+            Membership::Label | Membership::Selector(_) | Membership::Empty => None,
+        }
+    }
+
+    /// Whether a cluster with `labels` belongs to the set, which is named `name`. No cluster is known to belong
+    /// to a set that cannot be read.
     pub(crate) fn has(&self, name: &str, labels: &Labels) -> bool {
         match &self.membership {
             Membership::Label => labels.get(SET_LABEL) == Some(name),
             Membership::Selector(selector) => selector.matches(labels),
-            Membership::Empty => false,
+            Membership::Empty | Membership::Unreadable(_) => false,
         }
+    }
+
+    /// Whether a cluster with `labels` may belong to the set, which is named `name`. Any cluster may belong to a
+    /// set that cannot be read.
+    pub(crate) fn may_have(&self, name: &str, labels: &Labels) -> bool {
+        self.problem().is_some() || self.has(name, labels)
     }
 }
 

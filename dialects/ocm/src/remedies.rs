@@ -118,7 +118,7 @@ impl PlacementClusterPair<'_> {
                     .ok()
                     .and_then(|selector| self.label_cluster(&selector)),
                 Membership::Selector(selector) => self.label_cluster(selector),
-                Membership::Empty => None,
+                Membership::Empty | Membership::Unreadable(_) => None,
             });
             remedies.extend(moved);
         }

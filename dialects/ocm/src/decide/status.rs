@@ -32,6 +32,7 @@ const SENTENCES: Sentences = Sentences(&[
     "Predicate:spec.",
     "Predicate:[spec.",
     "TaintToleration:spec.",
+    "ClusterSet:ManagedClusterSet ",
 ]);
 
 /// The content of a condition that is to be written: all fields except the time.

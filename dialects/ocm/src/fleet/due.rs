@@ -87,7 +87,7 @@ fn binding_namespaces<'a>(fleet: &'a Fleet, set: &'a Arc<str>) -> impl Iterator<
 }
 
 /// The placements affected by a change of a cluster: placements in the namespaces that bind one of its old or
-/// new sets, if the change matters to them.
+/// new sets, if the change matters to them. A set that cannot be read may have the cluster.
 pub(super) fn affected_by_cluster(
     fleet: &Fleet,
     name: &Arc<str>,
@@ -103,8 +103,9 @@ pub(super) fn affected_by_cluster(
     let mut comparer = ExpressionComparer::new(fleet.clusters.len());
     let mut due = DuePlacements::default();
     for (set_name, set) in &fleet.sets {
-        let holds =
-            |cluster: Option<&Cluster>| cluster.is_some_and(|cluster| set.has(set_name, cluster.labels()));
+        let holds = |cluster: Option<&Cluster>| {
+            cluster.is_some_and(|cluster| set.may_have(set_name, cluster.labels()))
+        };
         let (was, is) = (holds(old), holds(new));
         if !was && !is {
             continue;

@@ -73,6 +73,10 @@ fn fold_set(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Conse
     let new = read(fleet, key, object, |_, view: kind::ManagedClusterSet| {
         ClusterSet::new(&view)
     });
+    let new = new.or_else(|| {
+        let problem = fleet.unusable.problem(key)?;
+        Some(Arc::new(ClusterSet::unreadable(problem)))
+    });
     let old = match &new {
         Some(set) => fleet.sets.insert(Arc::clone(&key.name), Arc::clone(set)),
         None => fleet.sets.remove(&key.name),
@@ -88,9 +92,24 @@ fn fold_set(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Conse
         (old, new) => old.is_none() && new.is_none(),
     };
     if same {
-        Consequences::nothing()
-    } else {
-        due::bound_to(fleet, &key.name)
+        return Consequences::nothing();
+    }
+    let unreadable = [&old, &new]
+        .into_iter()
+        .flatten()
+        .any(|set| set.problem().is_some());
+    with_views(due::bound_to(fleet, &key.name), unreadable)
+}
+
+/// Returns `consequences`, in which the views of the due placements change, too, if the sets that these may
+/// choose from are or were `unreadable`.
+fn with_views(consequences: Consequences, unreadable: bool) -> Consequences {
+    match unreadable {
+        true => Consequences {
+            demands: consequences.decide.clone(),
+            ..consequences
+        },
+        false => consequences,
     }
 }
 
@@ -111,7 +130,9 @@ fn fold_binding(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> C
     if known == new.is_some() {
         return Consequences::nothing();
     }
-    due::in_namespace(fleet, &key.namespace)
+    let set = fleet.sets.get(&key.name);
+    let unreadable = set.is_some_and(|set| set.problem().is_some());
+    with_views(due::in_namespace(fleet, &key.namespace), unreadable)
 }
 
 fn fold_placement(fleet: &mut Fleet, key: &Key, object: Option<&Arc<Object>>) -> Consequences {

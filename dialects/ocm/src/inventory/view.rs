@@ -118,18 +118,21 @@ pub(super) fn demand(fleet: &Fleet, key: &Key, record: &PlacementRecord) -> Dema
     view.phase = match () {
         () if record.terminating() => Phase::Releasing,
         () if record.disabled() => Phase::Ignored,
-        () if !view.placed.is_empty() && may_be_misconfigured(record) => Phase::Invalid,
+        () if !view.placed.is_empty() && may_be_misconfigured(fleet, key, record) => Phase::Invalid,
         () => view.phase_by_count(),
     };
     view
 }
 
-/// Whether the spec of the placement is malformed. For a placement with expressions, the condition
-/// PlacementMisconfigured counts as well: OCM's own scheduler may refuse an expression that compiles here.
-fn may_be_misconfigured(record: &PlacementRecord) -> bool {
+/// Whether the spec of the placement at `key` is malformed, or one of its sets cannot be read. For a placement
+/// with expressions, the condition PlacementMisconfigured counts as well: OCM's own scheduler may refuse an
+/// expression that compiles here.
+fn may_be_misconfigured(fleet: &Fleet, key: &Key, record: &PlacementRecord) -> bool {
     let is_reported = || {
         let condition = Condition::find(&record.status.conditions, MISCONFIGURED);
         condition.is_some_and(|condition| &*condition.status == "True")
     };
-    record.policy.problem(true).is_some() || (record.policy.uses_cel() && is_reported())
+    record.policy.problem(true).is_some()
+        || fleet.unreadable_set(&key.namespace, &record.policy).is_some()
+        || (record.policy.uses_cel() && is_reported())
 }

@@ -1,11 +1,11 @@
 //! Outcomes, conditions, misconfiguration, deletion, and choices by name.
 
 use berth_apimachinery::Key;
-use berth_dialect_contract::{Inventory, Outcome, Phase, Targets, Words};
+use berth_dialect_contract::{AffectedDemands, Inventory, Outcome, Phase, Targets, Words};
 use serde_json::{Value, json};
 
 use super::world::{LimitedList, World, binding, cluster, columns, limited_lists, now, placement, wants};
-use crate::names::{BINDINGS, CLUSTERS};
+use crate::names::{BINDINGS, CLUSTERS, SETS};
 
 pub(super) fn condition(world: &World, key: &Key, r#type: &str) -> (String, String, String) {
     let decision = world.decide(key);
@@ -194,6 +194,80 @@ fn a_misconfigured_placement_is_not_bound_and_keeps_no_cluster_that_is_gone_or_b
     assert_eq!(status["decisionGroups"][0]["clusterCount"], 1);
     assert!(world.fleet.writes(&world.decide(&key)).is_empty());
     assert_eq!(world.fleet.demand(&key, now()).unwrap().phase, Phase::Invalid);
+}
+
+/// Selectors of a set that cannot be read.
+fn unreadable_selectors() -> [Value; 3] {
+    let by_labels = |expression: Value| json!({"selectorType": "LabelSelector", "labelSelector": {"matchExpressions": [expression]}});
+    [
+        by_labels(json!({"key": "env", "operator": "in", "values": ["prod"]})),
+        by_labels(json!({"key": "env", "operator": "In"})),
+        json!({"selectorType": "Labels"}),
+    ]
+}
+
+#[test]
+fn a_set_that_cannot_be_read_moves_nothing_and_does_not_count_as_missing() {
+    let mut world = columns(&["a", "b"]);
+    let (key, set) = (placement("ns", "p"), Key::new(SETS, "", "fleet"));
+    world.put(&wants("p", &json!({"numberOfClusters": 1})));
+    world.settle(&key);
+    let due = AffectedDemands::Some(vec![key.clone()]);
+    for selector in unreadable_selectors() {
+        let changed = world.edit(&set, |value| value["spec"]["clusterSelector"] = selector.clone());
+        assert_eq!((&changed.decide, &changed.demands), (&due, &due), "{selector}");
+        let decision = world.settle(&key);
+        assert_eq!(
+            (decision.outcome, decision.reason),
+            (Outcome::Invalid, "Misconfigured"),
+            "{selector}"
+        );
+        assert_eq!(world.bound(&key), ["a"], "{selector}");
+        let (status, _, message) = condition(&world, &key, "PlacementMisconfigured");
+        assert_eq!(status, "True", "{selector}");
+        let beginning = "ClusterSet:ManagedClusterSet fleet cannot be read: ";
+        assert!(message.starts_with(beginning), "{message}");
+        let (_, token, message) = condition(&world, &key, "PlacementSatisfied");
+        assert_eq!(
+            (token.as_str(), message.as_str()),
+            ("NoManagedClusterMatched", "no cluster could be judged")
+        );
+        assert_eq!(world.fleet.demand(&key, now()).unwrap().phase, Phase::Invalid);
+        assert!(world.fleet.writes(&world.decide(&key)).is_empty());
+    }
+    let known = world.fleet.known_difference(&world.decide(&key)).unwrap();
+    assert!(known.starts_with("OCM decides nothing"), "{known}");
+    assert_eq!(world.delete(&Key::new(CLUSTERS, "", "a")).decide, due);
+    world.settle(&key);
+    assert_eq!(world.bound(&key), [""; 0]);
+    let changed = world.edit(&set, |value| {
+        value["spec"]["clusterSelector"] = json!({"selectorType": "ExclusiveClusterSetLabel"})
+    });
+    assert_eq!(changed.decide, due);
+    world.settle(&key);
+    assert_eq!(world.bound(&key), ["b"]);
+    assert_eq!(
+        condition(&world, &key, "PlacementMisconfigured").1,
+        "Succeedconfigured"
+    );
+}
+
+#[test]
+fn a_set_that_cannot_be_read_concerns_only_placements_that_choose_from_it() {
+    let mut world = columns(&["a"]);
+    let [unreadable, ..] = unreadable_selectors();
+    world.put(&json!({
+        "apiVersion": "cluster.open-cluster-management.io/v1beta2", "kind": "ManagedClusterSet",
+        "metadata": {"name": "other"}, "spec": {"clusterSelector": unreadable},
+    }));
+    world.put(&binding("ns", "other"));
+    world.put(&wants("all", &json!({})));
+    world.put(&wants("one", &json!({"clusterSets": ["fleet"]})));
+    let all = world.decide(&placement("ns", "all"));
+    assert_eq!(all.outcome, Outcome::Invalid);
+    let one = world.decide(&placement("ns", "one"));
+    assert_eq!(world.picked(&one), ["a"]);
+    assert_eq!(world.fleet.warnings(&one), [""; 0]);
 }
 
 #[test]
