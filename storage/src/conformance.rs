@@ -170,6 +170,7 @@ macro_rules! conformance {
             a_delete_at_another_revision_conflicts
             a_deleted_object_can_be_made_again
             a_step_that_contradicts_itself_is_refused
+            an_object_above_the_limit_is_refused_by_its_size
             a_guard_holds_while_the_other_object_is_unchanged
             a_fence_refuses_a_decision_on_an_older_snapshot
             a_refused_step_passes_no_fence

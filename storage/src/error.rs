@@ -96,7 +96,8 @@ pub enum StoreError {
         /// Problem with an encryption key.
         problem: String,
     },
-    /// The object is larger than the store accepts.
+    /// The object is larger than the store accepts: than [`MAX_OBJECT_BYTES`](crate::MAX_OBJECT_BYTES), or
+    /// than etcd's own limit of a request.
     #[error("{key} has {bytes} bytes, more than the store accepts")]
     TooLarge {
         /// Key of the object.

@@ -34,4 +34,5 @@ pub use history::Limits;
 pub use memory::MemoryStore;
 pub use snapshot::Snapshot;
 pub use source::{At, Event, Scope, Source, Store, Watch, Writer};
+pub use stage::MAX_OBJECT_BYTES;
 pub use step::{Expect, Step, StepResult};

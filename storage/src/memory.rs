@@ -11,7 +11,7 @@ use crate::error::{NotReady, StoreError};
 use crate::fences::Fences;
 use crate::history::Limits;
 use crate::source::{At, Scope, Source, Store, Watch, Writer};
-use crate::stage::Stage;
+use crate::stage::{MAX_OBJECT_BYTES, Stage};
 use crate::state::State;
 use crate::step::{Step, StepResult};
 
@@ -19,6 +19,8 @@ use crate::step::{Step, StepResult};
 pub struct MemoryStore {
     cache: Cache,
     limits: Limits,
+    /// Maximal size of an object, in bytes.
+    max_object_bytes: usize,
     /// The fences, under the lock of writers, which is never held across an await.
     fences: Mutex<Fences>,
 }
@@ -38,7 +40,18 @@ impl MemoryStore {
         Self {
             cache: Cache::new(State::new(start)),
             limits,
+            max_object_bytes: MAX_OBJECT_BYTES,
             fences: Mutex::new(Fences::new(start)),
+        }
+    }
+
+    /// Creates a store like [`MemoryStore::new`] for objects of any size: for projections, whose objects are
+    /// computed, and grow with the fleet.
+    #[must_use]
+    pub fn for_projection(start: Revision, limits: Limits) -> Self {
+        Self {
+            max_object_bytes: usize::MAX,
+            ..Self::new(start, limits)
         }
     }
 
@@ -48,7 +61,7 @@ impl MemoryStore {
     /// The first error of a step; nothing has changed in this case.
     pub fn commit(&self, steps: &[Step]) -> Result<Vec<StepResult>, StoreError> {
         let mut fences = self.fences.lock();
-        let mut stage = Stage::new(&self.cache.state());
+        let mut stage = Stage::new(&self.cache.state(), self.max_object_bytes);
         let applied = stage.apply(&fences, steps)?;
         if !stage.is_empty() {
             let changed_resources = stage.changed_resources();

@@ -14,6 +14,13 @@ use crate::history::Limits;
 use crate::state::State;
 use crate::step::{Expect, Step, StepResult};
 
+/// Maximal size of an object in any store, in bytes. Without it, many small updates could make an object that
+/// nobody can read; the largest body of a request, 3 MiB, and its managed fields usually fit.
+pub const MAX_OBJECT_BYTES: usize = 4 << 20;
+/// Bytes by which the mark of a deletion (its time, and the finalizer of its policy) may enlarge an object of
+/// the maximal size.
+const DELETION_MARK_BYTES: usize = 1024;
+
 /// One change that is not durable yet, and the object before it at its own revision.
 pub(crate) type StagedChange = (Change, Option<Arc<Object>>);
 
@@ -23,17 +30,20 @@ pub(crate) struct Stage {
     state: State,
     revision: Revision,
     changes: Vec<StagedChange>,
+    /// Maximal size of an object, in bytes.
+    max_object_bytes: usize,
     /// Revisions at which this batch passed fences.
     passed: HashMap<Arc<str>, Revision>,
 }
 
 impl Stage {
-    /// Creates an empty batch based on `base`.
-    pub(crate) fn new(base: &State) -> Self {
+    /// Creates an empty batch based on `base`, for objects of at most `max_object_bytes` bytes.
+    pub(crate) fn new(base: &State, max_object_bytes: usize) -> Self {
         Self {
             state: base.clone(),
             revision: base.revision(),
             changes: Vec::new(),
+            max_object_bytes,
             passed: HashMap::new(),
         }
     }
@@ -120,6 +130,9 @@ impl Stage {
                 object: Arc::clone(current),
                 changed: false,
             });
+        }
+        if let Some(draft) = draft {
+            check_size(&step.key, draft, current.as_deref(), self.max_object_bytes)?;
         }
         self.revision = Revision(self.revision.0 + 1);
         let fences = step.guards.iter().filter_map(|guard| match guard {
@@ -243,6 +256,28 @@ pub(crate) fn checked_draft(step: &Step) -> Result<Option<&Draft>, StoreError> {
     }
 }
 
+/// Checks that `draft`, the next state of the object at `key`, has at most `limit` bytes. A larger object, of
+/// an earlier version or from a copy of another store, can still become smaller, and be deleted.
+pub(crate) fn check_size(
+    key: &Key,
+    draft: &Draft,
+    current: Option<&Object>,
+    limit: usize,
+) -> Result<(), StoreError> {
+    let may_exceed = |current: &Object| {
+        let [before, after] = [current.meta(), draft.meta()].map(|meta| meta.deletion_timestamp().is_some());
+        let room = if after && !before { DELETION_MARK_BYTES } else { 0 };
+        draft.len() < current.len() + room
+    };
+    if draft.len() <= limit || current.is_some_and(may_exceed) {
+        return Ok(());
+    }
+    Err(StoreError::TooLarge {
+        key: key.clone(),
+        bytes: draft.len(),
+    })
+}
+
 fn misplaced(key: &Key, draft: &Draft) -> Option<String> {
     let meta = draft.meta();
     if *meta.name() != *key.name {
@@ -255,4 +290,52 @@ fn misplaced(key: &Key, draft: &Draft) -> Option<String> {
         ));
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::conformance::{delete, thing, update};
+
+    fn object(bytes: usize, deletion: Option<&str>) -> Draft {
+        let value = json!({
+            "apiVersion": "conformance.example/v1", "kind": "Thing",
+            "metadata": {
+                "namespace": "a", "name": "x", "finalizers": ["example.com/f"], "deletionTimestamp": deletion,
+            },
+            "spec": {"text": "x".repeat(bytes)},
+        });
+        Draft::new(&value).unwrap()
+    }
+
+    #[test]
+    fn an_object_above_the_limit_can_become_smaller_and_be_deleted_but_not_grow() {
+        let key = thing("a", "x");
+        let mut state = State::new(Revision(1));
+        state.set(&key, Some(Arc::new(object(2000, None).at(Revision(1)))));
+        let result = |step: Step| Stage::new(&state, 1000).apply(&Fences::new(Revision(1)), &[step]);
+        let updated = |draft: Draft| {
+            result(Step {
+                object: Some(draft),
+                ..update(&key, 1, Expect::Present)
+            })
+        };
+        let bytes = object(2100, None).len();
+        let too_large = StoreError::TooLarge {
+            key: key.clone(),
+            bytes,
+        };
+        assert_eq!(updated(object(2100, None)).err(), Some(too_large));
+        assert!(
+            updated(object(1900, None)).is_ok(),
+            "smaller, though above the limit"
+        );
+        assert!(!updated(object(2000, None)).unwrap()[0].changed, "not a change");
+        let marked = |bytes| object(bytes, Some("2026-01-01T00:00:00Z"));
+        assert!(updated(marked(2000)).is_ok(), "the mark of the deletion");
+        assert!(updated(marked(4000)).is_err(), "and more");
+        assert!(result(delete(&key, Expect::Present)).is_ok());
+    }
 }

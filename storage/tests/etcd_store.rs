@@ -41,6 +41,15 @@ async fn open(config: &EtcdConfig) -> Arc<dyn Store> {
     )
 }
 
+/// An object of 3 MiB, more than etcd accepts by default, at `key`.
+fn large(key: &Key) -> Draft {
+    let object = json!({
+        "apiVersion": "conformance.example/v1", "kind": "Thing",
+        "metadata": {"namespace": &*key.namespace, "name": &*key.name}, "spec": {"text": "x".repeat(3 << 20)},
+    });
+    Draft::new(&object).expect("an object")
+}
+
 async fn put(store: &Arc<dyn Store>, step: Step) -> Revision {
     store.apply(vec![step]).await.expect("the step is applied")[0]
         .object
@@ -311,13 +320,9 @@ async fn an_object_larger_than_etcd_takes_is_refused_by_its_size() {
     let etcd = Etcd::start();
     let store = open(&config(etcd.url())).await;
     let key = thing("a", "large");
-    let object = json!({
-        "apiVersion": "conformance.example/v1", "kind": "Thing",
-        "metadata": {"namespace": "a", "name": "large"}, "spec": {"text": "x".repeat(3 << 20)},
-    });
     let step = Step {
         verb: Verb::Create,
-        object: Some(Draft::new(&object).expect("an object")),
+        object: Some(large(&key)),
         ..create(&key, 1)
     };
     let refused = store.apply(vec![step]).await;
@@ -440,6 +445,25 @@ async fn a_copy_is_whole_and_revisions_never_go_back() {
         .await
         .expect_err("it is not empty");
     assert!(again.to_string().contains("1499 objects"), "{again}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_names_the_object_that_is_larger_than_etcd_takes() {
+    let etcd = Etcd::start();
+    let config = config(etcd.url());
+    let key = thing("a", "large");
+    let source = berth_storage::Snapshot {
+        revision: Revision(2),
+        objects: vec![(key.clone(), Arc::new(large(&key).at(Revision(2))))],
+    };
+    let refused = EtcdStore::import(&config, &source, &mut |_| {})
+        .await
+        .expect_err("too large");
+    let text = refused.to_string();
+    assert!(
+        text.contains(&key.to_string()) && text.contains("--max-request-bytes"),
+        "{text}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

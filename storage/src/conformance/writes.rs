@@ -6,6 +6,7 @@ use berth_apimachinery::{Key, Revision};
 
 use super::*;
 use crate::source::At;
+use crate::stage::MAX_OBJECT_BYTES;
 
 /// Checks that a created object exists, with the revision in its bytes.
 pub async fn a_created_object_is_listed_at_its_revision(store: Arc<dyn Store>) {
@@ -195,6 +196,34 @@ pub async fn a_step_that_contradicts_itself_is_refused(store: Arc<dyn Store>) {
         );
     }
     assert!(store.cached(THINGS).items.is_empty());
+}
+
+/// Checks that no write makes an object larger than [`MAX_OBJECT_BYTES`].
+pub async fn an_object_above_the_limit_is_refused_by_its_size(store: Arc<dyn Store>) {
+    let key = thing("a", "x");
+    let object = json!({
+        "apiVersion": "conformance.example/v1", "kind": "Thing",
+        "metadata": {"namespace": "a", "name": "x"},
+        "spec": {"value": 2, "text": "x".repeat(MAX_OBJECT_BYTES)},
+    });
+    let large = Draft::new(&object).expect("the suite's own object is valid");
+    let refused = StoreError::TooLarge {
+        key: key.clone(),
+        bytes: large.len(),
+    };
+    let with_large = |step: Step| Step {
+        object: Some(large.clone()),
+        ..step
+    };
+    let created = apply_one(&store, with_large(create(&key, 1))).await;
+    assert_eq!(created.expect_err("too large"), refused);
+    put(&store, create(&key, 1)).await;
+    let before = store.revision();
+    let updated = apply_one(&store, with_large(update(&key, 1, Expect::Present))).await;
+    assert_eq!(updated.expect_err("too large"), refused);
+    assert_eq!(store.revision(), before);
+    assert_eq!(value(store.cached(THINGS).get("a", "x").expect("it is there")), 1);
+    put(&store, delete(&key, Expect::Present)).await;
 }
 
 /// Checks that a step with [`Guard::Unchanged`] is refused once the other object has changed.

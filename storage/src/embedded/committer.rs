@@ -13,7 +13,7 @@ use crate::embedded::disk::Disk;
 use crate::error::StoreError;
 use crate::fences::Fences;
 use crate::history::Limits;
-use crate::stage::Stage;
+use crate::stage::{MAX_OBJECT_BYTES, Stage};
 use crate::state::State;
 use crate::step::{Step, StepResult};
 
@@ -146,7 +146,7 @@ impl Committer {
                 .for_each(|request| answer(request.reply, Err(error.clone())));
             return;
         }
-        let mut stage = Stage::new(&self.cache.state());
+        let mut stage = Stage::new(&self.cache.state(), MAX_OBJECT_BYTES);
         let mut waiters = Vec::with_capacity(batch.len());
         for Request { steps, reply } in batch {
             let result = stage.apply(&self.fences, &steps);

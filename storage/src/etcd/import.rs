@@ -49,6 +49,13 @@ pub enum CopyProgress {
     },
 }
 
+/// One write of a copy.
+struct CopyWrite {
+    txn: Txn,
+    /// Key and size of the object that is created; `None` for a write that only raises the revision.
+    object: Option<(Key, usize)>,
+}
+
 /// A copy in progress.
 struct Import {
     link: Arc<Link>,
@@ -256,7 +263,8 @@ impl Import {
             let key = self.layout.compacted().to_owned();
             let writes = (0..round).map(|_| {
                 // Any write raises the revision. The first compaction overwrites this key.
-                Txn::new().and_then([TxnOp::put(key.clone(), "0", None)])
+                let txn = Txn::new().and_then([TxnOp::put(key.clone(), "0", None)]);
+                CopyWrite { txn, object: None }
             });
             self.write_all(writes).await?;
             now = self.revision().await?;
@@ -287,22 +295,37 @@ impl Import {
         Ok(())
     }
 
-    fn create(&self, key: &Key, object: &Object) -> Result<Txn, StoreError> {
+    fn create(&self, key: &Key, object: &Object) -> Result<CopyWrite, StoreError> {
         let stored = self.layout.object(key)?;
         let value = self.layout.seal(key.resource, &stored, &object.draft().bytes())?;
-        Ok(Txn::new()
+        let txn = Txn::new()
             .when([Compare::mod_revision(stored.clone(), CompareOp::Equal, 0)])
-            .and_then([TxnOp::put(stored, value, None)]))
+            .and_then([TxnOp::put(stored, value, None)]);
+        Ok(CopyWrite {
+            txn,
+            object: Some((key.clone(), object.len())),
+        })
+    }
+
+    /// Returns the error of a write, which names the object if etcd refuses its size.
+    fn copy_error(&self, failure: &Failure, object: Option<(Key, usize)>) -> StoreError {
+        match (failure, object) {
+            (Failure::TooLarge, Some((key, bytes))) => self.error(&format!(
+                "{key} has {bytes} bytes, more than etcd accepts: raise its --max-request-bytes, or make the object \
+                 smaller at the source, then run this again"
+            )),
+            _ => self.link.read_error(failure),
+        }
     }
 
     /// Makes all `writes`, several concurrently. A write without an answer is repeated: it is a creation, or
     /// a write without effect.
-    async fn write_all(&self, writes: impl IntoIterator<Item = Txn>) -> Result<(), StoreError> {
+    async fn write_all(&self, writes: impl IntoIterator<Item = CopyWrite>) -> Result<(), StoreError> {
         let mut running = JoinSet::new();
         let mut writes = writes.into_iter();
         loop {
             while running.len() < MAX_CONCURRENT
-                && let Some(txn) = writes.next()
+                && let Some(CopyWrite { txn, object }) = writes.next()
             {
                 let link = Arc::clone(&self.link);
                 running.spawn(async move {
@@ -310,15 +333,15 @@ impl Import {
                         let txn = txn.clone();
                         async move { kv.txn(txn).await }
                     };
-                    link.read(call).await
+                    (link.read(call).await, object)
                 });
             }
             match running.join_next().await {
                 None => return Ok(()),
                 // A failed creation means that the object exists: from an earlier attempt, or from another
                 // process. The comparison at the end finds differences.
-                Some(Ok(Ok(_))) => {}
-                Some(Ok(Err(failure))) => return Err(self.link.read_error(&failure)),
+                Some(Ok((Ok(_), _))) => {}
+                Some(Ok((Err(failure), object))) => return Err(self.copy_error(&failure, object)),
                 Some(Err(panicked)) => return Err(self.error(&panicked.to_string())),
             }
         }

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use berth_apimachinery::write::{Guard, Verb};
+use berth_apimachinery::write::Guard;
 use berth_apimachinery::{Draft, Key, Object, Revision};
 use etcd_client::{Compare, CompareOp, GetOptions, KeyValue, Txn, TxnOp, TxnOpResponse, TxnResponse};
 
@@ -17,7 +17,7 @@ use crate::etcd::layout::Layout;
 use crate::etcd::link::{Failure, Link, header_revision, number};
 use crate::etcd::load;
 use crate::fences;
-use crate::stage::{checked_current, checked_draft};
+use crate::stage::{MAX_OBJECT_BYTES, check_size, checked_current, checked_draft};
 use crate::step::{Step, StepResult};
 
 /// Maximal number of attempts of a step while other writers change its object.
@@ -78,7 +78,7 @@ impl StepWriter<'_> {
         self.layout.object(&step.key)?;
         let mut state = self.cached_state(step);
         for _ in 0..MAX_ROUNDS {
-            let before = match judge(step, &state, passed) {
+            let before = match judge(step, draft, &state, passed) {
                 Ok(StepVerdict::Write(before)) => before,
                 Ok(StepVerdict::Unchanged(object)) if state.is_fresh => {
                     return Ok(StepResult {
@@ -269,7 +269,12 @@ impl StepWriter<'_> {
 }
 
 /// Judges whether the step can be committed on `state`. The checks have the same order as in other stores.
-fn judge(step: &Step, state: &StepState, passed: &FencePasses) -> Result<StepVerdict, StoreError> {
+fn judge(
+    step: &Step,
+    draft: Option<&Draft>,
+    state: &StepState,
+    passed: &FencePasses,
+) -> Result<StepVerdict, StoreError> {
     let current = checked_current(step, state.object.clone())?;
     for guard in &step.guards {
         match guard {
@@ -291,12 +296,13 @@ fn judge(step: &Step, state: &StepState, passed: &FencePasses) -> Result<StepVer
             }
         }
     }
-    match (&step.object, &current) {
-        (Some(draft), Some(current)) if step.verb != Verb::Delete && draft.same_as(current) => {
-            Ok(StepVerdict::Unchanged(Arc::clone(current)))
+    if let Some(draft) = draft {
+        if let Some(current) = current.as_ref().filter(|current| draft.same_as(current)) {
+            return Ok(StepVerdict::Unchanged(Arc::clone(current)));
         }
-        _ => Ok(StepVerdict::Write(current)),
+        check_size(&step.key, draft, current.as_deref(), MAX_OBJECT_BYTES)?;
     }
+    Ok(StepVerdict::Write(current))
 }
 
 /// Returns the keys of the objects in the guards, in order.

@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::{Entry, Identity, Managers, Operation};
 use crate::fields::{InvalidFields, Set};
 
-/// Highest number of bytes of `metadata.managedFields`: the limit of a request.
-pub const MAX_BYTES: usize = 3 << 20;
+/// Highest number of bytes of `metadata.managedFields`: as many as a whole stored object has at most.
+pub const MAX_BYTES: usize = 4 << 20;
 
 /// An entry of `metadata.managedFields` as it is serialized.
 #[derive(Deserialize)]
