@@ -5,6 +5,7 @@ mod encoding;
 use std::collections::BTreeMap;
 
 use crate::element::Element;
+use crate::path_text;
 pub use encoding::InvalidFields;
 
 /// A set of paths as a tree. A path can be a member independently of the paths below it.
@@ -159,19 +160,42 @@ impl Set {
     }
 
     /// Returns every member in the form of messages (`.spec.ports[port=80,protocol="TCP"].name`): at each
-    /// level the members of that level first, then deeper ones.
+    /// level the members of that level first, then deeper ones. Parts of more than 100 bytes are truncated,
+    /// and so are paths of more than 512.
     #[must_use]
     pub fn paths(&self) -> Vec<String> {
+        self.first_paths(usize::MAX)
+    }
+
+    /// Returns the first `max` members, like [`Set::paths`].
+    pub(crate) fn first_paths(&self, max: usize) -> Vec<String> {
         let mut found = Vec::new();
-        self.collect("", &mut found);
+        self.collect("", max, &mut found);
         found
     }
 
-    fn collect(&self, path: &str, found: &mut Vec<String>) {
+    /// Returns the number of [`Set::paths`].
+    pub(crate) fn count(&self) -> usize {
+        let counts = self.below.values();
+        counts
+            .map(|below| usize::from(below.member) + below.count())
+            .sum()
+    }
+
+    fn collect(&self, path: &str, max: usize, found: &mut Vec<String>) {
+        let joined = |element: &Element| {
+            let mut joined = path.to_owned();
+            path_text::append(&mut joined, element);
+            joined
+        };
         let members = self.below.iter().filter(|(_, below)| below.member);
-        found.extend(members.map(|(element, _)| format!("{path}{element}")));
+        let left = max.saturating_sub(found.len());
+        found.extend(members.take(left).map(|(element, _)| joined(element)));
         for (element, below) in self.below.iter().filter(|(_, below)| !below.below.is_empty()) {
-            below.collect(&format!("{path}{element}"), found);
+            if found.len() >= max {
+                return;
+            }
+            below.collect(&joined(element), max, found);
         }
     }
 }

@@ -43,6 +43,7 @@ mod fields;
 mod items;
 mod managers;
 mod merge;
+mod path_text;
 mod paths;
 mod prune;
 #[cfg(feature = "reference")]

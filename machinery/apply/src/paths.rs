@@ -6,13 +6,18 @@ use crate::MAX_DEPTH;
 use crate::element::Element;
 use crate::fields::Set;
 use crate::items::IndexedList;
+use crate::path_text;
 use crate::types::{DEDUCED, List, Node, Scalars, Shape, Types};
+
+/// Number of mismatches after which nothing is checked any more: the text of each takes time and memory, and
+/// an object can have as many mismatches as values.
+const MAX_PROBLEMS: usize = 250;
 
 /// Mismatch between a value and the type of its field.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}{}{problem}", if path.is_empty() { "" } else { ": " })]
 pub struct Mismatch {
-    /// Path of the value, as in `.spec.ports`; empty for the object itself.
+    /// Path of the value, as in `.spec.ports`; empty for the object itself. Long parts are truncated.
     pub path: String,
     /// Description of the error.
     pub problem: String,
@@ -45,7 +50,7 @@ impl Types {
     /// # Errors
     /// The mismatches, including duplicates in sets and in lists with keys. After an undeclared field, further
     /// fields of the same object are not checked, and a list with an element without a valid key is not checked
-    /// further.
+    /// further. After 250 mismatches nothing is.
     pub fn paths(&self, config: &Value) -> Result<Set, Vec<Mismatch>> {
         self.walk(config, false)
     }
@@ -111,6 +116,9 @@ struct Walk {
 impl Walk {
     /// Adds `value` and everything below it to `set`, and their mismatches to `problems`.
     fn visit(&mut self, node: &Node, value: &Value, set: &mut Set) {
+        if self.is_full() {
+            return;
+        }
         if self.path.len() > MAX_DEPTH {
             return self.refuse(format!("nested deeper than {MAX_DEPTH} levels"));
         }
@@ -205,9 +213,15 @@ impl Walk {
         }
     }
 
+    fn is_full(&self) -> bool {
+        self.problems.len() >= MAX_PROBLEMS
+    }
+
     fn refuse(&mut self, problem: String) {
-        let path = self.path.iter().map(Element::to_string).collect();
-        self.problems.push(Mismatch { path, problem });
+        if !self.is_full() {
+            let path = path_text::of(&self.path);
+            self.problems.push(Mismatch { path, problem });
+        }
     }
 }
 

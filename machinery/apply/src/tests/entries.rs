@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Value, json};
 
 use super::{VERSION, World};
-use crate::{MAX_BYTES, Managers, Reset, Types, Versions, Writer};
+use crate::{ApplyError, MAX_BYTES, Managers, Reset, Types, Versions, Writer};
 
 fn entry(manager: &str, operation: &str, fields: &Value) -> Value {
     json!({"manager": manager, "operation": operation, "apiVersion": VERSION, "fieldsType": "FieldsV1", "fieldsV1": fields})
@@ -264,6 +264,49 @@ fn of_many_conflicts_the_first_thousand_are_told() {
     assert!(text.starts_with("Apply failed with 3000 conflicts: conflicts with \"p\":\n- .spec.data.k0"));
     assert!(text.ends_with("\nand 2000 more"), "{}", &text[text.len() - 100..]);
     assert_eq!((refused.causes().count(), text.lines().count()), (1_000, 1_002));
+}
+
+#[test]
+fn the_texts_of_conflicts_and_mismatches_below_a_long_name_are_short() {
+    let open = |value: Value| {
+        let fields: serde_json::Map<_, _> = (0..3_000).map(|n| (format!("k{n}"), value.clone())).collect();
+        json!({("n".repeat(100_000)): fields})
+    };
+    let mut world = World::new();
+    world.apply("p", json!({"open": open(json!(0))}));
+    let config = json!({"spec": {"open": open(json!(1))}});
+    let refused = world.apply_to(("a", ""), &config, false).unwrap_err();
+    let text = refused.to_string();
+    assert!(
+        text.len() < 200_000 && text.ends_with("\nand 2000 more"),
+        "{}",
+        text.len()
+    );
+    let fields: Vec<String> = refused.causes().map(|(_, field)| field).collect();
+    let longest = fields.iter().map(String::len).max();
+    assert!(fields.len() == 1_000 && longest < Some(150), "{longest:?}");
+
+    let config = json!({"spec": {"pools": open(json!({"min": "x"}))}});
+    let Err(ApplyError::Configuration { problems, .. }) = world.apply_to(("a", ""), &config, false) else {
+        panic!("it fits")
+    };
+    let longest = problems.iter().map(|problem| problem.path.len()).max();
+    assert!(
+        problems.len() <= 250 && longest < Some(150),
+        "{} {longest:?}",
+        problems.len()
+    );
+}
+
+#[test]
+fn of_very_many_mismatches_the_first_ones_are_told() {
+    let data: serde_json::Map<_, _> = (0..3_000).map(|n| (format!("k{n}"), n.into())).collect();
+    let config = json!({"spec": {"data": data}});
+    let Err(ApplyError::Configuration { problems, .. }) = World::new().apply_to(("a", ""), &config, false)
+    else {
+        panic!("it fits")
+    };
+    assert_eq!(problems.len(), 250);
 }
 
 #[test]

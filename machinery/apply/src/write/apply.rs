@@ -99,7 +99,7 @@ impl ApplyError {
             .iter()
             .flat_map(|conflict| {
                 let message = format!("conflict with {}", conflict.owner);
-                let paths = conflict.paths.paths().into_iter();
+                let paths = conflict.paths.first_paths(MAX_LISTED).into_iter();
                 paths.map(move |path| (message.clone(), path))
             })
             .take(MAX_LISTED)
@@ -110,25 +110,23 @@ impl ApplyError {
 const MAX_LISTED: usize = 1_000;
 
 fn message(conflicts: &[Conflict]) -> String {
-    let lists: Vec<Vec<String>> = conflicts.iter().map(|conflict| conflict.paths.paths()).collect();
-    let count: usize = lists.iter().map(Vec::len).sum();
-    if let ([only], [paths]) = (conflicts, lists.as_slice())
-        && let [path] = paths.as_slice()
-    {
+    let count: usize = conflicts.iter().map(|conflict| conflict.paths.count()).sum();
+    if let ([only], 1) = (conflicts, count) {
         return format!(
-            "Apply failed with 1 conflict: conflict with {}: {path}",
-            only.owner
+            "Apply failed with 1 conflict: conflict with {}: {}",
+            only.owner,
+            only.paths.first_paths(1).concat()
         );
     }
     let (mut lines, mut left) = (Vec::new(), MAX_LISTED);
-    for (conflict, paths) in conflicts.iter().zip(lists) {
+    for conflict in conflicts {
         if left == 0 {
             break;
         }
         lines.push(format!("conflicts with {}:", conflict.owner));
-        let listed = paths.len().min(left);
-        left -= listed;
-        lines.extend(paths.into_iter().take(listed).map(|path| format!("- {path}")));
+        let paths = conflict.paths.first_paths(left);
+        left -= paths.len();
+        lines.extend(paths.into_iter().map(|path| format!("- {path}")));
     }
     if count > MAX_LISTED {
         lines.push(format!("and {} more", count - MAX_LISTED));
