@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use berth_apimachinery::field::MAX_ERRORS;
 use berth_apimachinery::{FieldError, name};
 use serde_json::{Map, Value};
 
@@ -13,7 +14,8 @@ const ANNOTATIONS_LIMIT: usize = 256 * 1024;
 
 type Fields = Map<String, Value>;
 
-/// Returns the errors in the metadata of `value`, which is created, or replaces `old`.
+/// Returns the errors in the metadata of `value`, which is created, or replaces `old`. Each list and map is
+/// checked until there are [`MAX_ERRORS`] errors.
 pub(crate) fn metadata(value: &Value, served: &ServedVersion, old: Option<&Value>) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let empty = Fields::new();
@@ -97,6 +99,9 @@ fn labels(fields: &Fields, errors: &mut Vec<FieldError>) {
         return;
     };
     for (key, value) in labels {
+        if errors.len() >= MAX_ERRORS {
+            break;
+        }
         if let Err(problem) = qualified_name(key) {
             errors.push(FieldError::invalid("metadata.labels", key.as_str(), problem));
         }
@@ -114,7 +119,9 @@ fn annotations(fields: &Fields, errors: &mut Vec<FieldError>) {
     let mut size = 0;
     for (key, value) in annotations {
         // Unlike label keys, annotation keys may have capital letters in the prefix.
-        if let Err(problem) = qualified_name(&key.to_lowercase()) {
+        if errors.len() < MAX_ERRORS
+            && let Err(problem) = qualified_name(&key.to_lowercase())
+        {
             errors.push(FieldError::invalid("metadata.annotations", key.as_str(), problem));
         }
         size += key.len() + value.as_str().map_or(0, str::len);
@@ -129,6 +136,9 @@ fn annotations(fields: &Fields, errors: &mut Vec<FieldError>) {
 fn finalizers(fields: &Fields, is_own_kind: bool, errors: &mut Vec<FieldError>) {
     let list = strings(fields.get("finalizers"));
     for (index, finalizer) in list.iter().enumerate() {
+        if errors.len() >= MAX_ERRORS {
+            break;
+        }
         let verdict =
             qualified_name(finalizer).and_then(|()| match is_own_kind && !is_domain_qualified(finalizer) {
                 true => Err("name is neither a standard finalizer name nor is it fully qualified".to_owned()),
@@ -163,7 +173,8 @@ fn finalizers_of(object: &Value) -> HashSet<&str> {
     list.into_iter().collect()
 }
 
-/// Returns warnings about new finalizers without a domain: another controller might choose the same name.
+/// Returns warnings about new finalizers without a domain: another controller might choose the same name. An
+/// answer has room for some only.
 pub(crate) fn finalizer_warnings(value: &Value, served: &ServedVersion, old: Option<&Value>) -> Vec<String> {
     if served.info().strategic_merge_patch {
         return Vec::new();
@@ -177,6 +188,7 @@ pub(crate) fn finalizer_warnings(value: &Value, served: &ServedVersion, old: Opt
                  accidental conflicts with other finalizer writers"
             )
         })
+        .take(MAX_ERRORS)
         .collect()
 }
 
@@ -204,6 +216,9 @@ fn owners(fields: &Fields, errors: &mut Vec<FieldError>) {
     };
     let mut controllers = 0;
     for (index, owner) in owners.iter().enumerate() {
+        if errors.len() >= MAX_ERRORS {
+            break;
+        }
         let path = format!("metadata.ownerReferences[{index}]");
         let value_of = |field: &str| owner[field].as_str().unwrap_or_default();
         let version = value_of("apiVersion");
@@ -386,6 +401,28 @@ mod tests {
                 "metadata.ownerReferences[0].uid: Invalid value: \"\": must not be empty",
             ]
         );
+    }
+
+    #[test]
+    fn metadata_with_very_many_errors_is_told_of_some() {
+        let names = || (0..100_000).map(|index| format!("-{index}"));
+        let map: Fields = names().map(|name| (name, "-".into())).collect();
+        let fields = json!({
+            "labels": map, "annotations": map, "finalizers": names().collect::<Vec<_>>(),
+            "ownerReferences": vec![json!({}); 100_000],
+        });
+        let fields = fields.as_object().unwrap();
+        let checks: [fn(&Fields, &mut Vec<FieldError>); 4] = [
+            labels,
+            annotations,
+            |fields, errors| finalizers(fields, true, errors),
+            owners,
+        ];
+        for check in checks {
+            let mut errors = Vec::new();
+            check(fields, &mut errors);
+            assert!((250..260).contains(&errors.len()), "{}", errors.len());
+        }
     }
 
     #[test]

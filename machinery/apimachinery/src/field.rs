@@ -4,6 +4,10 @@ use std::collections::HashMap;
 
 use crate::field_error::{FieldError, FieldErrorKind};
 
+/// Highest number of errors in a message, after which loops over parts of a body stop: each error takes time
+/// and memory, and a body can have as many errors as values.
+pub const MAX_ERRORS: usize = 250;
+
 /// Adds the errors in `more` whose fields have no error in `errors` yet: one error per field is enough. A
 /// [`FieldErrorKind::Misread`] replaces the error of its field.
 pub fn merge_by_field(errors: &mut Vec<FieldError>, more: Vec<FieldError>) {
@@ -35,13 +39,18 @@ pub fn below(path: &str, field: &str) -> String {
 }
 
 /// Formats several errors as one text: a single one without brackets, more in brackets, as Kubernetes formats
-/// an aggregate.
+/// an aggregate. Errors beyond [`MAX_ERRORS`] are only counted.
 #[must_use]
 pub fn aggregate(errors: &[FieldError]) -> String {
     match errors {
         [one] => one.to_string(),
         many => {
-            let lines: Vec<String> = many.iter().map(ToString::to_string).collect();
+            let told = many.iter().take(MAX_ERRORS);
+            let mut lines: Vec<String> = told.map(ToString::to_string).collect();
+            let more = many.len() - lines.len();
+            if more > 0 {
+                lines.push(format!("and {more} more"));
+            }
             format!("[{}]", lines.join(", "))
         }
     }

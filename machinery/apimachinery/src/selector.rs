@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::field::MAX_ERRORS;
 use crate::field_error::FieldError;
 use crate::labels::{LabelSet, Labels};
 
@@ -157,7 +158,7 @@ impl Selector {
     /// Parses the object form of the field at `path`.
     ///
     /// # Errors
-    /// Every invalid key, operator and value.
+    /// Every invalid key, operator and value, up to [`MAX_ERRORS`].
     pub fn compile(selector: &LabelSelector, path: &str) -> Result<Self, Vec<FieldError>> {
         let mut errors = validate_labels(selector.match_labels.iter(), &format!("{path}.matchLabels"));
         let mut requirements: Vec<Requirement> = selector
@@ -170,6 +171,9 @@ impl Selector {
             })
             .collect();
         for (index, expression) in selector.match_expressions.iter().enumerate() {
+            if errors.len() >= MAX_ERRORS {
+                break;
+            }
             let path = format!("{path}.matchExpressions[{index}]");
             requirements.extend(expression.compile(&path, &mut errors));
         }
@@ -233,6 +237,9 @@ impl LabelSelectorRequirement {
             ));
         }
         for (index, value) in self.values.iter().enumerate() {
+            if errors.len() >= MAX_ERRORS {
+                break;
+            }
             if let Err(problem) = validate_label_value(value) {
                 errors.push(FieldError::invalid(
                     format!("{path}.values[{index}]"),

@@ -281,7 +281,8 @@ impl Status {
         Self::failure(415, "UnsupportedMediaType", message)
     }
 
-    /// The error 422: the object `name` of `kind` in `group` violates rules. Each of `errors` is a cause.
+    /// The error 422: the object `name` of `kind` in `group` violates rules. Each of `errors` is a cause,
+    /// up to [`field::MAX_ERRORS`]; the message has the number of the others.
     #[must_use]
     pub fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> Self {
         let qualified = if group.is_empty() {
@@ -293,6 +294,7 @@ impl Status {
         let mut status = Self::failure(422, "Invalid", message);
         let causes = errors
             .iter()
+            .take(field::MAX_ERRORS)
             .map(|error| Cause {
                 reason: error.kind.reason().to_owned(),
                 message: error.message(),
@@ -374,6 +376,19 @@ mod tests {
             (cause.reason.as_str(), cause.field.as_str()),
             ("FieldValueRequired", "spec.x")
         );
+    }
+
+    #[test]
+    fn of_very_many_errors_the_first_ones_are_told_and_the_others_counted() {
+        let errors = vec![FieldError::invalid("metadata.labels", "-", "must be a label"); 100_000];
+        let invalid = Status::invalid("", "Foo", "n", &errors);
+        assert!(invalid.message.len() < 50_000, "{}", invalid.message.len());
+        assert!(
+            invalid.message.ends_with("must be a label, and 99750 more]"),
+            "{}",
+            invalid.message
+        );
+        assert_eq!(invalid.details.unwrap().causes.len(), 250);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use berth_apimachinery::field::MAX_ERRORS;
 use berth_apimachinery::{FieldError, Timestamp};
 use serde_json::Value;
 
@@ -154,7 +155,7 @@ impl Managers {
     }
 
     /// Returns the errors of managers' names and subresources, as kube-apiserver validates them before it
-    /// stores managed fields.
+    /// stores managed fields; at most [`MAX_ERRORS`].
     #[must_use]
     pub fn validate(&self) -> Vec<FieldError> {
         let in_order = self.sorted().into_iter().enumerate();
@@ -168,6 +169,7 @@ impl Managers {
                 }
                 errors
             })
+            .take(MAX_ERRORS)
             .collect()
     }
 

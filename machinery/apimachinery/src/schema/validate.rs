@@ -10,14 +10,12 @@ use serde_json::{Map, Number, Value};
 use super::Node;
 use super::node::{Bound, ListType, Size, Type};
 use super::path::Path;
+use crate::field::MAX_ERRORS;
 use crate::field_error::FieldError;
 use crate::time;
 
-/// Number of violations after which no further values are checked: the text of each violation takes time and
-/// memory, and an object can have as many violations as values.
-const MAX_ERRORS: usize = 250;
-
-/// Adds the violations of `value` at `path`, whose schema is `node`.
+/// Adds the violations of `value` at `path`, whose schema is `node`. After [`MAX_ERRORS`] violations, no
+/// further values are checked.
 pub(super) fn check(node: &Node, value: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) {
     if errors.len() >= MAX_ERRORS {
         return;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::field::MAX_ERRORS;
 use crate::field_error::FieldError;
 use crate::name::{self, NameError};
 
@@ -140,7 +141,8 @@ fn into_result(problems: Vec<LabelProblem>) -> Result<(), LabelError> {
     }
 }
 
-/// Checks every key and value of the label map at `path` (`metadata.labels`, `spec.selector.matchLabels`).
+/// Checks every key and value of the label map at `path` (`metadata.labels`, `spec.selector.matchLabels`),
+/// until there are [`MAX_ERRORS`] errors.
 #[must_use]
 pub fn validate_labels<K: AsRef<str>, V: AsRef<str>>(
     labels: impl IntoIterator<Item = (K, V)>,
@@ -148,6 +150,9 @@ pub fn validate_labels<K: AsRef<str>, V: AsRef<str>>(
 ) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (key, value) in labels {
+        if errors.len() >= MAX_ERRORS {
+            break;
+        }
         let (key, value) = (key.as_ref(), value.as_ref());
         if let Err(problem) = validate_label_key(key) {
             errors.push(FieldError::invalid(path, key, problem));

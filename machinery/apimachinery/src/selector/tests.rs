@@ -167,6 +167,33 @@ fn field_selectors_understand_escapes() {
 }
 
 #[test]
+fn a_selector_with_very_many_errors_is_told_of_some() {
+    let of_labels = LabelSelector {
+        match_labels: (0..1_000)
+            .map(|index| (format!("-{index}"), "-".to_owned()))
+            .collect(),
+        ..LabelSelector::default()
+    };
+    let requirement = |values| LabelSelectorRequirement {
+        key: "a".to_owned(),
+        operator: "Some".to_owned(),
+        values,
+    };
+    let of_requirements = LabelSelector {
+        match_expressions: vec![requirement(Vec::new()); 1_000],
+        ..LabelSelector::default()
+    };
+    let of_values = LabelSelector {
+        match_expressions: vec![requirement(vec!["-".to_owned(); 1_000])],
+        ..LabelSelector::default()
+    };
+    for selector in [of_labels, of_requirements, of_values] {
+        let errors = Selector::compile(&selector, "spec.s").unwrap_err();
+        assert_eq!(errors.len(), 250, "{:?}", errors[0]);
+    }
+}
+
+#[test]
 fn a_field_selector_of_very_many_exclamation_marks_is_parsed() {
     let marks = "!".repeat(1_000_000);
     assert!(FieldSelector::parse(&marks).is_err());

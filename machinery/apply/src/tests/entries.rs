@@ -364,6 +364,13 @@ fn lists_of_too_many_bytes_are_refused_unread() {
 }
 
 #[test]
+fn very_many_names_that_are_too_long_are_told_of_some() {
+    let names = (0..1_000).map(|index| format!("{index:0>200}"));
+    let list: Value = names.map(|name| entry(&name, "Apply", &image())).collect();
+    assert_eq!(decode(&list).unwrap().validate().len(), 250);
+}
+
+#[test]
 fn names_are_short_and_can_be_seen() {
     let of = |name: &str| {
         let managers = decode(&json!([entry(name, "Apply", &image())])).unwrap();
