@@ -333,6 +333,23 @@ async fn an_object_larger_than_etcd_takes_is_refused_by_its_size() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_step_with_more_guards_than_etcd_takes_is_refused_for_good() {
+    let etcd = Etcd::start();
+    let store = open(&config(etcd.url())).await;
+    let mut step = create(&thing("a", "x"), 1);
+    step.guards = (0..200)
+        .map(|number| fence(&format!("f{number}"), store.revision()))
+        .collect();
+    let refused = store.apply(vec![step.clone()]).await;
+    assert!(
+        matches!(&refused, Err(StoreError::Misuse { problem, .. }) if problem.contains("--max-txn-ops")),
+        "{refused:?}"
+    );
+    step.guards.truncate(100);
+    put(&store, step).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn certificates_and_passwords_are_used_and_wrong_ones_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");

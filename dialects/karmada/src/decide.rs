@@ -294,8 +294,8 @@ impl BindingContext<'_> {
             .iter()
             .filter(|_| divides)
             .map(|candidate| next[&*self.question.cluster(*candidate).name]);
-        let mut fences = self.fleet.quota_fences(self.ask.demand);
-        fences.extend(self.fleet.room_fences(next.keys().copied()));
+        let mut fences = self.fleet.room_fences(next.keys().copied());
+        fences.extend(self.fleet.quota_fence(self.ask.demand));
         let (scores, scorers) = self.scores(&run, &ranks);
         let mut decision = Decision {
             amounts: amounts.collect(),

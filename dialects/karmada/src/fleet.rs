@@ -12,17 +12,22 @@ use std::sync::{Arc, OnceLock};
 
 use berth_apimachinery::{Key, Timestamp};
 use berth_dialect_columns::UnusableObjects;
-use berth_dialect_contract::guarded::fence;
 
 use crate::cluster::Cluster;
 use crate::columns::Columns;
 use crate::config::Settings;
 use crate::fleet::policies::Policies;
-use crate::names::{BINDINGS, CLUSTERS, DIALECT, QUOTAS};
+use crate::fnv;
+use crate::names::{BINDINGS, DIALECT, QUOTAS};
 use crate::question::{Neighbors, Peers};
 use crate::quota::{self, Excess, Quota, Usage};
 use crate::recent_loads::RecentLoads;
 use crate::record::Record;
+
+/// Number of fences for the room of all clusters. etcd refuses a write with more than 128 conditions
+/// (`--max-txn-ops`), and a binding can have thousands of clusters. Of two decisions at once about different
+/// clusters with one fence, the second is made again without need.
+const ROOM_FENCES: u32 = 64;
 
 /// All objects of a control plane that decisions read.
 #[derive(Clone, Default)]
@@ -74,20 +79,21 @@ impl Fleet {
             .map(|(key, quota)| (key, &**quota))
     }
 
-    /// The fences of the quotas that limit the binding at `key`.
-    pub(crate) fn quota_fences(&self, key: &Key) -> Vec<Arc<str>> {
-        let quotas = self
-            .quotas_of(&key.namespace)
-            .filter(|_| key.resource == BINDINGS);
-        quotas.map(|(quota, _)| fence(DIALECT, quota)).collect()
+    /// The fence of the quotas that limit the binding at `key`, if there are any. The bindings of a namespace
+    /// all count the same quotas.
+    pub(crate) fn quota_fence(&self, key: &Key) -> Option<Arc<str>> {
+        let is_limited = key.resource == BINDINGS && self.quotas_of(&key.namespace).next().is_some();
+        is_limited.then(|| format!("{DIALECT}/{}/{}", QUOTAS.resource, key.namespace).into())
     }
 
     /// The fences of the room of `clusters`; empty if recent load is not counted.
     pub(crate) fn room_fences<'a>(&self, clusters: impl Iterator<Item = &'a str>) -> Vec<Arc<str>> {
-        clusters
+        let numbers: BTreeSet<u32> = clusters
             .filter(|_| self.settings.counts_recent_loads)
-            .map(|name| fence(DIALECT, &Key::new(CLUSTERS, "", name)))
-            .collect()
+            .map(|name| fnv::hash(name) % ROOM_FENCES)
+            .collect();
+        let fence = |number: u32| -> Arc<str> { format!("{DIALECT}/room/{number}").into() };
+        numbers.into_iter().map(fence).collect()
     }
 
     /// The quota that would be exceeded if `record`, the binding at `key`, had `replicas` on its clusters.

@@ -29,6 +29,7 @@ mod facts;
 mod failure;
 mod filters;
 mod fleet;
+mod fnv;
 mod ignored;
 mod inventory;
 mod kind;

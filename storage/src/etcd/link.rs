@@ -60,6 +60,8 @@ pub(crate) enum Failure {
     Compacted,
     /// The request is larger than etcd accepts.
     TooLarge,
+    /// The transaction has more conditions or operations than etcd accepts.
+    TooManyOperations,
     /// A retry would fail again: access denied, an invalid request, or a full database.
     Final(String),
 }
@@ -73,6 +75,9 @@ impl Failure {
             }
             Self::Compacted => "the revision is compacted".to_owned(),
             Self::TooLarge => "the request is larger than etcd accepts".to_owned(),
+            Self::TooManyOperations => {
+                "the transaction has more conditions than etcd accepts (--max-txn-ops)".to_owned()
+            }
         }
     }
 
@@ -92,6 +97,7 @@ impl Failure {
         match i32::from(status.code()) {
             OUT_OF_RANGE if message.contains("compacted") => Self::Compacted,
             INVALID_ARGUMENT if message.contains("request is too large") => Self::TooLarge,
+            INVALID_ARGUMENT if message.contains("too many operations") => Self::TooManyOperations,
             RESOURCE_EXHAUSTED if message.contains("message larger than max") => Self::TooLarge,
             RESOURCE_EXHAUSTED if message.contains("too many requests") => {
                 Self::NotExecuted(message.to_owned())

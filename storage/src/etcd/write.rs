@@ -158,8 +158,10 @@ impl StepWriter<'_> {
             let txn = txn.clone();
             async move { kv.txn(txn).await }
         };
-        let answer = self.link.read(call).await;
-        let answer = answer.map_err(|failure| self.link.read_error(&failure))?;
+        let answer = self.link.read(call).await.map_err(|failure| match failure {
+            Failure::TooManyOperations => too_many_guards(step, &failure),
+            failure => self.link.read_error(&failure),
+        })?;
         self.state_from(step, &answer)
     }
 
@@ -208,6 +210,7 @@ impl StepWriter<'_> {
                 key: step.key.clone(),
                 bytes: draft.map_or(0, Draft::len),
             },
+            Failure::TooManyOperations => too_many_guards(step, &failure),
             failure => self.link.write_error(&failure),
         })?;
         if answer.succeeded() {
@@ -303,6 +306,14 @@ fn judge(
         check_size(&step.key, draft, current.as_deref(), MAX_OBJECT_BYTES)?;
     }
     Ok(StepVerdict::Write(current))
+}
+
+/// Returns the error of a step that etcd never accepts, so that nobody tries again.
+fn too_many_guards(step: &Step, failure: &Failure) -> StoreError {
+    StoreError::Misuse {
+        key: step.key.clone(),
+        problem: format!("{} guards: {}", step.guards.len(), failure.text()),
+    }
 }
 
 /// Returns the keys of the objects in the guards, in order.

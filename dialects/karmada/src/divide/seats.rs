@@ -6,6 +6,8 @@ use std::collections::BinaryHeap;
 
 use berth_scheduling::Ix;
 
+use crate::fnv;
+
 /// A cluster with the seats that it has so far.
 #[derive(Clone, Copy, Debug)]
 struct Party {
@@ -106,12 +108,7 @@ pub(crate) fn seats(amount: i64, parties: &[(Ix, i64)], is_descending: bool) -> 
 /// Without a uid, the earlier name wins.
 #[must_use]
 pub(crate) fn is_descending(uid: &str) -> bool {
-    const BASIS: u32 = 2_166_136_261;
-    const PRIME: u32 = 16_777_619;
-    let hash = uid
-        .bytes()
-        .fold(BASIS, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(PRIME));
-    !uid.is_empty() && hash & 1 == 1
+    !uid.is_empty() && fnv::hash(uid) & 1 == 1
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::fleet::policies::ImplicitPriority;
-use crate::names::{BINDINGS, CLUSTERS, PROPAGATION_POLICIES};
+use crate::names::{BINDINGS, CLUSTERS, PROPAGATION_POLICIES, QUOTAS};
 use crate::template::TemplateKind;
 use crate::testing::{binding_value, cluster_value, object};
 
@@ -168,4 +168,31 @@ fn a_policy_with_an_invalid_label_selector_is_in_force_and_selects_by_its_other_
     fold(&mut fleet, &policy_key, &policy(json!({"app": "api"})));
     assert_eq!(fleet.problem(&policy_key), None);
     assert_eq!(priority(&fleet, "api"), Some(ImplicitPriority::Labels));
+}
+
+#[test]
+fn a_write_has_few_fences_however_many_clusters_and_quotas_its_decision_counts() {
+    let mut fleet = Fleet::default();
+    fleet.settings.counts_recent_loads = true;
+    fleet.settings.enforces_quotas = true;
+    let names: Vec<String> = (0..1_000).map(|number| format!("cluster-{number}")).collect();
+    let of_all = fleet.room_fences(names.iter().map(String::as_str));
+    assert_eq!(of_all.len(), 64);
+    for name in &names {
+        let of_one = fleet.room_fences(std::iter::once(name.as_str()));
+        assert!(
+            of_one.len() == 1 && of_all.contains(&of_one[0]),
+            "{name}: {of_one:?}"
+        );
+    }
+    assert_eq!(fleet.quota_fence(&key()), None);
+    for name in ["one", "two"] {
+        let quota = json!({
+            "apiVersion": "policy.karmada.io/v1alpha1", "kind": "FederatedResourceQuota",
+            "metadata": {"name": name, "namespace": "team"}, "spec": {"overall": {"cpu": "10"}},
+        });
+        fold(&mut fleet, &Key::new(QUOTAS, "team", name), &quota);
+    }
+    let fence = fleet.quota_fence(&key());
+    assert_eq!(fence.as_deref(), Some("karmada/federatedresourcequotas/team"));
 }

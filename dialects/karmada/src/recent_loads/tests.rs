@@ -184,6 +184,6 @@ fn a_decision_that_counts_guards_what_it_counts() {
             .map(ToString::to_string)
             .collect::<Vec<_>>()
     };
-    assert_eq!(fences(true), ["karmada/clusters/a"]);
+    assert_eq!(fences(true), ["karmada/room/44"]);
     assert!(fences(false).is_empty());
 }
