@@ -178,7 +178,14 @@ fn write_objects(args: &BackupArgs, out: &mut dyn Write) -> Result<Contents> {
             out.flush()?;
             Ok(contents)
         }
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {
+        // `InvalidInput`: the path is too long for a socket. If a server runs nevertheless, the database file
+        // is locked.
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::NotFound | ErrorKind::ConnectionRefused | ErrorKind::InvalidInput
+            ) =>
+        {
             let encryption = encryption::load(args.encryption_provider_config.as_deref())?;
             let store = EmbeddedStore::open_encrypted(&file, Limits::default(), &encryption)?;
             Ok(store.backups().write(&mut out)?)
@@ -283,4 +290,26 @@ fn open_backup(from: &Path) -> Result<Box<dyn Read>> {
     };
     let file = File::open(&path).with_context(|| path.display().to_string())?;
     Ok(Box::new(BufReader::with_capacity(1 << 20, file)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_whose_path_is_too_long_for_a_socket_is_backed_up_while_no_server_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        let args = BackupArgs {
+            data_dir: folder.path().join("d".repeat(150)),
+            to: folder.path().join("backup"),
+            encryption_provider_config: None,
+        };
+        make_folder(&args.data_dir).unwrap();
+        let store = EmbeddedStore::open(&args.data_dir.join(DATABASE_FILE), Limits::default()).unwrap();
+        let refused = take(&args).unwrap_err();
+        assert!(format!("{refused:#}").contains("is in use"), "{refused:#}");
+        drop(store);
+        take(&args).unwrap();
+        assert!(args.to.join(OBJECTS_FILE).is_file());
+    }
 }
