@@ -388,6 +388,30 @@ fn a_request_is_due_when_it_changes_and_not_when_the_scheduler_changes_it() {
 }
 
 #[test]
+fn a_request_that_waits_for_the_deletion_of_its_cluster_is_due_when_that_is_gone() {
+    let since = "2021-10-28T09:00:00Z";
+    let mut waiting = granted("r", "a");
+    waiting["metadata"]["deletionTimestamp"] = since.into();
+    let (own, other) = ("request.clusters.openmcp.cloud/ns.r", "other/finalizer");
+    for (finalizers, expected) in [
+        (vec![other], only("r")),
+        // After a gap in the watch, the last changes are one.
+        (vec![own, other], only("r")),
+        // The scheduler's own writes: the deletion, and the removal of the last finalizer.
+        (vec![own], AffectedDemands::None),
+    ] {
+        let mut going = cluster("a", &[]);
+        going["metadata"]["finalizers"] = json!(finalizers);
+        going["metadata"]["deletionTimestamp"] = since.into();
+        let mut made_anew = cluster("a", &[]);
+        made_anew["metadata"]["uid"] = "another".into();
+        let world = || World::new(&[configuration(), waiting.clone(), going.clone()]);
+        assert_eq!(world().delete(&at("a")).decide, expected, "{finalizers:?}");
+        assert_eq!(world().put(&made_anew).decide, expected, "{finalizers:?}");
+    }
+}
+
+#[test]
 fn a_bad_configuration_leaves_the_last_good_one_in_force() {
     let mut world = World::new(&[request("r", "few")]);
     assert_eq!(world.ask("r", None).unwrap().reason, "ConfigInvalid");

@@ -21,6 +21,9 @@ struct ClusterChange {
     place: Place,
     existed: bool,
     exists: bool,
+    /// Number of finalizers, of requests and of others, that the former Cluster had, if it is gone: there is
+    /// none any more, or another one of this name.
+    finalizers_of_gone: Option<usize>,
     /// Whether the Cluster existed before, but could not be parsed until this change.
     became_readable: bool,
     /// Holders whose finalizers were removed.
@@ -81,6 +84,7 @@ impl Fleet {
             place: place.clone(),
             existed: before.is_some(),
             exists: new.is_some(),
+            finalizers_of_gone: finalizers_of_gone(before.as_ref(), new),
             became_readable: before.is_some() && old.is_none() && row.is_some(),
             removed_holders: had.difference(&has).cloned().collect(),
             added_holders: has.difference(&had).cloned().collect(),
@@ -139,7 +143,9 @@ impl Fleet {
 
     /// The requests to decide again, and the requests with a changed view. `had` are the former holders. The
     /// scheduler's own writes for a request do not make the request due again: they add the request's
-    /// finalizer, or remove it while the request is being deleted.
+    /// finalizer, or remove it while the request is being deleted. After a gap in the watch, the Cluster that
+    /// a request waits for may go in the same change as the request's finalizer. The scheduler removes only
+    /// that finalizer, so a Cluster that had others went by itself.
     fn affected_by(
         &self,
         change: &ClusterChange,
@@ -154,7 +160,8 @@ impl Fleet {
             let had_finalizer = had.contains(&record.requirements.holder);
             let lacks_finalizer = !self.holds(&record.requirements.holder, place);
             let is_due = if record.requirements.deleting {
-                !had_finalizer && !change.exists
+                let finalizers = change.finalizers_of_gone;
+                finalizers.is_some_and(|count| !had_finalizer || count > 1)
             } else {
                 let is_lost = lacks_finalizer && (had_finalizer || is_added_or_removed);
                 (is_lost || change.became_readable) && !self.ignores(record)
@@ -393,6 +400,13 @@ impl Fleet {
             targets: None,
         }
     }
+}
+
+/// The number of finalizers of the Cluster `old`, if it is gone; `new` may be another one of its name.
+fn finalizers_of_gone(old: Option<&Arc<Object>>, new: Option<&Arc<Object>>) -> Option<usize> {
+    let uid = |object: &Arc<Object>| object.meta().uid().to_owned();
+    let is_gone = new.is_none() || old.is_some_and(|old| new.map(uid) != Some(uid(old)));
+    is_gone.then(|| old.map_or(0, |old| old.meta().finalizers().len()))
 }
 
 /// The purposes of requests that a Cluster may fit since its change from `old` to `new`.
