@@ -2,9 +2,11 @@
 //! webhook.
 //!
 //! A full queue drops no events for the log: it makes requests wait, and queued events are written before the
-//! server ends. An event that cannot be written to the log, for example on a full disk, is lost; the loss is
-//! counted and is in the server's own log. Events for the webhook wait in a bounded buffer; events that do
-//! not fit, or that the webhook does not accept in several attempts, are dropped and counted.
+//! server ends. Events for which no request waits, since its client has gone or its watch has ended, wait in
+//! tasks with a limit. An event beyond this limit, or that cannot be written to the log, for example on a full
+//! disk, is lost; the loss is counted and is in the server's own log. Events for the webhook wait in a bounded
+//! buffer; events that do not fit, or that the webhook does not accept in several attempts, are dropped and
+//! counted.
 
 mod batch;
 mod bodies;

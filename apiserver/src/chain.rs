@@ -178,11 +178,10 @@ impl Chain {
         let (parts, body) = request.into_parts();
         let (body, unread) = body::split(body);
         // The tracker is first: log lines of all later steps, and of a panic, have its Audit-ID.
-        let mut tracker = self.start_tracker(&parts, connection);
-        tracker.busy = busy;
+        let completion = self.start_tracker(&parts, connection, busy);
         let steps =
             async |tracker: &mut RequestTracker| self.parse_and_admit(tracker, connection, parts, body).await;
-        self.catch_panics(tracker, unread, steps).await
+        self.catch_panics(completion, unread, steps).await
     }
 
     /// Answers a request to one of the program's own routes without authentication (admission webhooks).
@@ -195,37 +194,37 @@ impl Chain {
     ) -> Response<Body> {
         let (parts, body) = request.into_parts();
         let (body, unread) = body::split(body);
-        let mut tracker = self.start_tracker(&parts, connection);
-        tracker.busy = busy;
+        let completion = self.start_tracker(&parts, connection, busy);
         let steps = async |tracker: &mut RequestTracker| {
             let info = RequestInfo::parse(&parts.method, &parts.uri)?;
             tracker.labels = Labels::of(&info, None);
             tracker.info = Some(Arc::new(info));
             Ok(route(Request::from_parts(parts, body)).await)
         };
-        self.catch_panics(tracker, unread, steps).await
+        self.catch_panics(completion, unread, steps).await
     }
 
-    fn start_tracker(&self, parts: &Parts, connection: &Connection) -> RequestTracker {
+    fn start_tracker(&self, parts: &Parts, connection: &Connection, busy: Option<BusyMarker>) -> Completion {
         let annotations = self.audit.as_ref().map(Audit::annotations);
-        RequestTracker::start(
-            parts,
-            connection,
-            self.clock.now(),
-            annotations.unwrap_or_default(),
-        )
+        let annotations = annotations.unwrap_or_default();
+        let mut tracker = RequestTracker::start(parts, connection, self.clock.now(), annotations);
+        tracker.busy = busy;
+        let (metrics, clock) = (self.metrics.clone(), self.clock.clone());
+        Completion::new(tracker, metrics, clock, self.audit.clone())
     }
 
     /// Runs the steps of a request with panic recovery, which is outermost: a panic must not end the
-    /// connection with its other requests.
+    /// connection with its other requests. If the client goes away, the future is dropped, and `completion`
+    /// with it, which records the request.
     async fn catch_panics(
         &self,
-        mut tracker: RequestTracker,
+        mut completion: Completion,
         unread: Option<SharedBody>,
         steps: impl AsyncFnOnce(&mut RequestTracker) -> Result<Response<Body>, Status>,
     ) -> Response<Body> {
+        let tracker = &mut completion.tracker;
         let span = tracing::info_span!("request", audit_id = tracker.id);
-        let outcome = AssertUnwindSafe(steps(&mut tracker))
+        let outcome = AssertUnwindSafe(steps(&mut *tracker))
             .catch_unwind()
             .instrument(span)
             .await;
@@ -246,7 +245,7 @@ impl Chain {
                 )))
             }
         };
-        self.finish(tracker, unread, response, panicked).await
+        self.finish(completion, unread, response, panicked).await
     }
 
     /// Parses the request, then runs the later steps within the request's time limit. Limits, metrics,
@@ -493,11 +492,12 @@ impl Chain {
     /// Adds the headers that every answer has, records the audit event, and prepares the body for sending.
     async fn finish(
         &self,
-        mut tracker: RequestTracker,
+        mut completion: Completion,
         unread: Option<SharedBody>,
         mut response: Response<Body>,
         panicked: bool,
     ) -> Response<Body> {
+        let tracker = &mut completion.tracker;
         respond::set_default(
             &mut response,
             CACHE_CONTROL,
@@ -516,17 +516,10 @@ impl Chain {
         tracker.long_running &= response.status().is_success() || response.status().is_informational();
         response = tracker.read_bodies(response).await;
         let long_running = tracker.long_running;
-        let reservation = self.reserve_answer(&mut tracker, &response);
+        let reservation = self.reserve_answer(tracker, &response);
         tracker.progress = response.extensions_mut().remove::<WatchProgress>();
         let failure = response.extensions_mut().remove::<Failure>();
-        let mut completion = Completion::new(
-            tracker,
-            response.status().as_u16(),
-            failure,
-            self.metrics.clone(),
-            self.clock.clone(),
-            self.audit.clone(),
-        );
+        completion.answer(response.status().as_u16(), failure);
         completion.record(panicked).await;
         let closing = long_running.then_some(&self.closing);
         let longest = (!long_running).then_some(self.limits.request_timeout);

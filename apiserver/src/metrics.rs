@@ -240,7 +240,7 @@ impl Metrics {
     fn register_requests(&self, registry: &mut Registry) {
         registry.register(
             "apiserver_request",
-            "Number of answered requests",
+            "Number of requests by the code of the answer; 0 if the client had gone before there was one",
             self.requests.clone(),
         );
         registry.register(
@@ -334,9 +334,9 @@ impl Metrics {
         );
     }
 
-    /// Counts an answered request. `bytes` and `seconds` are the size and duration of the whole answer; they
-    /// are not recorded for a long-running request.
-    pub(crate) fn answered(&self, labels: &Labels, code: u16, seconds: f64, bytes: u64, long_running: bool) {
+    /// Counts a request at its end. `code` is 0 if there was no answer. `bytes` and `seconds` are the size and
+    /// duration of the whole answer; they are not recorded for a long-running request.
+    pub(crate) fn ended(&self, labels: &Labels, code: u16, seconds: f64, bytes: u64, long_running: bool) {
         self.requests.get_or_create(&labels.outcome(code)).inc();
         if long_running {
             return;

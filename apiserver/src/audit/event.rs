@@ -108,7 +108,8 @@ pub(crate) struct ObjectReference<'a> {
     pub(crate) subresource: &'a str,
 }
 
-/// Outcome of the request; message and reason are set only for failures that the server itself reports.
+/// Outcome of the request; message and reason are set only for failures that the server itself reports, and
+/// for a request that has no answer.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct ResponseStatus<'a> {
     pub(crate) metadata: BTreeMap<String, String>,
@@ -118,7 +119,9 @@ pub(crate) struct ResponseStatus<'a> {
     pub(crate) message: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
     pub(crate) reason: &'a str,
-    pub(crate) code: u16,
+    /// Code of the answer; `None` if there was no answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) code: Option<u16>,
 }
 
 fn micro<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {

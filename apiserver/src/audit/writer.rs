@@ -22,6 +22,9 @@ use crate::metrics::Metrics;
 const MAX_QUEUE_LINES: usize = 1024;
 /// Highest number of bytes in the queue; a single line may have two bodies of a megabyte each.
 const MAX_QUEUE_BYTES: usize = 16 * 1024 * 1024;
+/// Highest number of bytes in the lines that wait for room in the queue while no request waits for them: with
+/// a disk that hangs, clients that give up and ask again must not fill the memory.
+const MAX_WAITING_BYTES: usize = 64 * 1024 * 1024;
 /// Longest wait for an audit webhook during shutdown.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -92,6 +95,22 @@ struct Log {
     bytes: Arc<Semaphore>,
     /// Tasks that wait for room in the queue, each with a line.
     waiting: TaskTracker,
+    /// Bytes that the lines of these tasks may still have.
+    waiting_bytes: Arc<Semaphore>,
+}
+
+/// A line whose request waits for room in the queue. If the request stops waiting, a task waits instead.
+struct UnsentLine<'a> {
+    audit: &'a Audit,
+    line: Option<Bytes>,
+}
+
+impl Drop for UnsentLine<'_> {
+    fn drop(&mut self) {
+        if let Some(line) = self.line.take() {
+            self.audit.send_later(line);
+        }
+    }
 }
 
 /// Reason why an audit log could not be opened.
@@ -138,30 +157,46 @@ impl Audit {
         self.policy.judge(attributes)
     }
 
-    /// Records one event; waits while the queue of the log is full.
+    /// Records one event; waits while the queue of the log is full. The event is recorded even if the caller
+    /// stops waiting.
     pub(crate) async fn record(&self, event: &Event<'_>) {
         let Some(line) = self.encode(event) else { return };
-        if let Some(log) = &self.log
-            && let Err(problem) = log.send(line).await
-        {
+        let Some(log) = &self.log else { return };
+        let mut unsent = UnsentLine {
+            audit: self,
+            line: Some(line.clone()),
+        };
+        let result = log.send(line).await;
+        unsent.line = None;
+        if let Err(problem) = result {
             self.report_loss(problem);
         }
     }
 
     /// Records one event without waiting: if the queue of the log is full, a task waits instead.
     pub(crate) fn record_later(&self, event: &Event<'_>) {
-        let Some(line) = self.encode(event) else { return };
+        if let Some(line) = self.encode(event) {
+            self.send_later(line);
+        }
+    }
+
+    /// Sends a line to the log. If the queue is full, a task waits, as long as such tasks hold few bytes.
+    fn send_later(&self, line: Bytes) {
         let Some(log) = self.log.clone() else { return };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             return self.report_loss("the runtime has ended");
         };
         let Some(line) = log.try_send(line) else { return };
+        let Ok(permit) = Arc::clone(&log.waiting_bytes).try_acquire_many_owned(weight(&line)) else {
+            return self.report_loss("the disk is slow, and too many events wait for it already");
+        };
         let audit = self.clone();
         let waiting = log.waiting.clone();
         let send = async move {
             if let Err(problem) = log.send(line).await {
                 audit.report_loss(problem);
             }
+            drop(permit);
         };
         drop(waiting.spawn_on(send, &runtime));
     }
@@ -234,6 +269,7 @@ impl Log {
                 queue,
                 bytes: Arc::new(Semaphore::new(MAX_QUEUE_BYTES)),
                 waiting: TaskTracker::new(),
+                waiting_bytes: Arc::new(Semaphore::new(MAX_WAITING_BYTES)),
             })
         };
         open().map_err(|problem| AuditError {
@@ -300,6 +336,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use berth_admission::UserInfo;
+    use futures::FutureExt;
 
     use super::*;
     use crate::audit::{Level, Stage};
@@ -366,6 +403,49 @@ mod tests {
         flushing.await.unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.contains("\"auditID\":\"late\""), "{text}");
+    }
+
+    #[tokio::test]
+    async fn an_event_is_written_once_if_its_request_stops_waiting_for_room_in_the_queue() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.log");
+        let audit = open(path.to_str().unwrap()).unwrap();
+        let log = audit.log.clone().unwrap();
+        let all = u32::try_from(MAX_QUEUE_BYTES).unwrap();
+        let full = Arc::clone(&log.bytes).acquire_many_owned(all).await.unwrap();
+        let user = UserInfo::default();
+        let left = event("left", &user);
+        assert!(audit.record(&left).now_or_never().is_none(), "the queue is full");
+        drop(full);
+        audit.flush().await;
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(text.matches("\"auditID\":\"left\"").count(), 1, "{text}");
+    }
+
+    #[tokio::test]
+    async fn events_that_no_request_waits_for_are_counted_as_lost_beyond_their_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.log");
+        let metrics = Arc::new(Metrics::new());
+        let config = AuditConfig::to_file(path.to_str().unwrap());
+        let audit = Audit::open(config, Arc::clone(&metrics), &clock()).unwrap();
+        let log = audit.log.clone().unwrap();
+        let [queue, waiting] = [MAX_QUEUE_BYTES, MAX_WAITING_BYTES].map(|most| u32::try_from(most).unwrap());
+        let full = Arc::clone(&log.bytes).acquire_many_owned(queue).await.unwrap();
+        let others = Arc::clone(&log.waiting_bytes).acquire_many_owned(waiting).await;
+        let user = UserInfo::default();
+        audit.record_later(&event("lost", &user));
+        drop(others);
+        audit.record_later(&event("kept", &user));
+        drop(full);
+        audit.flush().await;
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.contains("\"kept\"") && !text.contains("\"lost\""), "{text}");
+        let page = metrics.render().unwrap();
+        assert!(
+            page.contains("apiserver_audit_error_total{plugin=\"log\"} 1\n"),
+            "{page}"
+        );
     }
 
     #[test]

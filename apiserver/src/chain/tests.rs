@@ -399,7 +399,7 @@ async fn a_body_that_stalls_is_cut_off() {
             crate::testing::now(),
             crate::Annotations::default(),
         );
-        Completion::new(tracker, 200, None, metrics.clone(), crate::testing::clock(), None)
+        Completion::new(tracker, metrics.clone(), crate::testing::clock(), None)
     };
     let stalled = Body::from_stream(futures::stream::pending::<Result<bytes::Bytes, std::io::Error>>());
     let followed = body::TrackedBody::new(

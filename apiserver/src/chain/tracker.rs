@@ -190,22 +190,28 @@ impl RequestTracker {
         }
     }
 
+    /// Converts the request's body, if the audit event needs it.
+    fn read_request_body(&mut self, omit_managed_fields: bool) {
+        let Some((media_type, raw)) = self.bodies.raw.take() else {
+            return;
+        };
+        let result = match self.annotations.take_request_body() {
+            Some(body) => audit::json_line("application/json", &body, omit_managed_fields),
+            None => audit::json_line(&media_type, &raw, omit_managed_fields),
+        };
+        match result {
+            Ok(line) => self.bodies.request = Some(line),
+            Err(reason) => self.annotate_omission("request-object", reason),
+        }
+    }
+
     /// Converts the bodies that the audit event needs. Returns the unchanged response.
     pub(super) async fn read_bodies(&mut self, response: Response<Body>) -> Response<Body> {
         let Some(verdict) = self.verdict.clone() else {
             return response;
         };
         let omit = verdict.omit_managed_fields;
-        if let Some((media_type, raw)) = self.bodies.raw.take() {
-            let result = match self.annotations.take_request_body() {
-                Some(body) => audit::json_line("application/json", &body, omit),
-                None => audit::json_line(&media_type, &raw, omit),
-            };
-            match result {
-                Ok(line) => self.bodies.request = Some(line),
-                Err(reason) => self.annotate_omission("request-object", reason),
-            }
-        }
+        self.read_request_body(omit);
         if self.long_running || !self.may_write_bodies(&verdict, Level::RequestResponse) {
             return response;
         }
@@ -268,11 +274,17 @@ fn source_ips(headers: &HeaderMap, connection: &Connection) -> Vec<String> {
     ips
 }
 
-/// Completion of a request with a known response. Dropping it completes the request, after the last byte of
-/// the response or an abort.
+/// Message in the audit event of a request whose client went away before there was an answer, as in
+/// kube-apiserver.
+const CLOSED_EARLY: &str = "Connection closed early";
+
+/// Completion of a request. Dropping it completes the request: after the last byte of the response or an
+/// abort, or without a response if the client has gone. So every request has an audit event and is counted: a
+/// write may be stored although nobody reads the answer.
 pub(super) struct Completion {
-    tracker: RequestTracker,
-    code: u16,
+    pub(super) tracker: RequestTracker,
+    /// Status code of the response; `None` until there is one.
+    code: Option<u16>,
     failure: Option<Failure>,
     sent_bytes: u64,
     metrics: Arc<Metrics>,
@@ -291,38 +303,49 @@ struct WatchCounters {
 }
 
 impl Completion {
-    /// Creates the completion of a request that is answered with `code`.
+    /// Creates the completion of a request that has no answer yet.
     pub(super) fn new(
-        mut tracker: RequestTracker,
-        code: u16,
-        failure: Option<Failure>,
+        tracker: RequestTracker,
         metrics: Arc<Metrics>,
         clock: Arc<dyn Clock>,
         audit: Option<Audit>,
     ) -> Self {
-        if let (None, Some(audit)) = (&tracker.verdict, &audit) {
-            // The request ended before its user was known.
-            tracker.verdict = Some(tracker.verdict_of(audit));
+        Self {
+            tracker,
+            code: None,
+            failure: None,
+            sent_bytes: 0,
+            metrics,
+            clock,
+            audit,
+            long_running: None,
+            watch: None,
         }
-        let long_running = tracker
-            .long_running
-            .then(|| metrics.long_running(&tracker.labels));
-        let progress = tracker.progress.take().filter(|_| tracker.long_running);
+    }
+
+    /// Sets the response: its status code, and the failure that it reports.
+    pub(super) fn answer(&mut self, code: u16, failure: Option<Failure>) {
+        self.code = Some(code);
+        self.failure = failure;
+        self.judge();
+        let Self { tracker, metrics, .. } = self;
+        let progress = tracker.progress.take();
+        if !tracker.long_running {
+            return;
+        }
         let watch = progress.map(|progress| WatchCounters {
             progress,
             meter: metrics.watch_meter(&tracker.labels),
             listed: false,
         });
-        Self {
-            tracker,
-            code,
-            failure,
-            sent_bytes: 0,
-            metrics,
-            clock,
-            audit,
-            long_running,
-            watch,
+        let long_running = metrics.long_running(&tracker.labels);
+        (self.long_running, self.watch) = (Some(long_running), watch);
+    }
+
+    /// Applies the audit policy to a request that ended before its user was known.
+    fn judge(&mut self) {
+        if let (None, Some(audit)) = (&self.tracker.verdict, &self.audit) {
+            self.tracker.verdict = Some(self.tracker.verdict_of(audit));
         }
     }
 
@@ -366,6 +389,7 @@ impl Completion {
             // An error message may quote credentials from the body.
             Some(failure) if self.tracker.is_confidential() => (failure.reason.as_str(), ""),
             Some(failure) => (failure.reason.as_str(), failure.message.as_str()),
+            None if self.code.is_none() => ("", CLOSED_EARLY),
             None => ("", ""),
         };
         let status = ResponseStatus {
@@ -382,16 +406,22 @@ impl Completion {
 impl Drop for Completion {
     fn drop(&mut self) {
         let seconds = self.tracker.started.elapsed().as_secs_f64();
-        let long_running = self.long_running.take();
-        self.metrics.answered(
+        let code = self.code.unwrap_or_default();
+        self.metrics.ended(
             &self.tracker.labels,
-            self.code,
+            code,
             seconds,
             self.sent_bytes,
-            long_running.is_some(),
+            self.tracker.long_running,
         );
-        if let Some(gauge) = long_running {
+        if let Some(gauge) = self.long_running.take() {
             gauge.dec();
+        }
+        if self.code.is_none() {
+            self.judge();
+            let verdict = self.tracker.verdict.as_ref();
+            let omit = verdict.is_some_and(|verdict| verdict.omit_managed_fields);
+            self.tracker.read_request_body(omit);
         }
         let audit = self.audit.take();
         if let (Some(audit), Some(verdict)) = (audit, &self.tracker.verdict)
@@ -408,10 +438,10 @@ impl Drop for Completion {
                 .as_ref()
                 .unwrap_or(&self.tracker.user)
                 .name,
-            code = self.code,
+            code,
             bytes = self.sent_bytes,
             seconds,
-            "answered"
+            "the request has ended"
         );
     }
 }

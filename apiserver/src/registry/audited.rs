@@ -211,6 +211,6 @@ fn status<'a>(
         status: if code < 400 { "" } else { "Failure" },
         message,
         reason,
-        code,
+        code: Some(code),
     }
 }

@@ -129,6 +129,53 @@ async fn an_audit_policy_says_of_each_request_which_stages_and_bodies_are_writte
 }
 
 #[tokio::test]
+async fn a_request_whose_client_leaves_before_the_answer_has_an_event_and_is_counted() {
+    let rules = "[{level: Request, verbs: [update, patch], omitStages: [RequestReceived]}]";
+    let events = audited(rules, async |bench| {
+        for (arrived, method) in [(1, "PUT"), (2, "PATCH")] {
+            let (chain, connection) = (bench.chain.clone(), bench.connection("alice", &[]));
+            let request = request(method, &format!("{FOOS}/slow"), Body::from("{\"a\":1}"));
+            let task = tokio::spawn(async move { chain.handle(&connection, request).await });
+            bench.api.arrived(arrived).await;
+            // This is what a connection does to its requests when it ends.
+            task.abort();
+            assert!(task.await.unwrap_err().is_cancelled());
+        }
+        let page = text(bench.ask("alice", "GET", "/metrics").await).await;
+        for verb in ["PUT", "PATCH"] {
+            let counts = |line: &str| {
+                line.starts_with(&format!("apiserver_request_total{{verb=\"{verb}\""))
+                    && line.ends_with("code=\"0\"} 1")
+            };
+            assert!(page.lines().any(counts), "{page}");
+        }
+        assert_eq!(bench.chain.memory.held(), 0);
+    })
+    .await;
+    let told: Vec<_> = events
+        .iter()
+        .map(|event| event["verb"].as_str().unwrap())
+        .collect();
+    assert_eq!(told, ["update", "patch"]);
+    for event in &events {
+        assert_eq!(
+            (
+                &event["stage"],
+                &event["user"]["username"],
+                &event["requestObject"]
+            ),
+            (
+                &"ResponseComplete".into(),
+                &"alice".into(),
+                &serde_json::json!({"a": 1})
+            ),
+        );
+        let status = serde_json::json!({"metadata": {}, "message": "Connection closed early"});
+        assert_eq!(event["responseStatus"], status);
+    }
+}
+
+#[tokio::test]
 async fn bodies_of_secrets_are_written_at_no_level() {
     let events = audited(
         "[{level: RequestResponse, omitStages: [RequestReceived]}]",
