@@ -352,7 +352,7 @@ impl Chain {
         self.metrics.body(&tracker.labels, body.len());
         let changed_bytes = self.api.changed_bytes(info);
         charge
-            .grow(memory::tree_size(&body) + changed_bytes * BYTES_PER_STORED_BYTE)
+            .grow(self.api.tree_size(&parts.headers, &body) + changed_bytes * BYTES_PER_STORED_BYTE)
             .map_err(refuse)?;
         tracker.keep_body(&parts.headers, &body);
         let weight = body.len() + changed_bytes;

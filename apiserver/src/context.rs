@@ -86,6 +86,10 @@ pub trait Api: Send + Sync + 'static {
     /// is needed before the write, to estimate the cost of the write.
     fn changed_bytes(&self, info: &RequestInfo) -> usize;
 
+    /// Approximate size in bytes of the tree of values that `body` is decoded to, in the encoding that
+    /// `headers` name. The size is charged before the body is decoded ([`crate::memory`]).
+    fn tree_size(&self, headers: &HeaderMap, body: &[u8]) -> usize;
+
     /// Cost of the answer in addition to the size of the body and of the object that a write would change
     /// ([`Api::changed_bytes`]). The unit is the number of bytes that could be parsed in the same time: see
     /// [`crate::heavy`].

@@ -10,7 +10,7 @@ use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use serde_json::Value;
 
-use crate::yaml;
+use crate::{memory, yaml};
 
 pub(crate) use berth_apimachinery::json::Doubles;
 pub(crate) use check::{
@@ -26,6 +26,11 @@ pub trait Codec: Send + Sync + 'static {
     /// # Errors
     /// The syntax error and its place, which the client receives with a 400.
     fn decode(&self, bytes: &[u8]) -> Option<Result<Value, String>>;
+
+    /// Returns the approximate size in bytes of the tree of values that [`Codec::decode`] makes from `bytes`,
+    /// without making it: the size is charged to the sender first. [`crate::memory::Values`] counts the values
+    /// of the tree.
+    fn tree_size(&self, bytes: &[u8]) -> usize;
 
     /// Whether the codec knows the message of the objects of `kind`, so that clients may request protobuf.
     fn has_message(&self, api_version: &str, kind: &str) -> bool;
@@ -49,6 +54,9 @@ pub trait Codec: Send + Sync + 'static {
     fn message(&self, api_version: &str, kind: &str, object: &Value) -> Option<Vec<u8>>;
 }
 
+/// Media type of Kubernetes' protobuf.
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+
 /// A decoded body.
 #[derive(Debug, PartialEq)]
 pub(crate) struct DecodedBody {
@@ -63,7 +71,7 @@ fn accepted(protobuf: bool) -> Vec<&'static str> {
     let types = [
         ("application/json", true),
         ("application/yaml", yaml::SUPPORTED),
-        ("application/vnd.kubernetes.protobuf", protobuf),
+        (PROTOBUF, protobuf),
     ];
     types
         .into_iter()
@@ -90,6 +98,14 @@ pub(crate) fn media_type(headers: &HeaderMap) -> String {
     }
 }
 
+/// Returns the approximate size in bytes of the tree of values that a body is decoded to.
+pub(crate) fn tree_size(codec: Option<&dyn Codec>, headers: &HeaderMap, bytes: &[u8]) -> usize {
+    match codec {
+        Some(codec) if media_type(headers) == PROTOBUF => codec.tree_size(bytes),
+        _ => memory::tree_size(bytes),
+    }
+}
+
 /// Decodes the body of a create, an update or a delete. `doubles` applies only to JSON, and decides whether
 /// whole numbers in double notation (`1.0`) stay doubles.
 pub(crate) fn body(
@@ -101,7 +117,7 @@ pub(crate) fn body(
     let decoded = match media_type(headers).as_str() {
         "application/json" => json_with(bytes, doubles),
         "application/yaml" | "application/x-yaml" | "text/yaml" if yaml::SUPPORTED => read_yaml(bytes),
-        "application/vnd.kubernetes.protobuf" => {
+        PROTOBUF => {
             let value = codec.and_then(|codec| codec.decode(bytes));
             let value = value.ok_or_else(|| Status::unsupported_media_type(&accepted(false)))?;
             let value = value.map_err(|problem| {

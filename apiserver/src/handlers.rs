@@ -28,7 +28,7 @@ use crate::actor::Actor;
 use crate::call::Call;
 use crate::compress::CompressedBodies;
 use crate::context::{Api, AuthorizedRequest, RequestCx, Route};
-use crate::decode::Codec;
+use crate::decode::{self, Codec};
 use crate::listing::Listings;
 use crate::managers;
 use crate::registry::{InstallError, ObjectAddress, Registry};
@@ -160,6 +160,10 @@ impl Api for ApiState {
             Some(collection.get(&info.namespace, name)?.len())
         };
         size().unwrap_or_default()
+    }
+
+    fn tree_size(&self, headers: &HeaderMap, body: &[u8]) -> usize {
+        decode::tree_size(self.codec.as_deref(), headers, body)
     }
 
     fn effort(&self, info: &RequestInfo, headers: &HeaderMap) -> usize {

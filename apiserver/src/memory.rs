@@ -32,6 +32,9 @@ const SMALL: usize = 2 * 1024;
 /// Charge of each value of a parsed tree: the value itself, its key, and room for growth in lists and maps.
 const NODE: usize = 72;
 
+/// Charge of a field of a map, in values: JSON has two marks for it.
+const FIELD: usize = 2;
+
 /// Charge of a list with values, in values: a list has room for four values from its first value on.
 const LIST: usize = 2;
 
@@ -203,14 +206,53 @@ impl Drop for Charge {
 /// fields, so a tree of many small maps may take about twice as much in JSON, and three times in YAML.
 #[must_use]
 pub fn tree_size(body: &[u8]) -> usize {
-    let following = body.iter().skip(1).chain(std::iter::once(&b'\n'));
-    let marks = body.iter().zip(following);
-    let values: usize = marks.map(|(&mark, &next)| values_of(mark, next)).sum();
-    let size = body.len() + values * NODE;
-    if body.len() > SMALL {
-        return size;
+    let mut values = Values::default();
+    values.add_text(body);
+    values.size_in(body.len())
+}
+
+/// Values of the tree of a body, counted one by one for a body without punctuation marks. They are charged
+/// like the JSON of the tree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Values(usize);
+
+impl Values {
+    /// Adds a field of a map, with its key.
+    pub fn add_field(&mut self) {
+        self.0 += FIELD;
     }
-    size.max(body.len() * NODE / 2)
+
+    /// Adds an item of a list.
+    pub fn add_item(&mut self) {
+        self.0 += 1;
+    }
+
+    /// Adds the room of a map with fields.
+    pub fn add_map(&mut self) {
+        self.0 += MAP;
+    }
+
+    /// Adds the room of a list with items.
+    pub fn add_list(&mut self) {
+        self.0 += LIST;
+    }
+
+    /// Adds the values in JSON or YAML.
+    pub fn add_text(&mut self, text: &[u8]) {
+        let following = text.iter().skip(1).chain(std::iter::once(&b'\n'));
+        let marks = text.iter().zip(following);
+        self.0 += marks.map(|(&mark, &next)| values_of(mark, next)).sum::<usize>();
+    }
+
+    /// Returns the approximate size in bytes of the tree with these values, of a body of `bytes` bytes.
+    #[must_use]
+    pub fn size_in(self, bytes: usize) -> usize {
+        let size = bytes + self.0 * NODE;
+        if bytes > SMALL {
+            return size;
+        }
+        size.max(bytes * NODE / 2)
+    }
 }
 
 /// Charge of the punctuation mark before `next`, in values; 0 for other bytes.

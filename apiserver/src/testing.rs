@@ -156,6 +156,10 @@ impl Api for Toy {
         0
     }
 
+    fn tree_size(&self, _: &http::HeaderMap, body: &[u8]) -> usize {
+        crate::memory::tree_size(body)
+    }
+
     fn effort(&self, info: &RequestInfo, _: &http::HeaderMap) -> usize {
         match info.name == "counting" {
             true => crate::heavy::UNKNOWN,

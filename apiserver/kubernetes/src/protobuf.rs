@@ -8,6 +8,7 @@
 //! Go writes every field that is not a pointer, even if it is zero, so such zeros are decoded as absent. A
 //! zero behind a pointer is a set value, and stays.
 
+mod count;
 mod read;
 mod scalar;
 mod table;
@@ -53,6 +54,17 @@ impl Codec for Protobuf {
         fields.insert("apiVersion".to_owned(), api_version.into());
         fields.insert("kind".to_owned(), kind.into());
         Some(Ok(Value::Object(fields)))
+    }
+
+    fn tree_size(&self, bytes: &[u8]) -> usize {
+        let envelope = bytes.strip_prefix(MAGIC);
+        let envelope = envelope.and_then(|envelope| Envelope::read(envelope).ok());
+        let values = envelope.and_then(|envelope| {
+            let message = TABLE.root(envelope.api_version, envelope.kind)?;
+            Some(count::count_object(message, envelope.raw))
+        });
+        // Of a body without a known message, no tree is made.
+        values.unwrap_or_default().size_in(bytes.len())
     }
 
     fn has_message(&self, api_version: &str, kind: &str) -> bool {

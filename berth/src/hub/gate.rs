@@ -114,6 +114,10 @@ impl Api for Gate {
         self.api.changed_bytes(info)
     }
 
+    fn tree_size(&self, headers: &HeaderMap, body: &[u8]) -> usize {
+        self.api.tree_size(headers, body)
+    }
+
     fn effort(&self, info: &RequestInfo, headers: &HeaderMap) -> usize {
         self.api.effort(info, headers)
     }

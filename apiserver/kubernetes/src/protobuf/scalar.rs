@@ -5,6 +5,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use berth_apimachinery::Timestamp;
 use berth_apimachinery::time;
+use berth_apiserver::memory::Values;
 use serde_json::Value;
 
 use super::wire::{self, Reader, WireValue};
@@ -83,6 +84,27 @@ impl Scalar {
                 raw => Some(serde_json::from_slice(raw).map_err(|problem| problem.to_string())?),
             },
         })
+    }
+
+    /// Counts the values inside of the value that [`Scalar::read`] returns.
+    ///
+    /// # Errors
+    /// When `wire` does not have this form.
+    pub(super) fn count_inner(self, wire: WireValue<'_>, values: &mut Values) -> Result<(), String> {
+        match self {
+            Self::Texts => {
+                values.add_list();
+                let mut reader = Reader::new(wire.bytes()?);
+                while let Some((number, _)) = reader.next()? {
+                    if number == 1 {
+                        values.add_item();
+                    }
+                }
+            }
+            Self::Json => values.add_text(first_field(wire.bytes()?)?.bytes()?),
+            _ => {}
+        }
+        Ok(())
     }
 
     /// Writes `value` as the field `number`. A value of a JSON type that does not fit is left out.

@@ -1,5 +1,6 @@
 //! Bodies as kubectl sends them in protobuf, and round trips of objects.
 
+use berth_apiserver::memory::{self, ByteLimiter, DEFAULT_BYTES, Share};
 use serde_json::json;
 
 use super::*;
@@ -240,6 +241,100 @@ fn what_is_no_protobuf_is_told_and_what_is_not_ours_is_left() {
     );
     assert!(Protobuf.decode(&body("apps/v1", "DaemonSet", b"")).is_none());
     assert!(!Protobuf.has_message("example.com/v1", "ConfigMap"));
+}
+
+/// A message with the bytes `inner` in the field `number`.
+fn within(number: u32, inner: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    wire::bytes(number, inner, &mut out);
+    out
+}
+
+/// A message with `count` times the field `number`, which has the bytes of `part`.
+fn many(number: u32, count: usize, part: &dyn Fn(usize) -> Vec<u8>) -> Vec<u8> {
+    (0..count)
+        .flat_map(|index| within(number, &part(index)))
+        .collect()
+}
+
+/// An entry of a map.
+fn entry(key: &str, value: &[u8]) -> Vec<u8> {
+    [within(1, key.as_bytes()), within(2, value)].concat()
+}
+
+/// A ConfigMap with `count` owner references `{controller: false}`, each of four bytes.
+fn with_owners(count: usize) -> Vec<u8> {
+    let metadata = many(13, count, &|_| vec![0x30, 0]);
+    body("v1", "ConfigMap", &within(1, &metadata))
+}
+
+/// Memory that `value` takes: its values, and half of the room of each map with fields, as it is charged.
+fn taken(value: &Value) -> usize {
+    const VALUE: usize = size_of::<Value>();
+    const MAP: usize = 11 * (size_of::<String>() + VALUE) / 2;
+    let inner = match value {
+        Value::Array(items) => items.iter().map(taken).sum(),
+        Value::Object(fields) if !fields.is_empty() => MAP + fields.values().map(taken).sum::<usize>(),
+        _ => 0,
+    };
+    VALUE + inner
+}
+
+#[test]
+fn the_estimate_of_a_tree_is_not_below_what_it_takes() {
+    let managed = within(7, &within(1, br#"{"a":{"b":{}}}"#));
+    let metadata = [
+        many(11, 10_000, &|index| entry(&index.to_string(), b"")),
+        many(14, 10_000, &|_| Vec::new()),
+        many(17, 10_000, &|_| managed.clone()),
+    ];
+    let config_maps = metadata.map(|metadata| body("v1", "ConfigMap", &within(1, &metadata)));
+    let texts = many(1, 10_000, &|_| Vec::new());
+    let spec = within(5, &entry("key", &texts));
+    let review = body(
+        "authorization.k8s.io/v1",
+        "SubjectAccessReview",
+        &within(2, &spec),
+    );
+    for whole in config_maps.into_iter().chain([review, with_owners(10_000)]) {
+        let (estimate, taken) = (Protobuf.tree_size(&whole), taken(&decode(&whole)));
+        assert!(
+            estimate >= taken,
+            "{estimate} bytes are charged for {taken} bytes"
+        );
+    }
+}
+
+#[test]
+fn a_body_of_many_small_maps_is_charged_and_refused_like_its_json() {
+    let owners = vec![r#"{"controller":false}"#; 10_000].join(",");
+    let json = format!(r#"{{"metadata":{{"ownerReferences":[{owners}]}}}}"#);
+    let by_json = memory::tree_size(json.as_bytes());
+    let estimate = Protobuf.tree_size(&with_owners(10_000));
+    assert!((by_json..2 * by_json).contains(&estimate), "{estimate} {by_json}");
+    let longest = with_owners(3 * 1024 * 1024 / 4);
+    let limiter = ByteLimiter::new(DEFAULT_BYTES);
+    let refused = limiter.charge("ann", Share::USER, Protobuf.tree_size(&longest));
+    assert_eq!(refused.unwrap_err().code, 413);
+}
+
+#[test]
+fn ordinary_bodies_up_to_the_longest_fit_into_the_share_of_a_user() {
+    let rule = json!({"verbs": ["get", "list", "watch"], "apiGroups": [""], "resources": ["configmaps"]});
+    for object in [
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"},
+            "data": {"text": "a: [1]\n".repeat(400_000)}}),
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"key": "AAAA".repeat(1_000_000)}}),
+        json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "r"},
+            "rules": vec![rule; 10_000]}),
+    ] {
+        let text = |field: &str| object[field].as_str().unwrap();
+        let (version, kind) = (text("apiVersion"), text("kind"));
+        let whole = body(version, kind, &Protobuf.message(version, kind, &object).unwrap());
+        let bytes = whole.len() + Protobuf.tree_size(&whole);
+        let limiter = ByteLimiter::new(DEFAULT_BYTES);
+        limiter.charge("ann", Share::USER, bytes).unwrap();
+    }
 }
 
 #[test]

@@ -14,6 +14,11 @@ pub(super) enum WireValue<'a> {
 }
 
 impl<'a> WireValue<'a> {
+    /// Whether the value is the number zero, or no bytes.
+    pub(super) fn is_zero(self) -> bool {
+        matches!(self, Self::Varint(0) | Self::Bytes([]))
+    }
+
     pub(super) fn bytes(self) -> Result<&'a [u8], String> {
         match self {
             Self::Bytes(bytes) => Ok(bytes),

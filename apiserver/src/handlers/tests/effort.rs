@@ -81,6 +81,18 @@ fn a_list_is_heavy_by_what_is_looked_at_and_not_by_what_is_sent() {
     assert!(!is_heavy(&client, "GET", &one, JSON));
 }
 
+#[test]
+fn the_tree_of_a_protobuf_body_is_estimated_by_the_codec() {
+    let client = Client::new();
+    let estimate = |media_type: &str| {
+        let request = Client::request("POST", ALL_WIDGETS, &[("content-type", media_type)], b"{}");
+        client.api.tree_size(&request.headers, &request.body)
+    };
+    let plain = crate::memory::tree_size(b"{}");
+    assert_eq!(estimate("application/json"), plain);
+    assert_eq!(estimate("application/vnd.kubernetes.protobuf"), 2 * plain);
+}
+
 #[tokio::test]
 async fn a_selector_that_compares_too_much_is_refused() {
     let client = Client::new();

@@ -390,6 +390,10 @@ impl Codec for Reversed {
             .then(|| serde_json::from_slice(&text).map_err(|problem| problem.to_string()))
     }
 
+    fn tree_size(&self, bytes: &[u8]) -> usize {
+        crate::memory::tree_size(bytes) * 2
+    }
+
     fn has_message(&self, _: &str, kind: &str) -> bool {
         ["Gadget", "ListMeta", "Status", "PartialObjectMetadata"].contains(&kind)
     }
