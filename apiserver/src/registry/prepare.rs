@@ -355,7 +355,7 @@ impl AdmissionObject for ObjectToStore<'_> {
             let managers = std::mem::take(&mut self.managers);
             let warnings = self.input.actor.warnings;
             self.managers = ownership::after_admission(managers, managed_fields.as_ref(), warnings);
-            system_fields.restore(value, self.input.served);
+            system_fields.restore(value, self.input.served, self.input.operation);
         }
         match (self.decided.take(), changers) {
             (None, _) | (_, []) => Ok(()),

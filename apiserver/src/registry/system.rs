@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use berth_apimachinery::{FieldError, OwnerReference, Status, StatusMetadata, Timestamp, time};
+use berth_apimachinery::{
+    FieldError, OwnerReference, Status, StatusMetadata, Timestamp, WriteOperation, time,
+};
 use serde::Deserialize as _;
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -183,10 +185,12 @@ impl SystemFields {
         Self(Value::Object(fields.collect()))
     }
 
-    /// Restores the fields in `value`.
-    pub(super) fn restore(&self, value: &mut Value, served: &ServedVersion) {
+    /// Restores the fields in `value`. The status is what a write of the status is about, so policies and
+    /// webhooks may change it there.
+    pub(super) fn restore(&self, value: &mut Value, served: &ServedVersion, operation: WriteOperation) {
         on_update(value, &self.0);
-        if served.info().status_subresource {
+        let writes_status = operation == WriteOperation::Subresource("status");
+        if served.info().status_subresource && !writes_status {
             keep_status(value, &self.0);
         }
     }

@@ -3,10 +3,12 @@
 use std::sync::Mutex;
 
 use berth_admission::client::{ObjectKind, Policies, PolicyNotes, PolicyObjections, Rounds, VersionedWrite};
-use berth_apimachinery::Status;
+use berth_apimachinery::write::{Verb, Write};
+use berth_apimachinery::{Key, Object, Status};
 use berth_storage::Limits;
 
 use super::*;
+use crate::registry::Author;
 
 /// Records its calls, labels objects, tries to change protected fields, and refuses one color.
 #[derive(Default)]
@@ -133,13 +135,16 @@ async fn updates_status_and_deletes_are_asked_about_and_reads_are_not() {
         .expect(200);
     assert_eq!(patched["status"]["phase"], "Pending", "no update of the status");
     assert_eq!(patched["metadata"]["uid"], made["metadata"]["uid"]);
-    client
-        .merge(
-            &format!("{}/status", at("a")),
-            &json!({"status": {"phase": "Ready"}}),
-        )
-        .await
-        .expect(200);
+    let path = format!("{}/status", at("a"));
+    let ready = json!({"status": {"phase": "Ready"}});
+    let reported = client.merge(&path, &ready).await.expect(200);
+    assert_eq!(
+        reported["status"]["phase"], "made-up",
+        "the write is about the status"
+    );
+    for field in ["uid", "generation"] {
+        assert_eq!(reported["metadata"][field], patched["metadata"][field]);
+    }
     client.delete(&at("a")).await.expect(200);
     assert_eq!(
         others.take(),
@@ -325,7 +330,7 @@ async fn others_are_asked_about_every_request_to_a_proxy_and_may_refuse_it() {
     );
 }
 
-/// Makes every widget square, and every size 9 if configured.
+/// Labels every widget, and changes its size and its status if configured.
 struct Bending {
     everything: bool,
 }
@@ -345,6 +350,7 @@ impl Policies for Bending {
             object["metadata"]["labels"]["policy"] = "seen".into();
             if self.everything {
                 object["spec"]["size"] = 9.into();
+                object["status"]["phase"] = "bent".into();
             }
             rounds.record_call(("bend".into(), 0), false, true);
             Ok(())
@@ -360,40 +366,48 @@ impl Policies for Bending {
     }
 }
 
+/// Commits a write of the process to the widget `a`.
+async fn commit(
+    client: &Client,
+    verb: Verb,
+    subresource: &'static str,
+    object: &Value,
+) -> Result<Vec<Arc<Object>>, Status> {
+    let robot = UserInfo {
+        name: "robot".to_owned(),
+        ..UserInfo::default()
+    };
+    let author = Author {
+        user: &robot,
+        manager: "robots",
+        cause: Some("a test"),
+    };
+    let write = Write {
+        verb,
+        key: Key::new(GroupResource::new(toys::GROUP, "widgets"), "default", "a"),
+        subresource,
+        object: object.clone(),
+        base: None,
+    };
+    let registry = client.api.registry();
+    let result = registry.commit(author, vec![write], Vec::new(), false).await;
+    result.map_err(|error| error.status)
+}
+
 #[tokio::test]
 async fn a_write_of_the_process_is_stored_as_it_was_decided_or_not_at_all() {
     for everything in [false, true] {
         let toys = toys::Toys::new(Limits::default());
         let chain = toys.chain().with_policies(Arc::new(Bending { everything }));
         let client = Client::over(toys, chain);
-        let robot = UserInfo {
-            name: "robot".to_owned(),
-            ..UserInfo::default()
-        };
-        let author = crate::registry::Author {
-            user: &robot,
-            manager: "robots",
-            cause: Some("a test"),
-        };
         let mut object = widget("a");
         object["spec"]["size"] = 3.into();
-        let write = berth_apimachinery::write::Write {
-            verb: berth_apimachinery::write::Verb::Create,
-            key: berth_apimachinery::Key::new(GroupResource::new(toys::GROUP, "widgets"), "default", "a"),
-            subresource: "",
-            object: object.clone(),
-            base: None,
-        };
-        let result = client
-            .api
-            .registry()
-            .commit(author, vec![write], Vec::new(), false)
-            .await;
+        let result = commit(&client, Verb::Create, "", &object).await;
         if !everything {
             assert_eq!(result.unwrap()[0].parse()["metadata"]["labels"]["policy"], "seen");
             continue;
         }
-        let status = result.unwrap_err().status;
+        let status = result.unwrap_err();
         assert_eq!(status.code, 403);
         assert!(
             status.message.contains("spec.size")
@@ -406,5 +420,28 @@ async fn a_write_of_the_process_is_stored_as_it_was_decided_or_not_at_all() {
         // The plugin may change a user's own write, since it is not decided yet.
         let made = client.post(WIDGETS, &object).await.expect(201);
         assert_eq!(made["spec"]["size"], 9);
+    }
+}
+
+#[tokio::test]
+async fn a_status_that_the_process_decided_is_stored_as_it_was_decided_or_not_at_all() {
+    for everything in [false, true] {
+        let plain = Client::new();
+        plain.widget("a").await;
+        let chain = plain.toys.chain().with_policies(Arc::new(Bending { everything }));
+        let client = Client::over(plain.toys, chain);
+        let mut ready = widget("a");
+        ready["status"] = json!({"phase": "Ready"});
+        let result = commit(&client, Verb::Update, "status", &ready).await;
+        if everything {
+            let status = result.unwrap_err();
+            assert_eq!(status.code, 403);
+            assert!(status.message.contains("status.phase"), "{}", status.message);
+        } else {
+            assert_eq!(result.unwrap()[0].parse()["status"]["phase"], "Ready");
+        }
+        let stored = client.get(&at("a")).await.expect(200);
+        let expected = if everything { "Pending" } else { "Ready" };
+        assert_eq!(stored["status"]["phase"], expected);
     }
 }
