@@ -154,8 +154,17 @@ impl Api for ApiState {
 
     fn changed_bytes(&self, info: &RequestInfo) -> usize {
         let size = || {
-            let served = self.served(info)?;
-            let collection = served.store()?.cached(served.stored);
+            let (info, collection) = match &info.inner {
+                // A write through a view changes an object that is stored here, or of which there is a copy.
+                Some(inner) => {
+                    let served = self.served(inner)?;
+                    (&**inner, served.source()?.cached(served.stored))
+                }
+                None => {
+                    let served = self.served(info)?;
+                    (info, served.store()?.cached(served.stored))
+                }
+            };
             let name = info.named_in_path.then_some(info.name.as_str())?;
             Some(collection.get(&info.namespace, name)?.len())
         };

@@ -54,7 +54,14 @@ fn through_view(state: &ApiState, inner: &RequestInfo, headers: &HeaderMap) -> u
         "list" | "watch" => VIEWED.saturating_mul(compared_objects(served, inner, VIEWED).0),
         _ => 0,
     };
-    read_effort(state, served, inner, headers).saturating_add(view_effort)
+    // Without a store there are only copies, and a write is admitted where the objects are stored.
+    let policies = match served.store() {
+        Some(_) => admission_effort(state, served, inner),
+        None => 0,
+    };
+    read_effort(state, served, inner, headers)
+        .saturating_add(view_effort)
+        .saturating_add(policies)
 }
 
 /// The effort of reading the requested objects and serializing them.

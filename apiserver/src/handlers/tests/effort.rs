@@ -1,5 +1,7 @@
 //! Estimated effort of requests, before they are handled.
 
+use berth_admission::client::{Policies, PolicyNotes, PolicyObjections, Rounds, VersionedWrite};
+
 use super::*;
 use crate::heavy::LIGHT;
 
@@ -79,6 +81,58 @@ fn a_list_is_heavy_by_what_is_looked_at_and_not_by_what_is_sent() {
     }
     let one = format!("{WIDGETS}?fieldSelector=metadata.name%3Dw1&labelSelector={terms}");
     assert!(!is_heavy(&client, "GET", &one, JSON));
+}
+
+/// Policies about widgets that take long.
+struct Slow;
+
+impl Policies for Slow {
+    fn effort(&self, write: &VersionedWrite<'_>) -> usize {
+        match write.request.resource.resource {
+            "widgets" => LIGHT + 1,
+            _ => 0,
+        }
+    }
+    fn concern(&self, _: &VersionedWrite<'_>) -> bool {
+        true
+    }
+    fn mutate<'a>(
+        &'a self,
+        _: &'a VersionedWrite<'a>,
+        _: &'a mut Value,
+        _: &'a mut Rounds,
+        _: &'a mut PolicyNotes,
+    ) -> PolicyObjections<'a> {
+        Box::pin(async { Ok(()) })
+    }
+    fn validate<'a>(
+        &'a self,
+        _: &'a VersionedWrite<'a>,
+        _: Option<&'a Value>,
+        _: &'a mut PolicyNotes,
+    ) -> PolicyObjections<'a> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
+#[test]
+fn a_write_through_a_view_has_the_effort_of_the_policies_about_its_object() {
+    let toys = toys::Toys::new(berth_storage::Limits::default());
+    let chain = toys.chain().with_policies(Arc::new(Slow));
+    let client = Client::over(toys, chain);
+    let view = "/apis/toys.example.com/v1/gadgets/red/proxy";
+    for (method, path, expected) in [
+        ("PATCH", at("a"), true),
+        ("PATCH", format!("{view}{}", at("a")), true),
+        ("PATCH", view.to_owned(), false),
+        ("GET", format!("{view}{}", at("a")), false),
+    ] {
+        assert_eq!(
+            is_heavy(&client, method, &path, JSON),
+            expected,
+            "{method} {path}"
+        );
+    }
 }
 
 #[test]

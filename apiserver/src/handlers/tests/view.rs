@@ -356,6 +356,23 @@ async fn writes_are_the_views_users_and_what_the_view_makes_of_them() {
 }
 
 #[tokio::test]
+async fn a_write_through_a_view_is_weighed_by_the_object_that_it_changes() {
+    let client = Client::new();
+    client.team_widget("a", "red").await;
+    let changed_bytes = |path: &str| {
+        let request = Client::request("PATCH", path, &[], b"");
+        client.api.changed_bytes(&request.info)
+    };
+    let direct = changed_bytes(&at("a"));
+    assert!(direct > 0);
+    assert_eq!(changed_bytes(&below(&at("a"))), direct);
+    assert_eq!(changed_bytes(&below(&format!("{}/status", at("a")))), direct);
+    for path in [below(&at("b")), below("/version"), RED.to_owned()] {
+        assert_eq!(changed_bytes(&path), 0, "{path}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_kept_elsewhere_is_written_there_and_judged_there() {
     let client = Client::new();
     let stored = client.team_widget("a", "lent").await;
