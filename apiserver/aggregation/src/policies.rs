@@ -6,6 +6,7 @@
 //! selects the webhooks for a write and validates their answers. [`HubPolicies`] watches the policies; the
 //! crate `berth-policies` evaluates them. While a watch is interrupted, the last known objects stay in force.
 
+mod budget;
 mod call;
 mod catalog;
 mod conditions;

@@ -6,6 +6,7 @@
 //! with `authorizer` need. When the reviews are made, all conditions are evaluated again with the results.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use berth_admission::client::Condition;
@@ -24,8 +25,15 @@ const OBJECTS: [(&str, AdmissionVariable); 2] = [
     ("oldObject", AdmissionVariable::OldObject),
 ];
 
+/// Divisor for lowering the highest cost: each cheaper evaluation lowers it by `1 / COST_DECAY`.
+const COST_DECAY: u64 = 256;
+
 /// Compiled match conditions of one webhook.
-pub(super) struct Conditions(Vec<CompiledCondition>);
+pub(super) struct Conditions {
+    all: Vec<CompiledCondition>,
+    /// Highest cost of recent evaluations.
+    highest_cost: AtomicU64,
+}
 
 struct CompiledCondition {
     name: String,
@@ -47,31 +55,60 @@ pub(super) enum ConditionsResult {
 
 impl Conditions {
     pub(super) fn compile(conditions: &[Condition]) -> Self {
-        Self(conditions.iter().map(CompiledCondition::new).collect())
+        Self {
+            all: conditions.iter().map(CompiledCondition::new).collect(),
+            highest_cost: AtomicU64::new(0),
+        }
     }
 
     /// Returns the problems of expressions that do not compile.
     pub(super) fn problems(&self) -> impl Iterator<Item = &str> {
-        self.0
+        self.all
             .iter()
             .filter_map(|one| one.program.as_ref().err().map(String::as_str))
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.all.is_empty()
+    }
+
+    /// Expected cost of evaluating the conditions, from recent evaluations; 0 before the first one.
+    pub(super) fn expected_cost(&self) -> u64 {
+        self.highest_cost.load(Ordering::Relaxed)
     }
 
     /// Evaluates the conditions for `request`, the `request` of an AdmissionReview, with the results of the
-    /// access reviews so far.
-    pub(super) fn evaluate(&self, request: &Json, decisions: &Arc<Decisions>) -> ConditionsResult {
+    /// access reviews so far. Subtracts the cost from `left`, the budget of several evaluations.
+    pub(super) fn evaluate(
+        &self,
+        request: &Json,
+        decisions: &Arc<Decisions>,
+        left: &mut u64,
+    ) -> ConditionsResult {
+        let limit = MATCH_CONDITIONS_LIMIT.min(*left);
+        let mut own_left = limit;
+        let result = self.evaluate_within(request, decisions, &mut own_left);
+        let cost = limit - own_left;
+        *left -= cost;
+        let before = self.highest_cost.load(Ordering::Relaxed);
+        let highest_cost = cost.max(before - before / COST_DECAY);
+        self.highest_cost.store(highest_cost, Ordering::Relaxed);
+        result
+    }
+
+    fn evaluate_within(
+        &self,
+        request: &Json,
+        decisions: &Arc<Decisions>,
+        left: &mut u64,
+    ) -> ConditionsResult {
         let plain = without_objects(request);
         let variables = variables(request, &plain);
         let lazy = LazyVariables::new(&[], &variables, Arc::clone(decisions), PER_CALL_LIMIT);
-        let mut left = MATCH_CONDITIONS_LIMIT;
         let mut problems = Vec::new();
         let mut pending = BTreeSet::new();
-        for one in &self.0 {
-            match one.is_true(&variables, &lazy, &mut left) {
+        for one in &self.all {
+            match one.is_true(&variables, &lazy, left) {
                 Ok(true) => {}
                 Ok(false) => return ConditionsResult::NoMatch,
                 Err(ConditionError::NeedsReview(review)) => drop(pending.insert(review)),
@@ -209,16 +246,15 @@ mod tests {
                 expression: (*expression).to_owned(),
             })
             .collect();
-        Conditions::compile(&conditions).evaluate(
-            &json!({
-                "uid": "u", "operation": "CREATE", "name": "p", "dryRun": false,
-                "resource": {"group": "g.example", "version": "v1", "resource": "foos"},
-                "userInfo": {"username": "alice", "groups": ["dev"]},
-                "object": {"metadata": {"name": "p", "labels": {"tier": "gold"}}, "spec": {"count": 3}},
-                "oldObject": null,
-            }),
-            decisions,
-        )
+        let request = json!({
+            "uid": "u", "operation": "CREATE", "name": "p", "dryRun": false,
+            "resource": {"group": "g.example", "version": "v1", "resource": "foos"},
+            "userInfo": {"username": "alice", "groups": ["dev"]},
+            "object": {"metadata": {"name": "p", "labels": {"tier": "gold"}}, "spec": {"count": 3}},
+            "oldObject": null,
+        });
+        let mut left = u64::MAX;
+        Conditions::compile(&conditions).evaluate(&request, decisions, &mut left)
     }
 
     #[test]

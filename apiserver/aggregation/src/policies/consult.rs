@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::HubWebhooks;
+use super::budget::PassBudget;
 use super::conditions::ConditionsResult;
 use super::prepared::PreparedWebhook;
 
@@ -28,6 +29,19 @@ const MUTATION_PREFIX: &str = "mutation.webhook.admission.k8s.io";
 const VALIDATION_PREFIX: &str = "validating.webhook.admission.k8s.io";
 
 impl client::Policies for HubWebhooks {
+    fn effort(&self, write: &VersionedWrite<'_>) -> usize {
+        let mut all: u64 = 0;
+        for webhook_type in [WebhookType::Mutating, WebhookType::Validating] {
+            for one in self.hooks(webhook_type).iter() {
+                let cost = one.conditions.expected_cost();
+                if cost > 0 && one.hook.version(write).is_some() {
+                    all = all.saturating_add(cost);
+                }
+            }
+        }
+        usize::try_from(all).unwrap_or(usize::MAX)
+    }
+
     fn concern(&self, write: &VersionedWrite<'_>) -> bool {
         [WebhookType::Mutating, WebhookType::Validating]
             .into_iter()
@@ -68,6 +82,7 @@ impl HubWebhooks {
         rounds: &mut Rounds,
         notes: &mut PolicyNotes,
     ) -> Result<(), Status> {
+        let mut budget = PassBudget::new();
         for (index, prepared) in self.hooks(WebhookType::Mutating).iter().enumerate() {
             let id = prepared.hook.id();
             if !rounds.includes(&id) {
@@ -81,7 +96,7 @@ impl HubWebhooks {
                 write,
                 position: format!("round_{}_index_{index}", rounds.number()),
             };
-            let Some(request) = call.request(current).await? else {
+            let Some(request) = call.request(current, &mut budget).await? else {
                 continue;
             };
             let (new_notes, result) = call.send(&request).await;
@@ -106,6 +121,7 @@ impl HubWebhooks {
         notes: &mut PolicyNotes,
     ) -> Result<(), Status> {
         let hooks = self.hooks(WebhookType::Validating);
+        let mut budget = PassBudget::new();
         let mut requests = Vec::new();
         for (index, prepared) in hooks.iter().enumerate() {
             let call = WebhookCall {
@@ -115,7 +131,7 @@ impl HubWebhooks {
                 write,
                 position: format!("round_0_index_{index}"),
             };
-            if let Some(request) = call.request(object).await? {
+            if let Some(request) = call.request(object, &mut budget).await? {
                 requests.push((call, request));
             }
         }
@@ -160,8 +176,13 @@ impl<'a> WebhookCall<'a> {
         &self.prepared.hook.name
     }
 
-    /// Returns the request to send about `object`; `None` when the webhook does not match the write.
-    async fn request(&self, object: Option<&Value>) -> Result<Option<ReviewRequest<'a>>, Status> {
+    /// Returns the request to send about `object`; `None` when the webhook does not match the write. `budget`
+    /// pays for the match conditions.
+    async fn request(
+        &self,
+        object: Option<&Value>,
+        budget: &mut PassBudget,
+    ) -> Result<Option<ReviewRequest<'a>>, Status> {
         let hook = &self.prepared.hook;
         let labels = |namespace: &str| self.webhooks.labels(namespace);
         let Some(version) = hook.matching_version(self.write, object, labels)? else {
@@ -169,7 +190,7 @@ impl<'a> WebhookCall<'a> {
         };
         let uid = Uuid::new_v4().to_string();
         let request = client::request(&uid, self.write, version, object);
-        if !self.conditions_match(&request).await? {
+        if !self.conditions_match(&request, budget).await? {
             return Ok(None);
         }
         Ok(Some(ReviewRequest {
@@ -180,12 +201,12 @@ impl<'a> WebhookCall<'a> {
     }
 
     /// Evaluates the match conditions, and makes the access reviews that they need.
-    async fn evaluate_conditions(&self, request: &Value) -> ConditionsResult {
+    async fn evaluate_conditions(&self, request: &Value, budget: &mut PassBudget) -> ConditionsResult {
         let user = self.write.request.user;
         let access_reviewer = &self.webhooks.access_reviewer;
         let mut decisions = Arc::default();
         for _ in 0..MAX_EVALUATIONS {
-            let reviews = match self.prepared.conditions.evaluate(request, &decisions) {
+            let reviews = match budget.evaluate(&self.prepared.conditions, request, &decisions) {
                 ConditionsResult::NeedsReviews(reviews) => reviews,
                 result => return result,
             };
@@ -199,13 +220,13 @@ impl<'a> WebhookCall<'a> {
     }
 
     /// Whether the webhook is called, by its match conditions and `failurePolicy`.
-    async fn conditions_match(&self, request: &Value) -> Result<bool, Status> {
+    async fn conditions_match(&self, request: &Value, budget: &mut PassBudget) -> Result<bool, Status> {
         if self.prepared.conditions.is_empty() {
             return Ok(true);
         }
         let metrics = &self.webhooks.metrics;
         let operation = self.write.request.operation;
-        match self.evaluate_conditions(request).await {
+        match self.evaluate_conditions(request, budget).await {
             ConditionsResult::Match => Ok(true),
             ConditionsResult::NoMatch => {
                 metrics.condition(self.name(), self.webhook_type, operation, false);

@@ -198,6 +198,11 @@ impl Asker {
         (result, recorded)
     }
 
+    fn effort(&self, policies: &HubWebhooks) -> usize {
+        let request = self.request();
+        policies.effort(&self.write(&request))
+    }
+
     async fn validate(
         &self,
         policies: &HubWebhooks,

@@ -220,6 +220,22 @@ async fn match_conditions_exclude_and_those_that_cannot_be_evaluated_follow_the_
 }
 
 #[tokio::test]
+async fn the_expected_effort_of_match_conditions_is_their_cost_for_earlier_writes() {
+    let server = webhook(|_, request| allow(request)).await;
+    let expensive = "lists.range(400).all(x, lists.range(330).all(y, true))";
+    for (expression, expected) in [("true", 0..1_000), (expensive, 300_000..500_000)] {
+        let fields = json!({"matchConditions": [{"name": "c", "expression": expression}]});
+        let asked = json!([hook("a.x", &server.client_config("/"), &fields)]);
+        let policies = policies(&[], &[("a", asked)]).await;
+        let asker = Asker::new();
+        assert_eq!(asker.effort(&policies), 0, "nothing is known yet");
+        asker.validate(&policies, Some(&object())).await.0.unwrap();
+        let effort = asker.effort(&policies);
+        assert!(expected.contains(&effort), "{expression}: {effort}");
+    }
+}
+
+#[tokio::test]
 async fn namespaces_are_selected_by_the_labels_of_their_copies() {
     let server = webhook(|_, request| deny(request, 403, "no")).await;
     for (tier, asked) in [("gold", true), ("iron", false)] {
