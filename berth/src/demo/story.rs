@@ -11,7 +11,7 @@ use berth_commands::words;
 use berth_dialect_contract::amounts;
 use berth_dialect_contract::report::Candidate;
 use berth_scheduling_api::decision::Decision;
-use berth_scheduling_api::scheduling::Scheduling;
+use berth_scheduling_api::scheduling::{Scheduling, verdict};
 use http::Method;
 use serde_json::json;
 
@@ -295,11 +295,7 @@ fn row(candidate: &Candidate, has_amounts: bool) -> Vec<String> {
     if has_amounts {
         row.push(number(candidate.amount));
     }
-    let result = match (candidate.picked, candidate.feasible) {
-        (true, _) => words::PICKED,
-        (false, true) => words::NOT_PICKED,
-        (false, false) => words::REFUSED,
-    };
+    let result = verdict(candidate.picked, candidate.feasible, candidate.out_of_scope);
     row.extend([result.to_owned(), reasons.join(", ")]);
     row
 }

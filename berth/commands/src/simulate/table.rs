@@ -309,7 +309,11 @@ impl<'a> Rows<'a> {
             false => rest.len(),
         };
         let hidden = rest.split_off(shown);
-        for &candidate in &rest {
+        let shown: Vec<(u32, bool)> = rest
+            .iter()
+            .map(|candidate| (*candidate, outside(candidate)))
+            .collect();
+        for (candidate, out_of_scope) in shown {
             let mut reasons = self.refusals(candidate);
             let result = if reasons.is_empty() {
                 let (token, message) =
@@ -318,7 +322,7 @@ impl<'a> Rows<'a> {
                 reasons.push(format!("{token}: {message}"));
                 Cell::new(NOT_PICKED, terminal::DIM)
             } else {
-                words::refusal(outside(&candidate))
+                words::refusal(out_of_scope)
             };
             self.add_row(candidate, result, reasons);
         }
