@@ -159,7 +159,7 @@ impl Engine {
             Ok(written) => {
                 bound.written = written;
                 if let Some(permit) = permit {
-                    slot.contests.record_write(permit, &bound, &writes);
+                    slot.contests.record_write(permit, &bound, &writes, &*self.source);
                 }
             }
             Err(CommitError { reason, status }) if reason.is_outdated() => {

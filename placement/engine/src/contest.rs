@@ -108,25 +108,36 @@ impl Contests {
         Err(Contest { text, is_new: true })
     }
 
-    /// Records that `writes` were committed for `bound`.
-    pub(crate) fn record_write(&self, permit: WritePermit, bound: &BindOutcome, writes: &[Write]) {
+    /// Records that `writes` were committed for `bound`, unless `source` does not have the demand any more.
+    pub(crate) fn record_write(
+        &self,
+        permit: WritePermit,
+        bound: &BindOutcome,
+        writes: &[Write],
+        source: &dyn Source,
+    ) {
         let WritePermit {
             inputs,
             picks,
             is_correction,
         } = permit;
-        let now = bound.decision.now;
+        let (demand, now) = (&bound.decision.demand, bound.decision.now);
         let mut all = self.states.lock();
-        let state = all
-            .entry(bound.decision.demand.clone())
-            .or_insert_with(|| ContestState {
-                inputs,
-                picks: Vec::new(),
-                last_written: BTreeMap::new(),
-                corrections: 0,
-                corrected: now,
-                contest: None,
-            });
+        // A deletion before this check may be folded already, so that nothing else would remove the state. A
+        // later deletion is folded after this, since the lock is held.
+        let demands = source.cached(demand.resource);
+        if demands.get(&demand.namespace, &demand.name).is_none() {
+            all.remove(demand);
+            return;
+        }
+        let state = all.entry(demand.clone()).or_insert_with(|| ContestState {
+            inputs,
+            picks: Vec::new(),
+            last_written: BTreeMap::new(),
+            corrections: 0,
+            corrected: now,
+            contest: None,
+        });
         state.inputs = inputs;
         state.picks = picks;
         if is_correction {
@@ -192,6 +203,11 @@ impl Contests {
     /// Removes the state of `demand`, which was deleted, or which another scheduler decides.
     pub(crate) fn forget(&self, demand: &Key) {
         self.states.lock().remove(demand);
+    }
+
+    /// Removes the states of the demands for which `exists` is false.
+    pub(crate) fn retain(&self, exists: impl Fn(&Key) -> bool) {
+        self.states.lock().retain(|demand, _| exists(demand));
     }
 
     /// Removes the states of all demands, which another scheduler decides.

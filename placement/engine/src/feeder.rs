@@ -85,6 +85,13 @@ impl Engine {
             state.inventory = inventory;
             state.revision = after;
             state.changed = newest;
+            drop(state);
+            // A lost watch may have missed deletions.
+            let is_listed = |key: &Key| {
+                let list = lists.get(&key.resource);
+                list.is_some_and(|list| list.get(&key.namespace, &key.name).is_some())
+            };
+            slot.contests.retain(is_listed);
         }
         self.publish(after, &self.everything());
         Ok((watch, listed))
@@ -222,6 +229,9 @@ impl Slot {
             .filter(|change| self.reads.contains(&change.key.resource))
         {
             self.answers.created(change, state.changed);
+            if change.new.is_none() && self.places(change.key.resource) {
+                self.contests.forget(&change.key);
+            }
             let mut due = writable(&mut state.inventory).fold(change);
             if decides && due.decide == AffectedDemands::None {
                 due.decide = self.changed_by_others(change, &due.demands);
@@ -251,6 +261,12 @@ impl Slot {
             none if none.is_empty() => AffectedDemands::None,
             demands => AffectedDemands::Some(demands),
         }
+    }
+
+    /// Whether the objects of `resource` are demands.
+    fn places(&self, resource: GroupResource) -> bool {
+        let mut kinds = self.dialect.demands().iter();
+        kinds.any(|kind| kind.resource == resource)
     }
 
     /// Whether any of `writes` is to an object of a kind that only holds decisions.

@@ -1,5 +1,6 @@
 //! The engine over a store in memory and a toy dialect.
 
+mod contests;
 mod foreseeing;
 mod settling;
 
