@@ -9,29 +9,28 @@ use std::time::Duration;
 
 use berth_apimachinery::write::Verb;
 use berth_apimachinery::{Draft, GroupResource, Key, Kind, Object};
-use berth_client::{ObjectWatches, Pauses, root_cause};
+use berth_client::root_cause;
 use berth_dialect_contract::Concerns;
 use berth_storage::{At, Expect, Step, Store, StoreError};
 use futures::StreamExt;
 use kube::api::ListParams;
-use kube::core::{ApiResource, DynamicObject, GroupVersionKind, ObjectMeta};
+use kube::core::{ApiResource, DynamicObject, ObjectMeta};
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client};
 use serde_json::Value;
 use tokio::sync::watch;
 
+use self::retries::Retries;
 use super::concerned::{NAMESPACES, NamespaceScope};
 use super::versions::{HubVersion, HubVersions};
 use super::{CopyProgress, FROM_FILE, Progress};
+
+mod retries;
 
 /// Highest number of objects of a list that are stored at once.
 const BATCH: usize = 256;
 /// First and longest pause between attempts at a hub that fails.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(15));
-/// First and longest pause between attempts at a kind that the hub does not serve.
-const ABSENT_PAUSES: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(30));
-/// Pause between attempts at a kind while the hub has no APIService for its group version, which is watched.
-const ABSENT_GROUP_PAUSE: Duration = Duration::from_mins(5);
 /// Interval at which a replica checks whether the leader has written the copies.
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 /// Interval at which copies that no longer concern a system are removed.
@@ -53,29 +52,6 @@ pub(super) struct ReflectorContext {
     /// Whether this replica writes the copies.
     pub(super) leading: watch::Receiver<bool>,
     pub(super) progress: Arc<watch::Sender<Progress>>,
-}
-
-/// State of the attempts at a hub that fails.
-struct Retries {
-    pause: Duration,
-    absent_pause: Duration,
-    /// Watch of the APIService of the kind's group version, since the hub did not serve the kind.
-    group_watch: Option<ObjectWatches>,
-    last_problem: Option<String>,
-    /// Whether the hub lately refused to watch the kind.
-    is_unwatched: bool,
-}
-
-impl Default for Retries {
-    fn default() -> Self {
-        Self {
-            pause: PAUSES.0,
-            absent_pause: ABSENT_PAUSES.0,
-            group_watch: None,
-            last_problem: None,
-            is_unwatched: false,
-        }
-    }
 }
 
 /// Copies the objects of one kind.
@@ -195,58 +171,6 @@ impl Reflector {
                 }
             }
         }
-    }
-
-    /// Records `problem`, and waits before the next attempt.
-    async fn retry_later(&mut self, problem: &watcher::Error, retries: &mut Retries) {
-        retries.is_unwatched = is_watch_refused(problem);
-        if is_absent(problem) {
-            let (mut leading, was_leading) = (self.context.leading.clone(), self.is_leader());
-            self.set_absent().await;
-            tokio::select! {
-                () = self.wait_for_kind(retries) => {}
-                // A new leader removes the copies that an earlier one has left. The sender lives as long as
-                // the server.
-                Ok(_) = leading.wait_for(|leads| *leads && !was_leading) => {}
-            }
-            return;
-        }
-        let problem = root_cause(problem);
-        // A problem may last: it is logged only when it changes.
-        if retries.last_problem.as_ref() != Some(&problem) {
-            tracing::warn!(resource = %self.resource, problem, "cannot list or watch on the hub; retrying");
-        }
-        self.set_problem(&problem);
-        retries.last_problem = Some(problem);
-        tokio::time::sleep(retries.pause).await;
-        retries.pause = (retries.pause * 2).min(PAUSES.1);
-    }
-
-    /// Waits before the next attempt at a kind that the hub does not serve: until the group version of the kind
-    /// appears, or a pause is over.
-    async fn wait_for_kind(&self, retries: &mut Retries) {
-        let group = retries.group_watch.get_or_insert_with(|| {
-            let kind = GroupVersionKind::gvk("apiregistration.k8s.io", "v1", "APIService");
-            let services = Api::all_with(self.context.client.clone(), &ApiResource::from_gvk(&kind));
-            let name = format!("{}.{}", self.api_resource.version, self.api_resource.group);
-            ObjectWatches::start([(services, name)])
-        });
-        let was_absent = group.are_absent();
-        let pauses = Pauses {
-            least: ABSENT_PAUSES.0,
-            unwatched: retries.absent_pause,
-            watched: if was_absent {
-                ABSENT_GROUP_PAUSE
-            } else {
-                retries.absent_pause
-            },
-        };
-        group.wait(pauses).await;
-        retries.absent_pause = match was_absent && !group.are_absent() {
-            // The hub serves a new kind shortly after its group.
-            true => ABSENT_PAUSES.0,
-            false => (retries.absent_pause * 2).min(ABSENT_PAUSES.1),
-        };
     }
 
     /// The selection of the objects to copy, once the namespaces are copied; `None` where all objects are
@@ -562,25 +486,6 @@ async fn added_namespaces(scope: &mut Option<NamespaceScope>) -> Result<Vec<Arc<
         Some(scope) => scope.next().await,
         None => std::future::pending().await,
     }
-}
-
-/// Whether the hub answers that it does not serve the kind.
-fn is_absent(problem: &watcher::Error) -> bool {
-    let (watcher::Error::InitialListFailed(error)
-    | watcher::Error::WatchStartFailed(error)
-    | watcher::Error::WatchFailed(error)) = problem
-    else {
-        return false;
-    };
-    matches!(error, kube::Error::Api(status) if status.code == 404)
-}
-
-/// Whether the hub refuses to watch the kind, which it has just listed.
-fn is_watch_refused(problem: &watcher::Error) -> bool {
-    let watcher::Error::WatchStartFailed(kube::Error::Api(status)) = problem else {
-        return false;
-    };
-    matches!(status.code, 403 | 405)
 }
 
 /// The manager of the newest managed fields. Times are in whole seconds. Of several entries with the same
