@@ -19,6 +19,7 @@ use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client};
 use serde_json::Value;
 use tokio::sync::watch;
+use tokio::time::MissedTickBehavior;
 
 use self::retries::Retries;
 use super::concerned::{NAMESPACES, NamespaceScope};
@@ -120,7 +121,10 @@ impl Reflector {
         let mut leading = self.context.leading.clone();
         let mut is_leading = *leading.borrow_and_update();
         let mut retries = Retries::default();
+        // The timers outlast the loop's turns: events that come all the time must not put them off.
         let mut tidy = tokio::time::interval(TIDY_INTERVAL);
+        let mut check = tokio::time::interval(CHECK_INTERVAL);
+        check.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let event = tokio::select! {
                 event = events.next() => event,
@@ -131,7 +135,7 @@ impl Reflector {
                     }
                     continue;
                 }
-                () = tokio::time::sleep(CHECK_INTERVAL), if self.is_awaiting => {
+                _ = check.tick(), if self.is_awaiting => {
                     self.check_copies();
                     continue;
                 }

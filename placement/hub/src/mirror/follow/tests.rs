@@ -39,6 +39,23 @@ fn reflector_of(store: &Arc<dyn Store>, client: Client) -> Reflector {
     Reflector::new(context, &kind, None)
 }
 
+/// The thing `name` as the hub has it at `version`.
+fn thing(name: &str, version: &str) -> Value {
+    json!({"apiVersion": "example.com/v1", "kind": "Thing",
+        "metadata": {"name": name, "namespace": "ns", "resourceVersion": version}})
+}
+
+/// A list of `things` at `version`.
+fn list(version: &str, things: &[Value]) -> Value {
+    json!({"apiVersion": "example.com/v1", "kind": "ThingList",
+        "metadata": {"resourceVersion": version}, "items": things})
+}
+
+fn is_watch(request: &Request<Body>) -> bool {
+    let query = request.uri().query();
+    query.is_some_and(|query| query.contains("watch=true"))
+}
+
 #[tokio::test]
 async fn each_list_on_the_leader_removes_copies_that_another_leader_left() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
@@ -65,21 +82,13 @@ async fn a_kind_that_may_be_listed_and_not_watched_is_listed_again_and_again() {
     let lists = Arc::new(AtomicUsize::new(0));
     // Each list has one thing, which is named after the number of the lists before it.
     let hub = move |request: Request<Body>| {
-        let is_watch = request
-            .uri()
-            .query()
-            .is_some_and(|query| query.contains("watch=true"));
-        let (code, answer): (u16, Value) = if is_watch {
+        let (code, answer): (u16, Value) = if is_watch(&request) {
             let refusal = json!({"apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Failure",
                 "code": 403, "reason": "Forbidden", "message": "you may not watch things"});
             (403, refusal)
         } else {
             let name = format!("thing-{}", lists.fetch_add(1, Ordering::Relaxed));
-            let thing = json!({"apiVersion": "example.com/v1", "kind": "Thing",
-                "metadata": {"name": name, "namespace": "ns", "resourceVersion": "1"}});
-            let list = json!({"apiVersion": "example.com/v1", "kind": "ThingList",
-                "metadata": {"resourceVersion": "1"}, "items": [thing]});
-            (200, list)
+            (200, list("1", &[thing(&name, "1")]))
         };
         async move {
             Response::builder()
@@ -100,6 +109,39 @@ async fn a_kind_that_may_be_listed_and_not_watched_is_listed_again_and_again() {
     let time_limit = PAUSES.1 * 8;
     assert!(tokio::time::timeout(time_limit, lists_again).await.is_ok());
     assert!(!is_stored("thing-7"), "it is in no list any more");
+    task.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_follower_notices_the_copies_of_the_leader_although_events_come_all_the_time() {
+    let requests = AtomicUsize::new(1);
+    // The thing changes four times in each interval between two checks.
+    let hub = move |request: Request<Body>| {
+        let version = requests.fetch_add(1, Ordering::Relaxed).to_string();
+        let thing = thing("a", &version);
+        let answer = match is_watch(&request) {
+            true => json!({"type": "MODIFIED", "object": thing}),
+            false => list(&version, &[thing]),
+        };
+        async move {
+            tokio::time::sleep(CHECK_INTERVAL / 4).await;
+            Response::builder().body(Body::from(answer.to_string().into_bytes()))
+        }
+    };
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let mut reflector = reflector_of(&store, Client::new(tower::service_fn(hub), "default"));
+    reflector.context.leading = watch::channel(false).1;
+    let resource = reflector.resource;
+    let draft = Draft::new(&thing("a", "1")).unwrap();
+    let step = reflector.step(&Key::new(resource, "ns", "a"), &Some(draft));
+    let mut progress = reflector.context.progress.subscribe();
+    let task = tokio::spawn(reflector.run());
+    // The copy comes after the list.
+    tokio::time::sleep(CHECK_INTERVAL).await;
+    store.apply(vec![step.unwrap()]).await.unwrap();
+    let is_complete = |progress: &Progress| progress.get(&resource) == Some(&CopyProgress::Complete);
+    let noticed = tokio::time::timeout(CHECK_INTERVAL * 10, progress.wait_for(is_complete));
+    assert!(matches!(noticed.await, Ok(Ok(_))));
     task.abort();
 }
 
