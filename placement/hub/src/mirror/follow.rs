@@ -3,7 +3,7 @@
 //! Where several replicas share a store, only the leader writes the copies. A replica lists again when it
 //! becomes the leader. The other replicas only track the hub's versions, to know which state a copy has.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -69,8 +69,9 @@ pub(super) struct Reflector {
     listed: HashSet<Key>,
     /// Objects whose copies the store may refuse for their size, so that no copy of them is awaited.
     large: HashSet<Key>,
-    /// Drafts to store (`Some`) and keys to remove.
-    pending: Vec<(Key, Option<Draft>)>,
+    /// Drafts to store (`Some`) and keys to remove. The last plan for a key replaces earlier ones, since all
+    /// steps of a commit are made for the stored objects.
+    pending: BTreeMap<Key, Option<Draft>>,
     /// Whether this replica has received a list that the leader may not have written yet.
     is_awaiting: bool,
 }
@@ -99,7 +100,7 @@ impl Reflector {
             known: HashSet::new(),
             listed: HashSet::new(),
             large: HashSet::new(),
-            pending: Vec::new(),
+            pending: BTreeMap::new(),
             is_awaiting: false,
         }
     }
@@ -373,7 +374,7 @@ impl Reflector {
         let hub_version = HubVersion::of(&draft, version).with_manager(manager);
         self.known.insert(key.clone());
         if self.is_leader() {
-            self.pending.push((key.clone(), Some(draft)));
+            self.pending.insert(key.clone(), Some(draft));
         }
         // The version is recorded before the copy is stored, so that a decision that read the copy can be
         // written.
@@ -388,7 +389,7 @@ impl Reflector {
         self.large.remove(&key);
         if self.is_leader() {
             self.known.remove(&key);
-            self.pending.push((key, None));
+            self.pending.insert(key, None);
         } else {
             // The key stays known, so that this replica removes the copy when it becomes the leader,
             // unless another replica has done so.
@@ -442,12 +443,13 @@ impl Reflector {
                 }
                 Err(StoreError::TooLarge { key, bytes }) => {
                     tracing::error!(%key, bytes, "an object of the hub is larger than the store accepts: decisions are made without it, or on an older copy, until it is changed");
-                    self.pending.retain(|(pending, _)| *pending != key);
+                    self.pending.remove(&key);
                 }
                 Err(problem) => self.pause(&problem).await,
             }
         }
-        let deleted = self.pending.drain(..).filter(|(_, draft)| draft.is_none());
+        let steps = std::mem::take(&mut self.pending).into_iter();
+        let deleted = steps.filter(|(_, draft)| draft.is_none());
         self.context.versions.record(deleted.map(|(key, _)| (key, None)));
     }
 

@@ -77,6 +77,39 @@ async fn each_list_on_the_leader_removes_copies_that_another_leader_left() {
     }
 }
 
+#[tokio::test]
+async fn of_several_plans_for_one_object_the_last_one_is_carried_out() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let mut reflector = reflector(&store);
+    let key = Key::new(reflector.resource, "ns", "a");
+    let put = |reflector: &mut Reflector, state: &str| {
+        let mut value = thing("a", "1");
+        value["metadata"]["labels"] = json!({"state": state});
+        reflector.put(serde_json::from_value(value).unwrap(), None);
+    };
+    let state = || {
+        let copies = store.cached(key.resource);
+        let copy = copies.get("ns", "a")?;
+        copy.meta().labels().get("state").map(str::to_owned)
+    };
+    put(&mut reflector, "listed");
+    put(&mut reflector, "fetched");
+    reflector.flush().await;
+    assert_eq!(state().as_deref(), Some("fetched"));
+    put(&mut reflector, "changed");
+    reflector.remove(key.clone());
+    reflector.flush().await;
+    assert_eq!(state(), None);
+    assert_eq!(reflector.context.versions.get(&key), None);
+    put(&mut reflector, "made anew");
+    reflector.flush().await;
+    reflector.remove(key.clone());
+    put(&mut reflector, "here again");
+    reflector.flush().await;
+    assert_eq!(state().as_deref(), Some("here again"));
+    assert!(reflector.context.versions.get(&key).is_some());
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_kind_that_may_be_listed_and_not_watched_is_listed_again_and_again() {
     let lists = Arc::new(AtomicUsize::new(0));
