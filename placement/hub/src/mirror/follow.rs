@@ -63,7 +63,7 @@ pub(super) struct Reflector {
     api_resource: ApiResource,
     /// Test for the objects to copy, where not all objects are copied.
     concerns: Option<Concerns>,
-    /// Keys that this process has seen on the hub, and has not removed from the store.
+    /// Keys of the objects that are on the hub, as far as this process has seen, and need a copy.
     known: HashSet<Key>,
     /// The keys of the last list, or of the list that is being received.
     listed: HashSet<Key>,
@@ -387,12 +387,11 @@ impl Reflector {
         // No copy of the object will be written.
         self.listed.remove(&key);
         self.large.remove(&key);
+        self.known.remove(&key);
         if self.is_leader() {
-            self.known.remove(&key);
             self.pending.insert(key, None);
         } else {
-            // The key stays known, so that this replica removes the copy when it becomes the leader,
-            // unless another replica has done so.
+            // The leader removes the copy. If this replica becomes the leader before, its next list does.
             self.context.versions.record([(key, None)]);
         }
     }

@@ -110,6 +110,26 @@ async fn of_several_plans_for_one_object_the_last_one_is_carried_out() {
     assert!(reflector.context.versions.get(&key).is_some());
 }
 
+#[tokio::test]
+async fn a_follower_forgets_a_deleted_object_and_removes_its_copy_when_it_leads() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let mut reflector = reflector(&store);
+    let object: DynamicObject = serde_json::from_value(thing("a", "1")).unwrap();
+    let is_stored = || {
+        let copies = store.cached(GroupResource::new("example.com", "things"));
+        copies.get("ns", "a").is_some()
+    };
+    reflector.apply_event(Event::Apply(object.clone()), None).await;
+    reflector.context.leading = watch::channel(false).1;
+    reflector.apply_event(Event::Delete(object), None).await;
+    assert!(reflector.known.is_empty() && is_stored());
+    reflector.context.leading = watch::channel(true).1;
+    for event in [Event::Init, Event::InitDone] {
+        reflector.apply_event(event, None).await;
+    }
+    assert!(!is_stored());
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_kind_that_may_be_listed_and_not_watched_is_listed_again_and_again() {
     let lists = Arc::new(AtomicUsize::new(0));
