@@ -249,6 +249,7 @@ impl Reflector {
                 self.pending.clear();
             }
             Event::InitApply(object) => {
+                self.set_served();
                 let key = self.put(object, scope.as_deref());
                 self.listed.extend(key);
                 if self.pending.len() >= BATCH {
@@ -305,6 +306,14 @@ impl Reflector {
         self.finish_list().await;
         self.is_awaiting = false;
         self.set_progress(CopyProgress::Absent);
+    }
+
+    /// Records that the hub serves the kind, if it did not before: copies are missing until the list ends.
+    fn set_served(&self) {
+        let was_absent = self.context.progress.borrow().get(&self.resource) == Some(&CopyProgress::Absent);
+        if was_absent {
+            self.set_progress(CopyProgress::Waiting(None));
+        }
     }
 
     /// Records `problem` as the reason why the first copies are delayed. Existing copies stay as they are.

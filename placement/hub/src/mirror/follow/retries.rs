@@ -63,8 +63,8 @@ impl Reflector {
         retries.pause = (retries.pause * 2).min(PAUSES.1);
     }
 
-    /// Waits before the next attempt at a kind that the hub does not serve: until the group version of the kind
-    /// appears, or a pause is over.
+    /// Waits before the next attempt at a kind that the hub does not serve: until the group version of the
+    /// kind appears, or a pause is over.
     async fn wait_for_kind(&self, retries: &mut Retries) {
         let group = retries.group_watch.get_or_insert_with(|| {
             let kind = GroupVersionKind::gvk("apiregistration.k8s.io", "v1", "APIService");
@@ -91,21 +91,16 @@ impl Reflector {
     }
 }
 
-/// Whether the hub answers that it does not serve the kind.
+/// Whether the hub answers a list with 404: it does not serve the kind.
 fn is_absent(problem: &watcher::Error) -> bool {
-    let (watcher::Error::InitialListFailed(error)
-    | watcher::Error::WatchStartFailed(error)
-    | watcher::Error::WatchFailed(error)) = problem
-    else {
-        return false;
-    };
-    matches!(error, kube::Error::Api(status) if status.code == 404)
+    matches!(problem, watcher::Error::InitialListFailed(kube::Error::Api(status)) if status.code == 404)
 }
 
-/// Whether the hub refuses to watch the kind, which it has just listed.
+/// Whether the hub refuses to watch the kind, which it has listed. After a 404, the next list tells whether
+/// the hub still serves the kind. A later watch from the same version would miss changes.
 fn is_watch_refused(problem: &watcher::Error) -> bool {
     let watcher::Error::WatchStartFailed(kube::Error::Api(status)) = problem else {
         return false;
     };
-    matches!(status.code, 403 | 405)
+    matches!(status.code, 403..=405)
 }

@@ -1,6 +1,6 @@
 //! Copies and their removal, and the writers of objects.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use berth_apimachinery::{CustomKind, Revision};
 use berth_storage::MemoryStore;
@@ -163,6 +163,66 @@ async fn a_kind_that_may_be_listed_and_not_watched_is_listed_again_and_again() {
     assert!(tokio::time::timeout(time_limit, lists_again).await.is_ok());
     assert!(!is_stored("thing-7"), "it is in no list any more");
     task.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_the_hub_serves_again_is_listed_again() {
+    let served = Arc::new(AtomicBool::new(true));
+    let is_served = Arc::clone(&served);
+    let hub = move |request: Request<Body>| {
+        let is_served = is_served.load(Ordering::Relaxed) && request.uri().path().ends_with("/things");
+        let (code, answer): (u16, Value) = match (is_served, is_watch(&request)) {
+            (false, _) => (404, Value::Null),
+            (true, false) => (200, list("1", &[thing("a", "1"), thing("b", "1")])),
+            (true, true) => (200, Value::Null),
+        };
+        let body = match &answer {
+            Value::Null => Body::empty(),
+            answer => Body::from(answer.to_string().into_bytes()),
+        };
+        async move {
+            // A watch ends then, without an event.
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            Response::builder().status(code).body(body)
+        }
+    };
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let reflector = reflector_of(&store, Client::new(tower::service_fn(hub), "default"));
+    let resource = reflector.resource;
+    let mut progress = reflector.context.progress.subscribe();
+    let task = tokio::spawn(reflector.run());
+    let is_stored = |name: &str| store.cached(resource).get("ns", name).is_some();
+    for (is_served, expected) in [
+        (true, CopyProgress::Complete),
+        (false, CopyProgress::Absent),
+        (true, CopyProgress::Complete),
+    ] {
+        served.store(is_served, Ordering::Relaxed);
+        let is_there = |progress: &Progress| progress.get(&resource) == Some(&expected);
+        let arrival = tokio::time::timeout(Duration::from_mins(2), progress.wait_for(is_there));
+        assert!(matches!(arrival.await, Ok(Ok(_))), "{expected:?}");
+        assert_eq!([is_stored("a"), is_stored("b")], [is_served; 2]);
+    }
+    task.abort();
+}
+
+#[tokio::test]
+async fn a_kind_that_the_hub_serves_again_is_incomplete_until_its_list_ends() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let mut reflector = reflector(&store);
+    let (resource, progress) = (reflector.resource, reflector.context.progress.subscribe());
+    reflector.set_absent().await;
+    for (event, expected) in [
+        (Event::Init, CopyProgress::Absent),
+        (
+            Event::InitApply(serde_json::from_value(thing("a", "1")).unwrap()),
+            CopyProgress::Waiting(None),
+        ),
+        (Event::InitDone, CopyProgress::Complete),
+    ] {
+        reflector.apply_event(event, None).await;
+        assert_eq!(progress.borrow().get(&resource), Some(&expected));
+    }
 }
 
 #[tokio::test(start_paused = true)]
