@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 
 pub use apply::ApplyRequest;
 
-use super::fences::Fences;
+use super::fences::{Fences, Passage};
 use super::mirror::{Copies, HubVersion};
 use super::wire::{self, HubClient, HubRequest};
 
@@ -327,11 +327,18 @@ fn refusal(verb: Verb, status: Status) -> CommitError {
     CommitError::new(why, status)
 }
 
+/// Whether `status` means that the hub has not made a write and will not make it. A conflict does not count:
+/// the object has changed or exists, and the note about the write makes others look for that.
+fn is_final_refusal(status: &Status) -> bool {
+    (400..500).contains(&status.code) && !matches!(status.code, 408 | 409)
+}
+
 impl HubCommitter {
     /// Passes the fences of `commit`, before anything is written.
-    async fn pass(&self, commit: &Commit) -> Result<(), CommitError> {
+    async fn pass(&self, commit: &Commit) -> Result<Vec<Passage>, CommitError> {
+        let mut passages = Vec::new();
         if fences(commit).next().is_none() {
-            return Ok(());
+            return Ok(passages);
         }
         let mut writes: Vec<(&Write, String)> = Vec::new();
         for write in commit.writes.iter().filter(|write| self.is_for_hub(write)) {
@@ -346,14 +353,19 @@ impl HubCommitter {
             writes.push((write, version));
         }
         for (name, not_after) in fences(commit) {
-            let result = self.fences.pass(name, &writes, not_after, commit.actor).await;
-            result?;
+            match self.fences.pass(name, &writes, not_after, commit.actor).await {
+                Ok(passage) => passages.push(passage),
+                Err(error) => {
+                    self.fences.take_back(passages, &BTreeSet::new()).await;
+                    return Err(error);
+                }
+            }
             // A decision on an older state has to be made again.
             self.last_passes
                 .lock()
                 .insert(Arc::clone(name), self.copies.revision());
         }
-        Ok(())
+        Ok(passages)
     }
 
     /// Deletes the object that `write` has just created, if another replica meanwhile marked the create as

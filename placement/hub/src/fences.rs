@@ -12,22 +12,35 @@
 //! An object that does not exist yet cannot be touched: if a noted create does not happen, and the hub does
 //! not have the object, the second replica marks the create as *abandoned* in the Lease. A replica that
 //! creates an object under a fence checks afterwards whether the create was abandoned meanwhile, and if so
-//! deletes the object. So no capacity stays counted twice, and correctness does not depend on clocks. There
-//! is one exception: a create that the hub carries out after it was abandoned, while its replica has stopped
-//! or no longer waits for the answer. Nobody deletes that object.
+//! deletes the object.
+//!
+//! A replica takes the note of a write back that the hub has refused, since nobody can see an effect of it.
+//! The note would have shown whether a snapshot is new enough, so that the Lease also has the last noted
+//! writes that a snapshot has *counted*: where no noted write has an effect, the snapshot must have these.
+//!
+//! A policy of the hub may refuse the touch as well. Then the noted write counts as failed when it has not
+//! happened for [`LATE_LIMIT`]: its replica sends it within [`SEND_LIMIT`], and the hub ends each request
+//! after some time.
+//!
+//! So no capacity stays counted twice, and correctness does not depend on clocks. There are two exceptions: a
+//! create that the hub carries out after it was abandoned, while its replica has stopped or no longer waits
+//! for the answer (nobody deletes that object); and a write to an object that cannot be touched, if its
+//! replica is suspended for minutes between its last check of the time and the request.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 use berth_apimachinery::write::{CommitError, Verb, Write, WriteRefusal};
-use berth_apimachinery::{GroupResource, Key, Revision, Status};
+use berth_apimachinery::{GroupResource, Key, Object, Revision, Status};
+use berth_engine::controller::LockRecord;
 use http::Method;
 use kube::Client;
 use parking_lot::Mutex;
-use serde_json::json;
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
 use uuid::Uuid;
 
-use self::noted::NotedWrite;
+use self::noted::{NotedWrite, Notes};
 use super::lease::LeaseLock;
 use super::mirror::{Copies, HubVersion};
 use super::wire::{self, HubClient, HubRequest};
@@ -36,10 +49,6 @@ mod noted;
 
 /// The annotation with the fence's name, for people.
 const NAME: &str = "scheduling.berth.dev/fence";
-/// The annotation with the noted writes.
-const NOTED: &str = "scheduling.berth.dev/noted";
-/// The annotation with noted creates that did not happen.
-const ABANDONED: &str = "scheduling.berth.dev/abandoned";
 /// Highest number of abandoned creates that a fence remembers: the newest.
 const MAX_ABANDONED: usize = 64;
 /// The annotation of a touched object.
@@ -48,6 +57,14 @@ const TOUCHED: &str = "scheduling.berth.dev/touched";
 /// death of a leader, its successor waits this time once for each capacity. A writer that is slower
 /// than this only has to decide again.
 const COPY_TIMEOUT: Duration = Duration::from_millis(1500);
+/// Time after the note in which a noted write may be sent.
+const SEND_LIMIT: Duration = Duration::from_mins(1);
+/// Time after which a noted write to an object that cannot be touched counts as failed. It covers
+/// [`SEND_LIMIT`], the time limits of the last request and of the one before it, and the minute after which a
+/// kube-apiserver ends a request (`--request-timeout`).
+const LATE_LIMIT: Duration = Duration::from_mins(3);
+/// Seconds after which a client should ask again while a noted write may still happen.
+const RETRY_AFTER: u32 = 10;
 
 /// Whether a Lease with these `annotations` is a fence.
 pub fn is_fence(annotations: &std::collections::BTreeMap<String, String>) -> bool {
@@ -65,6 +82,9 @@ pub(crate) struct Fences {
     holder: String,
     /// Keys of objects that this process is creating, each with the number of attempts.
     making: Mutex<HashMap<Key, usize>>,
+    /// The fences of which a noted object cannot be touched, by name, each with the resourceVersion of the
+    /// Lease and the time of the first attempt.
+    untouchable: Mutex<HashMap<String, (String, Instant)>>,
 }
 
 /// Writes that are being made. Their new objects may appear until this is dropped.
@@ -88,11 +108,69 @@ impl Drop for WriteInProgress<'_> {
     }
 }
 
+/// A fence that a commit has passed, with its notes.
+pub(crate) struct Passage {
+    name: String,
+    lock: LeaseLock,
+    /// The Lease since the pass.
+    record: LockRecord,
+    notes: Notes,
+    /// Start of the pass, before the notes were written.
+    start: Instant,
+    /// Whether a create of the commit was marked as abandoned before, and is no longer.
+    is_revival: bool,
+}
+
+impl Passage {
+    /// Checks that a write of the commit may be sent now.
+    ///
+    /// # Errors
+    /// [`WriteRefusal::Fenced`] when other replicas may soon count the write as failed.
+    pub(crate) fn check_time(&self) -> Result<(), CommitError> {
+        match self.start.elapsed() < SEND_LIMIT {
+            true => Ok(()),
+            false => Err(moved(&self.name)),
+        }
+    }
+}
+
+/// An attempt of a commit to pass a fence.
+struct Attempt<'a> {
+    name: &'a str,
+    lock: &'a LeaseLock,
+    /// The Lease's resourceVersion, as it was read.
+    version: &'a str,
+    /// Keys of the objects that the commit writes.
+    own: &'a [&'a Key],
+    /// Revision of the commit's snapshot.
+    not_after: Revision,
+    actor: &'a str,
+}
+
+impl Attempt<'_> {
+    /// Whether the Lease has not changed since it was read: nobody has passed the fence or taken notes back.
+    async fn is_current(&self) -> Result<bool, Status> {
+        let record = self.lock.get().await?;
+        Ok(record.is_some_and(|record| record.version == self.version))
+    }
+
+    /// Checks that the snapshot has a state of an object that was copied at `copied`.
+    fn check_counted(&self, key: &Key, copied: Revision) -> Result<(), CommitError> {
+        match copied <= self.not_after {
+            true => Ok(()),
+            false => Err(moved(&key.to_string())),
+        }
+    }
+}
+
 /// Resolution of a noted write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Resolution {
-    /// The write was counted, or can no longer succeed.
-    Settled,
+    /// The snapshot has the write's effect, and so all earlier writes.
+    Counted,
+    /// There is nothing to count: the write can no longer succeed, its object is gone, or the commit itself
+    /// makes the object.
+    Void,
     /// The write would create an object, but has not.
     Abandoned,
 }
@@ -111,6 +189,7 @@ impl Fences {
             resources,
             holder: Uuid::new_v4().to_string(),
             making: Mutex::default(),
+            untouchable: Mutex::default(),
         }
     }
 
@@ -135,47 +214,89 @@ impl Fences {
     /// hub's version of its base, which is empty for a create.
     ///
     /// # Errors
-    /// [`WriteRefusal::Fenced`] when the decision has to be made again, else the hub's refusal.
+    /// [`WriteRefusal::Fenced`] when the decision has to be made again, [`WriteRefusal::Refused`] with 503
+    /// while a noted write can neither be seen nor prevented, else the hub's refusal.
     pub(crate) async fn pass(
         &self,
         name: &str,
         writes: &[(&Write, String)],
         not_after: Revision,
         actor: &str,
-    ) -> Result<(), CommitError> {
+    ) -> Result<Passage, CommitError> {
+        let start = Instant::now();
         let lock = self.lock(name);
         let record = lock.get().await?;
         let own: Vec<&Key> = writes.iter().map(|(write, _)| &write.key).collect();
-        let mut abandoned = Vec::new();
-        if let Some(record) = &record {
-            abandoned = noted::read(&record.value, ABANDONED);
-            for noted in noted::read(&record.value, NOTED) {
-                if self.resolve(&noted, &own, not_after, actor).await? == Resolution::Abandoned {
-                    abandoned.push(noted);
-                }
-            }
-        }
+        let attempt = Attempt {
+            name,
+            lock: &lock,
+            version: record.as_ref().map_or("", |record| record.version.as_str()),
+            own: &own,
+            not_after,
+            actor,
+        };
+        let before = record.as_ref().map(|record| Notes::read(&record.value));
+        let mut notes = self.resolve_all(&attempt, before.unwrap_or_default()).await?;
         // This commit writes these objects itself.
-        abandoned.retain(|noted| !own.iter().any(|key| noted.is_about(key)));
-        let forgotten = abandoned.len().saturating_sub(MAX_ABANDONED);
-        let notes: Vec<NotedWrite> = writes
+        let is_own = |noted: &NotedWrite| own.iter().any(|key| noted.is_about(key));
+        let is_revival = notes.abandoned.iter().any(is_own);
+        notes.abandoned.retain(|noted| !is_own(noted));
+        let forgotten = notes.abandoned.len().saturating_sub(MAX_ABANDONED);
+        notes.abandoned.drain(..forgotten);
+        notes.noted = writes
             .iter()
             .map(|(write, version)| NotedWrite::of(write, version, &self.holder))
             .collect();
-        let value = json!({
+        let lease = self.lease(name, &lock, &notes);
+        let Some(record) = lock.put(record.as_ref(), &lease).await? else {
+            return Err(moved(name));
+        };
+        self.untouchable.lock().remove(name);
+        Ok(Passage {
+            name: name.to_owned(),
+            lock,
+            record,
+            notes,
+            start,
+            is_revival,
+        })
+    }
+
+    /// The Lease of the fence `name` with `notes`.
+    fn lease(&self, name: &str, lock: &LeaseLock, notes: &Notes) -> Value {
+        let mut annotations = Map::new();
+        annotations.insert(NAME.to_owned(), name.into());
+        notes.write(&mut annotations);
+        json!({
             "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
-            "metadata": {
-                "name": lock.name(), "namespace": self.namespace,
-                "annotations": {
-                    NAME: name, NOTED: noted::text(&notes), ABANDONED: noted::text(&abandoned[forgotten..]),
-                },
-            },
+            "metadata": {"name": lock.name(), "namespace": self.namespace, "annotations": annotations},
             "spec": {},
-        });
-        if lock.put(record.as_ref(), &value).await?.is_some() {
-            return Ok(());
+        })
+    }
+
+    /// Takes the notes of `passages` back, except those about the objects `sent`, to which the hub has made
+    /// writes or may still make them. Nothing is taken back where another commit has passed since, or where
+    /// the note of a create replaces a mark: without both, an earlier attempt would stay uncounted.
+    pub(crate) async fn take_back(&self, passages: Vec<Passage>, sent: &BTreeSet<&Key>) {
+        for passage in passages.into_iter().filter(|passage| !passage.is_revival) {
+            let (name, mut notes) = (passage.name, passage.notes);
+            let count = notes.noted.len();
+            notes
+                .noted
+                .retain(|noted| sent.iter().any(|key| noted.is_about(key)));
+            if notes.noted.len() == count {
+                continue;
+            }
+            let lease = self.lease(&name, &passage.lock, &notes);
+            if let Err(status) = passage.lock.put(Some(&passage.record), &lease).await {
+                let problem = status.message;
+                tracing::warn!(
+                    fence = name,
+                    problem,
+                    "the notes about refused writes stay in the fence: the next decision waits for them"
+                );
+            }
         }
-        Err(moved(name))
     }
 
     /// Whether the create of the object at `key` under the fence `name` was abandoned before it
@@ -185,96 +306,180 @@ impl Fences {
     /// The hub's refusal to show the fence.
     pub(crate) async fn abandoned(&self, name: &str, key: &Key) -> Result<bool, Status> {
         let record = self.lock(name).get().await?;
-        let abandoned = record.map(|record| noted::read(&record.value, ABANDONED));
+        let abandoned = record.map(|record| Notes::read(&record.value).abandoned);
         Ok(abandoned
             .unwrap_or_default()
             .iter()
             .any(|noted| noted.is_about(key)))
     }
 
-    /// Resolves the `noted` write: the snapshot at `not_after` has its effect, or the write can no longer
-    /// succeed.
+    /// Resolves the notes `before` of a fence. Returns the notes to keep, without noted writes.
+    async fn resolve_all(&self, attempt: &Attempt<'_>, before: Notes) -> Result<Notes, CommitError> {
+        let mut after = Notes {
+            abandoned: before.abandoned,
+            ..Notes::default()
+        };
+        for noted in before.noted {
+            match self.resolve(attempt, &noted).await? {
+                Resolution::Counted => after.counted.push(noted),
+                Resolution::Void => {}
+                Resolution::Abandoned => after.abandoned.push(noted),
+            }
+        }
+        if after.counted.is_empty() {
+            // No noted write shows that the snapshot has the writes before it.
+            for counted in &before.counted {
+                self.require(attempt, counted).await?;
+            }
+            after.counted = before.counted;
+        }
+        Ok(after)
+    }
+
+    /// Resolves the `noted` write: the snapshot has its effect, or the write can no longer succeed.
     ///
     /// # Errors
-    /// [`WriteRefusal::Fenced`] when the decision has to be made again. Before that, this waits for the
-    /// effect of the write, and touches an existing object if there is none.
-    async fn resolve(
-        &self,
-        noted: &NotedWrite,
-        own: &[&Key],
-        not_after: Revision,
-        actor: &str,
-    ) -> Result<Resolution, CommitError> {
+    /// As [`Fences::pass`]. Before that, this waits for the effect of the write, and touches an existing
+    /// object if there is none.
+    async fn resolve(&self, attempt: &Attempt<'_>, noted: &NotedWrite) -> Result<Resolution, CommitError> {
         let Some(key) = noted.key(&self.resources) else {
-            return Ok(Resolution::Settled);
+            return Ok(Resolution::Void);
         };
-        if noted.version.is_empty() {
-            return self.resolve_new(noted, &key, own, not_after).await;
+        let is_new = noted.version.is_empty();
+        match self.copies.get(&key) {
+            None if is_new => self.resolve_new(attempt, noted, &key).await,
+            // A deleted object no longer counts.
+            None => Ok(Resolution::Void),
+            Some(copy) if self.is_past(noted, &key, &copy) => attempt
+                .check_counted(&key, copy.revision())
+                .map(|()| Resolution::Counted),
+            Some(_) => self.prevent(attempt, noted, &key).await,
         }
-        // A deleted object no longer counts.
-        let Some(copy) = self.copies.get(&key) else {
-            return Ok(Resolution::Settled);
+    }
+
+    /// Whether `copy`, the copy at `key`, has the effect of the `noted` write or of a later one.
+    fn is_past(&self, noted: &NotedWrite, key: &Key, copy: &Object) -> bool {
+        let version = || self.copies.version(key, copy);
+        noted.version.is_empty() || version().is_some_and(|version| version != noted.version)
+    }
+
+    /// Checks that the snapshot has the effect of the `counted` write, which an earlier snapshot had.
+    ///
+    /// # Errors
+    /// [`WriteRefusal::Fenced`] when it does not, after a wait for the copy; else the hub's refusal.
+    async fn require(&self, attempt: &Attempt<'_>, counted: &NotedWrite) -> Result<(), CommitError> {
+        let Some(key) = counted.key(&self.resources) else {
+            return Ok(());
         };
-        let version = self.copies.version(&key, &copy);
-        if version.is_some_and(|version| version != noted.version) && copy.revision() <= not_after {
-            return Ok(Resolution::Settled);
+        let is_gone = match self.copies.get(&key) {
+            Some(copy) if self.is_past(counted, &key, &copy) => {
+                return attempt.check_counted(&key, copy.revision());
+            }
+            Some(_) => false,
+            None => self.version_on_hub(counted, &key).await?.is_none(),
+        };
+        if is_gone {
+            return Ok(());
         }
         let is_past = |hub_version: Option<&HubVersion>| {
-            hub_version.is_none_or(|hub_version| hub_version.version != noted.version)
+            hub_version.is_some_and(|hub_version| hub_version.version != counted.version)
         };
-        if !self.copies.until(&key, COPY_TIMEOUT, is_past).await {
-            self.touch(noted, &key, actor).await?;
-        }
+        self.copies.until(&key, COPY_TIMEOUT, is_past).await;
         Err(moved(&key.to_string()))
     }
 
-    /// Resolves a noted write of an object that was about to be created.
-    async fn resolve_new(
+    /// Waits for the effect of the `noted` write to the existing object at `key`, and touches the object if
+    /// there is none. If nobody can touch the object, the write counts as failed after [`LATE_LIMIT`], unless
+    /// the hub has another version by then.
+    async fn prevent(
         &self,
+        attempt: &Attempt<'_>,
         noted: &NotedWrite,
         key: &Key,
-        own: &[&Key],
-        not_after: Revision,
     ) -> Result<Resolution, CommitError> {
-        if let Some(copy) = self.copies.get(key) {
-            let is_counted = copy.revision() <= not_after;
-            return is_counted
-                .then_some(Resolution::Settled)
-                .ok_or_else(|| moved(&key.to_string()));
+        let is_past = |hub_version: Option<&HubVersion>| {
+            hub_version.is_none_or(|hub_version| hub_version.version != noted.version)
+        };
+        let earlier = self.untouchable_since(attempt);
+        if earlier.is_none() {
+            let is_copied = self.copies.until(key, COPY_TIMEOUT, is_past).await;
+            // The writer may have taken its note back meanwhile.
+            if is_copied || !attempt.is_current().await? {
+                return Err(moved(&key.to_string()));
+            }
         }
-        if own.contains(&key) {
-            return Ok(Resolution::Settled);
+        let since = earlier.unwrap_or_else(Instant::now);
+        let rest = LATE_LIMIT.saturating_sub(since.elapsed());
+        if rest.is_zero() {
+            let version = self.version_on_hub(noted, key).await?;
+            if version.is_some_and(|version| version == noted.version) {
+                tracing::info!(%key, "announced write did not happen; its capacity is free again");
+                return Ok(Resolution::Void);
+            }
+        }
+        let Err(status) = self.touch(attempt, noted, key).await else {
+            return Err(moved(&key.to_string()));
+        };
+        if earlier.is_none() {
+            let (fence, problem) = (attempt.name, status.message);
+            tracing::warn!(%key, fence, problem, "cannot annotate the object: the announced write counts as failed after {LATE_LIMIT:?}");
+        }
+        let entry = (attempt.version.to_owned(), since);
+        self.untouchable.lock().insert(attempt.name.to_owned(), entry);
+        // The reason is about an object that the user of this commit may not read.
+        Err(unsettled(attempt.name, rest))
+    }
+
+    /// Time of the first attempt to touch the noted objects of the fence, if they cannot be touched.
+    fn untouchable_since(&self, attempt: &Attempt<'_>) -> Option<Instant> {
+        let untouchable = self.untouchable.lock();
+        let (version, since) = untouchable.get(attempt.name)?;
+        (version == attempt.version).then_some(*since)
+    }
+
+    /// Resolves a noted write of an object that was about to be created, and of which there is no copy.
+    async fn resolve_new(
+        &self,
+        attempt: &Attempt<'_>,
+        noted: &NotedWrite,
+        key: &Key,
+    ) -> Result<Resolution, CommitError> {
+        if attempt.own.contains(&key) {
+            return Ok(Resolution::Void);
         }
         // A create of this process waits for the copy of its object before it ends. The wait is limited, and
         // so is the wait for the hub's answer: only the hub knows whether the object exists.
         let is_over = noted.holder == self.holder && !self.making.lock().contains_key(key);
-        if is_over && !self.exists(noted, key).await? {
-            return Ok(Resolution::Settled);
+        if is_over && self.version_on_hub(noted, key).await?.is_none() {
+            return Ok(Resolution::Void);
         }
         let is_copied = self
             .copies
             .until(key, COPY_TIMEOUT, |hub_version| hub_version.is_some())
             .await;
-        if is_copied || self.exists(noted, key).await? {
+        if is_copied || self.version_on_hub(noted, key).await?.is_some() {
             return Err(moved(&key.to_string()));
         }
         tracing::info!(%key, "announced create did not happen; its capacity is free again");
         Ok(Resolution::Abandoned)
     }
 
-    /// Whether the hub has the `noted` object at `key`.
-    async fn exists(&self, noted: &NotedWrite, key: &Key) -> Result<bool, Status> {
+    /// The resourceVersion of the `noted` object at `key`; `None` if the hub does not have the object.
+    async fn version_on_hub(&self, noted: &NotedWrite, key: &Key) -> Result<Option<String>, Status> {
         let path = wire::object(&noted.api_version, key);
         match HubClient(self.client.clone()).send(HubRequest::get(&path)).await {
-            Ok(_) => Ok(true),
-            Err(status) if status.code == 404 => Ok(false),
+            Ok(object) => {
+                let version = object["metadata"]["resourceVersion"].as_str();
+                Ok(Some(version.unwrap_or_default().to_owned()))
+            }
+            Err(status) if status.code == 404 => Ok(None),
             Err(status) => Err(status),
         }
     }
 
     /// Changes the object at `key` if it has the noted version, so that no write on that version can succeed
     /// any more.
-    async fn touch(&self, noted: &NotedWrite, key: &Key, actor: &str) -> Result<(), Status> {
+    async fn touch(&self, attempt: &Attempt<'_>, noted: &NotedWrite, key: &Key) -> Result<(), Status> {
         tracing::info!(%key, "announced write did not happen; annotating the object so that it cannot any more");
         let patch = json!({"metadata": {
             "resourceVersion": noted.version, "annotations": {TOUCHED: noted.version},
@@ -282,7 +487,7 @@ impl Fences {
         let request = HubRequest {
             method: Method::PATCH,
             path: &wire::object(&noted.api_version, key),
-            actor,
+            actor: attempt.actor,
             body: Some(&patch),
         };
         match HubClient(self.client.clone()).send(request).await {
@@ -292,6 +497,16 @@ impl Fences {
             Err(status) => Err(status),
         }
     }
+}
+
+/// The error that a write under the fence `name` may still happen for the time `rest`.
+fn unsettled(name: &str, rest: Duration) -> CommitError {
+    let seconds = rest.as_secs().max(1);
+    let text = format!(
+        "{name}: another decision that takes this capacity was announced and may still be written; if it is not, the \
+         capacity is free in {seconds} s"
+    );
+    Status::unavailable(text, RETRY_AFTER).into()
 }
 
 fn moved(what: &str) -> CommitError {

@@ -10,7 +10,8 @@ use berth_apimachinery::{Key, Object};
 use berth_engine::{Commit, Committer};
 use serde_json::Value;
 
-use super::{HubCommitter, LateCreate};
+use super::{HubCommitter, LateCreate, is_final_refusal};
+use crate::fences::Passage;
 
 /// Outcome of one write.
 enum WriteOutcome<'a> {
@@ -30,6 +31,10 @@ struct Progress<'a> {
     created: BTreeSet<&'a Key>,
     /// Guards that writes to Berth's own store still need.
     guards: Vec<Guard>,
+    /// The fences that the list has passed.
+    passages: Vec<Passage>,
+    /// Keys of the objects to which the hub has made writes of this list, or may still make them.
+    sent: BTreeSet<&'a Key>,
 }
 
 impl<'a> Progress<'a> {
@@ -40,6 +45,8 @@ impl<'a> Progress<'a> {
             versions: HashMap::new(),
             created: BTreeSet::new(),
             guards: Vec::new(),
+            passages: Vec::new(),
+            sent: BTreeSet::new(),
         }
     }
 
@@ -67,12 +74,16 @@ impl HubCommitter {
         self.check(&commit.guards)?;
         // A dry run makes no object.
         let _in_progress = (!commit.dry_run).then(|| self.fences.announce(&commit.writes));
-        if !commit.dry_run {
-            self.pass(commit).await?;
-        }
         let mut progress = Progress::of(commit);
+        if !commit.dry_run {
+            progress.passages = self.pass(commit).await?;
+        }
         progress.guards = self.own_guards(commit);
         let result = self.write_all(&mut progress).await;
+        if result.is_err() {
+            let passages = std::mem::take(&mut progress.passages);
+            self.fences.take_back(passages, &progress.sent).await;
+        }
         // Wait for the copies of completed writes even where the rest is refused: the next decision has
         // to count them.
         let mut objects = Vec::new();
@@ -135,9 +146,8 @@ impl HubCommitter {
             (_, None) => Some(self.version(write)?),
         };
         let before = self.before(progress, write);
-        let answer = self
-            .write(commit.actor, write, version.as_deref(), commit.dry_run)
-            .await?;
+        let written = self.send_fenced(progress, write, version.as_deref()).await;
+        let answer = written?;
         if let Err(overruled) = self.check_result(commit, write, &before, &answer).await {
             // Wait for the copy of the object that stays on the hub, as after a write.
             let remaining = overruled
@@ -160,6 +170,28 @@ impl HubCommitter {
         // stay.
         progress.outcomes.push(WriteOutcome::OnHub(write, answer));
         result.map_err(CommitError::from)
+    }
+
+    /// Makes `write`, unless too much time has passed since the fences.
+    async fn send_fenced<'a>(
+        &self,
+        progress: &mut Progress<'a>,
+        write: &'a Write,
+        version: Option<&str>,
+    ) -> Result<Value, CommitError> {
+        for passage in &progress.passages {
+            passage.check_time()?;
+        }
+        let commit = progress.commit;
+        let is_first = progress.sent.insert(&write.key);
+        let written = self.write(commit.actor, write, version, commit.dry_run).await;
+        if let Err(error) = &written
+            && is_first
+            && is_final_refusal(&error.status)
+        {
+            progress.sent.remove(&write.key);
+        }
+        written
     }
 
     /// The object before `write`: the result of an earlier write of the list, or the copy; null for a new

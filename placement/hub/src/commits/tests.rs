@@ -14,6 +14,7 @@ use crate::mirror::{HubVersion, HubVersions};
 mod late;
 mod mixed;
 mod overruled;
+mod refused;
 
 const THINGS: GroupResource = GroupResource::new("example.com", "things");
 

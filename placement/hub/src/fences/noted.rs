@@ -1,10 +1,49 @@
-//! Notes in a fence about the writes that a replica is about to make.
+//! Notes in a fence about the writes that replicas are about to make, or have made.
 
 use std::collections::BTreeSet;
 
 use berth_apimachinery::write::{Verb, Write};
 use berth_apimachinery::{GroupResource, Key};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+
+/// The annotation with the noted writes.
+const NOTED: &str = "scheduling.berth.dev/noted";
+/// The annotation with the last noted writes that a snapshot has counted.
+const COUNTED: &str = "scheduling.berth.dev/counted";
+/// The annotation with noted creates that did not happen.
+const ABANDONED: &str = "scheduling.berth.dev/abandoned";
+
+/// The notes in a fence.
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    /// Writes that the last replica to pass was about to make.
+    pub(super) noted: Vec<NotedWrite>,
+    /// The last noted writes that a snapshot has counted. A snapshot with them has all earlier writes.
+    pub(super) counted: Vec<NotedWrite>,
+    /// Creates that did not happen.
+    pub(super) abandoned: Vec<NotedWrite>,
+}
+
+impl Notes {
+    pub(super) fn read(fence: &Value) -> Self {
+        Self {
+            noted: read(fence, NOTED),
+            counted: read(fence, COUNTED),
+            abandoned: read(fence, ABANDONED),
+        }
+    }
+
+    /// Adds the notes to the `annotations` of a fence.
+    pub(super) fn write(&self, annotations: &mut Map<String, Value>) {
+        for (name, notes) in [
+            (NOTED, &self.noted),
+            (COUNTED, &self.counted),
+            (ABANDONED, &self.abandoned),
+        ] {
+            annotations.insert(name.to_owned(), text(notes).into());
+        }
+    }
+}
 
 /// A note about one write.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,7 +119,7 @@ impl NotedWrite {
 
 /// The notes in the annotation `name` of a fence. Only Berth writes the annotation; notes that cannot be read
 /// are logged and left out.
-pub(super) fn read(fence: &Value, name: &str) -> Vec<NotedWrite> {
+fn read(fence: &Value, name: &str) -> Vec<NotedWrite> {
     let text = fence["metadata"]["annotations"][name].as_str().unwrap_or("[]");
     let noted: Vec<Value> = serde_json::from_str(text).unwrap_or_else(|error| {
         tracing::warn!(annotation = name, %error, "the notes of a fence cannot be read: writes of other servers that they name do not count");
@@ -90,7 +129,7 @@ pub(super) fn read(fence: &Value, name: &str) -> Vec<NotedWrite> {
 }
 
 /// The annotation value for `notes`.
-pub(super) fn text(notes: &[NotedWrite]) -> String {
+fn text(notes: &[NotedWrite]) -> String {
     Value::Array(notes.iter().map(NotedWrite::value).collect()).to_string()
 }
 

@@ -7,8 +7,6 @@ use berth_apimachinery::Draft;
 use berth_storage::{Expect, Limits, MemoryStore, Source as _, Step, Store, Writer as _};
 use http::{Request, Response};
 use kube::client::Body;
-use serde_json::Value;
-use tokio::time::Instant;
 
 use super::*;
 use crate::mirror::HubVersions;
@@ -22,6 +20,8 @@ const FENCE: &str = "test/new-things";
 struct Objects {
     kept: HashMap<String, Value>,
     version: u64,
+    /// Whether a policy refuses to let anybody touch an object.
+    refuses_patches: bool,
 }
 
 impl Objects {
@@ -39,8 +39,11 @@ impl Objects {
         match (method, kept) {
             (&Method::GET, Some(kept)) => (200, kept.clone()),
             (&Method::POST, Some(_)) => refused(409, "AlreadyExists"),
-            (&Method::PUT, Some(kept)) if version(kept) != version(body) => refused(409, "Conflict"),
-            (&Method::GET | &Method::PUT, None) => refused(404, "NotFound"),
+            (&Method::PATCH, _) if self.refuses_patches => refused(403, "Forbidden"),
+            (&Method::PUT | &Method::PATCH, Some(kept)) if version(kept) != version(body) => {
+                refused(409, "Conflict")
+            }
+            (&Method::GET | &Method::PUT | &Method::PATCH, None) => refused(404, "NotFound"),
             _ => {
                 self.version += 1;
                 let mut object = body.clone();
@@ -99,7 +102,23 @@ fn create(name: &str) -> Write {
     }
 }
 
+/// The write that changes the thing `name`.
+fn update(name: &str) -> Write {
+    Write {
+        verb: Verb::Update,
+        ..create(name)
+    }
+}
+
 impl World {
+    /// The thing `name` is on the hub, and copied.
+    async fn with(name: &str) -> Self {
+        let world = Self::new();
+        world.made_unseen(name);
+        world.made(name).await;
+        world
+    }
+
     fn new() -> Self {
         let store = Arc::new(MemoryStore::new(Revision(1), Limits::default()));
         let versions = Arc::new(HubVersions::default());
@@ -127,14 +146,38 @@ impl World {
     /// `fences` passes for `write`, decided on what there is now.
     async fn pass(&self, fences: &Fences, write: &Write) -> Result<(), CommitError> {
         let now = self.store.revision();
-        fences.pass(FENCE, &[(write, String::new())], now, "tester").await
+        self.pass_by(fences, write, now).await
+    }
+
+    /// `fences` passes for `write`, decided on what there was at `not_after`.
+    async fn pass_by(&self, fences: &Fences, write: &Write, not_after: Revision) -> Result<(), CommitError> {
+        let writes = [(write, String::new())];
+        fences.pass(FENCE, &writes, not_after, "tester").await.map(drop)
+    }
+
+    /// The first replica passes for an update of the thing `name`, as it was made.
+    async fn announce_update(&self, name: &str) -> Passage {
+        let (write, now) = (update(name), self.store.revision());
+        let writes = [(&write, "7".to_owned())];
+        self.one.pass(FENCE, &writes, now, "tester").await.unwrap()
     }
 
     /// The hub has made the thing `name`, which is not seen yet.
     fn made_unseen(&self, name: &str) {
+        self.set_on_hub(name, "7");
+    }
+
+    /// The hub has the thing `name` at `version`.
+    fn set_on_hub(&self, name: &str, version: &str) {
         let path = wire::object("example.com/v1", &key(name));
-        let made = json!({"metadata": {"name": name, "resourceVersion": "7"}});
+        let made = json!({"metadata": {"name": name, "resourceVersion": version}});
         self.objects.lock().kept.insert(path, made);
+    }
+
+    fn is_touched(&self, name: &str) -> bool {
+        let path = wire::object("example.com/v1", &key(name));
+        let objects = self.objects.lock();
+        !objects.kept[&path]["metadata"]["annotations"][TOUCHED].is_null()
     }
 
     /// The thing `name` is made, and seen.
@@ -255,4 +298,115 @@ async fn what_two_try_to_make_is_being_made_until_both_have_ended() {
     world.pass(&world.one, &second).await.unwrap();
     assert!(start.elapsed() >= COPY_TIMEOUT, "x may still appear");
     assert!(world.one.abandoned(FENCE, &key("x")).await.unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_waits_for_a_note_that_was_taken_back() {
+    let x = key("x");
+    for (sent, waits) in [(BTreeSet::new(), false), (BTreeSet::from([&x]), true)] {
+        let world = World::with("x").await;
+        let start = Instant::now();
+        let passage = world.announce_update("x").await;
+        world.one.take_back(vec![passage], &sent).await;
+        let passed = world.pass(&world.two, &create("y")).await;
+        assert_eq!(passed.is_err(), waits);
+        assert_eq!(start.elapsed() >= COPY_TIMEOUT, waits);
+        assert_eq!(world.is_touched("x"), waits);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_is_not_touched_if_its_note_is_taken_back_meanwhile() {
+    let world = World::with("x").await;
+    let passage = world.announce_update("x").await;
+    let second = create("y");
+    let refusal = async {
+        tokio::time::sleep(COPY_TIMEOUT / 2).await;
+        world.one.take_back(vec![passage], &BTreeSet::new()).await;
+    };
+    let (passed, ()) = tokio::join!(world.pass(&world.two, &second), refusal);
+    assert_eq!(passed.unwrap_err().reason, WriteRefusal::Fenced);
+    assert!(!world.is_touched("x"));
+    world.pass(&world.two, &second).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_passes_after_writes_without_an_effect_has_counted_the_writes_before_them() {
+    let world = World::with("x").await;
+    let stale = world.store.revision();
+    world.pass(&world.one, &create("y")).await.unwrap();
+    world.made("y").await;
+    let passage = world.announce_update("x").await;
+    world.one.take_back(vec![passage], &BTreeSet::new()).await;
+    // The note about x was taken back; then z is abandoned.
+    for (fences, write) in [(&world.two, create("z")), (&world.one, create("w"))] {
+        let passed = world.pass_by(fences, &write, stale).await;
+        assert_eq!(passed.unwrap_err().reason, WriteRefusal::Fenced, "y is missing");
+        world.pass(fences, &write).await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_create_that_was_abandoned_before_keeps_its_note() {
+    let world = World::new();
+    let first = create("x");
+    world.pass(&world.one, &first).await.unwrap();
+    world.pass(&world.two, &create("y")).await.unwrap();
+    world.made("y").await;
+    let (writes, now) = ([(&first, String::new())], world.store.revision());
+    let passage = world.one.pass(FENCE, &writes, now, "tester").await.unwrap();
+    world.one.take_back(vec![passage], &BTreeSet::new()).await;
+    assert!(!world.one.abandoned(FENCE, &key("x")).await.unwrap());
+    world.pass(&world.two, &create("z")).await.unwrap();
+    assert!(
+        world.one.abandoned(FENCE, &key("x")).await.unwrap(),
+        "its first attempt may still happen"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_to_an_object_that_cannot_be_touched_counts_as_failed_after_a_while() {
+    let world = World::with("x").await;
+    world.announce_update("x").await;
+    world.objects.lock().refuses_patches = true;
+    let (second, start) = (create("y"), Instant::now());
+    let error = world.pass(&world.two, &second).await.unwrap_err();
+    assert_eq!((error.reason, error.status.code), (WriteRefusal::Refused, 503));
+    let message = error.status.message;
+    assert!(
+        message.contains(FENCE) && !message.contains("as the test says"),
+        "{message}"
+    );
+    assert!(start.elapsed() >= COPY_TIMEOUT);
+    let again = Instant::now();
+    assert!(world.pass(&world.two, &second).await.is_err());
+    assert_eq!(again.elapsed(), Duration::ZERO, "nobody waits for it once more");
+    tokio::time::sleep(LATE_LIMIT).await;
+    world.set_on_hub("x", "8");
+    let passed = world.pass(&world.two, &second).await;
+    assert!(passed.is_err(), "x has changed, which is not seen yet");
+    world.set_on_hub("x", "7");
+    world.pass(&world.two, &second).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_is_not_sent_long_after_its_note() {
+    let world = World::with("x").await;
+    let passage = world.announce_update("x").await;
+    assert!(passage.check_time().is_ok());
+    tokio::time::sleep(SEND_LIMIT).await;
+    let error = passage.check_time().unwrap_err();
+    assert_eq!(error.reason, WriteRefusal::Fenced);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_that_could_not_be_touched_is_touched_as_soon_as_it_can_be() {
+    let world = World::with("x").await;
+    world.announce_update("x").await;
+    for refuses_patches in [true, false] {
+        world.objects.lock().refuses_patches = refuses_patches;
+        let error = world.pass(&world.two, &create("y")).await.unwrap_err();
+        assert_eq!(error.reason == WriteRefusal::Refused, refuses_patches);
+        assert_eq!(world.is_touched("x"), !refuses_patches);
+    }
 }
