@@ -313,7 +313,7 @@ fn a_snapshot_without_its_number_is_as_an_older_hub_left_it() {
         "spec": {"policyHash": "AAAA", "policy": {"placementType": "PickN"}},
     });
     assert_eq!(
-        errors(&snapshot::CLUSTER_SCOPED, None, snapshot),
+        errors(&snapshot::CLUSTER_SCOPED.kind(), None, snapshot),
         Vec::<String>::new()
     );
 }
@@ -522,7 +522,10 @@ fn columns_are_those_of_the_system() {
         "apiVersion": "placement.kubernetes-fleet.io/v1beta1", "kind": "ClusterSchedulingPolicySnapshot",
         "metadata": {"name": "p-0", "generation": 1}, "spec": {"policyHash": ""},
     });
-    assert_eq!(texts(&snapshot::CLUSTER_SCOPED, &snapshot), ["p-0", "1", ""]);
+    assert_eq!(
+        texts(&snapshot::CLUSTER_SCOPED.kind(), &snapshot),
+        ["p-0", "1", ""]
+    );
 }
 
 #[test]
@@ -560,7 +563,7 @@ fn the_columns_of_a_resource_placement_read_its_own_conditions() {
 fn namespaced_kinds_have_the_versions_and_short_names_of_kubefleet() {
     let kinds: [(&dyn Kind, &str, &[&str]); 3] = [
         (&placements::NAMESPACED, "rp", &["v1", "v1beta1"]),
-        (&snapshot::NAMESPACED, "sps", &["v1beta1"]),
+        (&snapshot::NAMESPACED.kind(), "sps", &["v1beta1"]),
         (&binding::NAMESPACED, "rb", &["v1beta1"]),
     ];
     for (kind, short, versions) in kinds {
