@@ -349,7 +349,7 @@ impl Fences {
         match self.copies.get(&key) {
             None if is_new => self.resolve_new(attempt, noted, &key).await,
             // A deleted object no longer counts.
-            None => Ok(Resolution::Void),
+            None => self.check_gone(noted, &key).await.map(|()| Resolution::Void),
             Some(copy) if self.is_past(noted, &key, &copy) => attempt
                 .check_counted(&key, copy.revision())
                 .map(|()| Resolution::Counted),
@@ -371,20 +371,30 @@ impl Fences {
         let Some(key) = counted.key(&self.resources) else {
             return Ok(());
         };
-        let is_gone = match self.copies.get(&key) {
+        match self.copies.get(&key) {
             Some(copy) if self.is_past(counted, &key, &copy) => {
                 return attempt.check_counted(&key, copy.revision());
             }
-            Some(_) => false,
-            None => self.version_on_hub(counted, &key).await?.is_none(),
-        };
-        if is_gone {
-            return Ok(());
+            Some(_) => {}
+            None => return self.check_gone(counted, &key).await,
         }
         let is_past = |hub_version: Option<&HubVersion>| {
             hub_version.is_some_and(|hub_version| hub_version.version != counted.version)
         };
         self.copies.until(&key, COPY_TIMEOUT, is_past).await;
+        Err(moved(&key.to_string()))
+    }
+
+    /// Checks that the hub does not have the `noted` object at `key`, of which there is no copy.
+    ///
+    /// # Errors
+    /// [`WriteRefusal::Fenced`] when it has, after a wait for the late copy; else the hub's refusal.
+    async fn check_gone(&self, noted: &NotedWrite, key: &Key) -> Result<(), CommitError> {
+        if self.version_on_hub(noted, key).await?.is_none() {
+            return Ok(());
+        }
+        let is_seen = |hub_version: Option<&HubVersion>| hub_version.is_some();
+        self.copies.until(key, COPY_TIMEOUT, is_seen).await;
         Err(moved(&key.to_string()))
     }
 

@@ -410,3 +410,18 @@ async fn an_object_that_could_not_be_touched_is_touched_as_soon_as_it_can_be() {
         assert_eq!(world.is_touched("x"), !refuses_patches);
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_object_that_changes_before_it_is_seen_counts_and_a_deleted_one_does_not() {
+    let world = World::new();
+    world.made_unseen("x");
+    world.announce_update("x").await;
+    let passed = world.pass(&world.two, &create("y")).await;
+    assert_eq!(passed.unwrap_err().reason, WriteRefusal::Fenced);
+    world
+        .objects
+        .lock()
+        .kept
+        .retain(|path, _| path.contains("/leases/"));
+    world.pass(&world.two, &create("y")).await.unwrap();
+}
