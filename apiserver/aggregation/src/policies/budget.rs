@@ -68,7 +68,7 @@ mod tests {
 
     use super::*;
 
-    /// A condition that costs some 400,000.
+    /// A condition that costs some 530,000.
     fn expensive() -> Conditions {
         Conditions::compile(&[Condition {
             name: "c".to_owned(),
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn all_evaluations_of_a_pass_have_one_budget() {
         let (conditions, request) = (expensive(), json!({"operation": "CREATE"}));
-        let mut budget = PassBudget { left: 1_000_000 };
+        let mut budget = PassBudget { left: 1_300_000 };
         let mut evaluate = || budget.evaluate(&conditions, &request, &Arc::default());
         assert_eq!(
             [evaluate(), evaluate()],
