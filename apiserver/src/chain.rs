@@ -80,6 +80,9 @@ pub struct ChainConfig {
 
 /// Bytes of memory for each byte of a changed stored object: a change needs several trees of the object.
 const BYTES_PER_STORED_BYTE: usize = 8;
+/// Highest number of bytes of a stored object that are charged, so that with the default share of a user the
+/// largest object can be made smaller and be deleted.
+const MAX_CHARGED_STORED_BYTES: usize = 3 << 20;
 
 /// Size of the largest small answer, in bytes. A client that reads at all receives a small answer at once.
 const MAX_SMALL_ANSWER: u64 = 64 * 1024;
@@ -351,8 +354,9 @@ impl Chain {
         let body = body.map_err(refuse)?;
         self.metrics.body(&tracker.labels, body.len());
         let changed_bytes = self.api.changed_bytes(info);
+        let stored = changed_bytes.min(MAX_CHARGED_STORED_BYTES) * BYTES_PER_STORED_BYTE;
         charge
-            .grow(self.api.tree_size(&parts.headers, &body) + changed_bytes * BYTES_PER_STORED_BYTE)
+            .grow(self.api.tree_size(&parts.headers, &body) + stored)
             .map_err(refuse)?;
         tracker.keep_body(&parts.headers, &body);
         let weight = body.len() + changed_bytes;

@@ -45,10 +45,10 @@ impl MemoryStore {
         }
     }
 
-    /// Creates a store like [`MemoryStore::new`] for objects of any size: for projections, whose objects are
-    /// computed, and grow with the fleet.
+    /// Creates a store like [`MemoryStore::new`] for objects of any size: for objects that are computed and grow
+    /// with the fleet, and for copies of objects that another store accepted.
     #[must_use]
-    pub fn for_projection(start: Revision, limits: Limits) -> Self {
+    pub fn of_any_size(start: Revision, limits: Limits) -> Self {
         Self {
             max_object_bytes: usize::MAX,
             ..Self::new(start, limits)

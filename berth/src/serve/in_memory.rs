@@ -78,7 +78,7 @@ impl InMemory {
         settings: Settings<'_>,
         now: Timestamp,
     ) -> Result<Self> {
-        let store = MemoryStore::new(Revision(1), berth_storage::Limits::default());
+        let store = MemoryStore::of_any_size(Revision(1), berth_storage::Limits::default());
         for (key, object) in objects {
             let step = Step {
                 verb: Verb::Create,
@@ -110,7 +110,10 @@ impl InMemory {
         kinds: &[Arc<dyn Kind>],
         rules: Option<RulesChoice>,
     ) -> Result<(Self, BTreeMap<GroupResource, usize>)> {
-        let store: Arc<dyn Store> = Arc::new(MemoryStore::new(Revision(1), berth_storage::Limits::default()));
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::of_any_size(
+            Revision(1),
+            berth_storage::Limits::default(),
+        ));
         // If `rules` are given, configurations are read once, since a later change would replace the rules.
         let is_read_once =
             |kind: &&Arc<dyn Kind>| rules.is_some() && kind.info().resource() == config::RESOURCE;

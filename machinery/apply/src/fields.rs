@@ -160,8 +160,8 @@ impl Set {
     }
 
     /// Returns every member in the form of messages (`.spec.ports[port=80,protocol="TCP"].name`): at each
-    /// level the members of that level first, then deeper ones. Parts of more than 100 bytes are truncated,
-    /// and so are paths of more than 512.
+    /// level the members of that level first, then deeper ones. Parts of more than 350 bytes are truncated,
+    /// and so are paths of more than 1,024.
     #[must_use]
     pub fn paths(&self) -> Vec<String> {
         self.first_paths(usize::MAX)

@@ -5,10 +5,10 @@ use std::fmt::{self, Write};
 
 use crate::element::Element;
 
-/// Highest number of bytes of one element, without the placeholder.
-const ELEMENT_LIMIT: usize = 100;
+/// Highest number of bytes of one element, without the placeholder: the longest key of a label has 317.
+const ELEMENT_LIMIT: usize = 350;
 /// Highest number of bytes of a whole path.
-const PATH_LIMIT: usize = 512;
+const PATH_LIMIT: usize = 1024;
 /// Placeholder for omitted parts.
 const ELLIPSIS: &str = "...";
 
@@ -74,11 +74,11 @@ mod tests {
         let long = "é".repeat(1_000_000);
         assert_eq!(
             of(&[field(&long), field("a")]),
-            format!(".{}....a", "é".repeat(49))
+            format!(".{}....a", "é".repeat(174))
         );
         assert_eq!(
             of(&[key(json!(long)), field("a")]),
-            format!("[port=\"{}....a", "é".repeat(46))
+            format!("[port=\"{}....a", "é".repeat(171))
         );
         let deep = of(&vec![field(&"n".repeat(1_000)); 90]);
         assert!(deep.len() <= PATH_LIMIT && deep.ends_with(ELLIPSIS), "{deep}");

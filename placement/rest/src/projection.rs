@@ -50,7 +50,7 @@ impl Projection {
     pub fn new(engine: Arc<Engine>) -> Arc<Self> {
         let micros = u64::try_from(engine.clock().now().as_microsecond()).unwrap_or_default();
         Arc::new(Self {
-            store: MemoryStore::for_projection(Revision(micros.max(1)), Limits::default()),
+            store: MemoryStore::of_any_size(Revision(micros.max(1)), Limits::default()),
             engine,
             shown: watch::Sender::new(None),
             tallies: Mutex::default(),
