@@ -10,7 +10,7 @@ use berth_apimachinery::FieldError;
 use berth_dialect_contract::SystemUsers;
 use serde_json::Value;
 
-use crate::names::{ACTOR, APPLIED_PLACEMENT, BINDINGS, CLUSTER_BINDINGS, SCHEDULED};
+use crate::names::{ACTOR, APPLIED_PLACEMENT, BINDINGS, CLUSTER_BINDINGS, DETECTOR, SCHEDULED};
 use crate::record;
 
 /// Fields of the status that only the scheduler writes.
@@ -19,6 +19,10 @@ pub(crate) const SCHEDULER_FIELDS: [&str; 3] = [
     "schedulerObservingAffinityName",
     "lastScheduledTime",
 ];
+
+/// The refusal of a write that gives a binding to another scheduler, or takes one from it.
+const HANDED_OVER: &str = "it follows the schedulerName of the policy that claims the binding: a change by \
+                           hand would hand the decision to another scheduler";
 
 /// Refuses changes of decisions by users other than the scheduler and Karmada's own programs. Members of the
 /// break-glass group are exempt, and so are bindings that another scheduler decides.
@@ -35,13 +39,19 @@ impl DecisionGuard {
         Self { users, scheduler }
     }
 
-    /// Whether another scheduler decides the binding in each of its `states`, which are those before and after
-    /// a write. A write that hands a binding over could change the decision, too, and is judged.
-    fn is_of_other_scheduler<'a>(&self, mut states: impl Iterator<Item = &'a Value>) -> bool {
-        states.all(|state| {
-            let name = state["spec"]["schedulerName"].as_str();
-            record::scheduler(name.unwrap_or_default()) != self.scheduler
-        })
+    /// Whether Berth decides the binding in this `state`, and not another scheduler.
+    fn decides(&self, state: &Value) -> bool {
+        let name = state["spec"]["schedulerName"].as_str();
+        record::scheduler(name.unwrap_or_default()) == self.scheduler
+    }
+
+    /// Whether `request` hands a binding over to Berth or to another scheduler. If users could do so, they
+    /// could change the decision while the binding is another scheduler's, and then hand it back. The detector
+    /// only copies the name from the policy.
+    fn hands_over(&self, request: &Request<'_>, old: &Value, new: &Value) -> bool {
+        request.operation == Operation::Update
+            && self.decides(old) != self.decides(new)
+            && request.user.name != DETECTOR
     }
 }
 
@@ -67,7 +77,8 @@ impl Plugin for DecisionGuard {
         object: Option<&Value>,
         _warnings: &mut Vec<String>,
     ) -> Result<(), Denial> {
-        if self.is_of_other_scheduler(request.old.into_iter().chain(object)) {
+        let mut states = request.old.into_iter().chain(object);
+        if !states.any(|state| self.decides(state)) {
             return Ok(());
         }
         let null = Value::Null;
@@ -94,13 +105,16 @@ impl Plugin for DecisionGuard {
             "it holds the scheduler's decision, which only {ACTOR} writes; change the policy or the template instead, or \
              choose clusters through the subresource binding of the Decision or ClusterDecision"
         );
-        if changed_fields.is_empty() {
-            return Ok(());
-        }
         let fields = changed_fields.into_iter();
-        let errors: Vec<FieldError> = fields
+        let mut errors: Vec<FieldError> = fields
             .map(|field| FieldError::forbidden(field, detail.clone()))
             .collect();
+        if self.hands_over(request, old, new) {
+            errors.push(FieldError::forbidden("spec.schedulerName", HANDED_OVER));
+        }
+        if errors.is_empty() {
+            return Ok(());
+        }
         Err(Denial::owned_fields(request, &errors))
     }
 }

@@ -1,5 +1,5 @@
-//! The writes of bindings for which a hub must call the webhook: changes of a decision by users other than
-//! the scheduler.
+//! The writes of bindings for which a hub must call the webhook: changes of a decision, and of the name of
+//! the scheduler that decides, by users other than the scheduler.
 
 use berth_admission::{Operation, Phase};
 use berth_dialect_contract::hub_rule::cel;
@@ -14,6 +14,7 @@ pub(crate) fn all() -> Vec<HubRule> {
     let condition = format!("item.type == {}", cel::text(SCHEDULED));
     let mut parts = vec![
         cel::differs(&["spec", "clusters"]),
+        cel::differs(&["spec", "schedulerName"]),
         cel::entry_differs(&["metadata", "annotations"], &key),
         cel::element_differs(&["status", "conditions"], &condition),
     ];

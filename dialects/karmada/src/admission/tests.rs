@@ -108,13 +108,38 @@ fn karmadas_programs_with_certificates_of_their_own_evict_and_deschedule() {
     assert!(!by("system:karmada:karmada-scheduler"), "Berth decides");
 }
 
+/// A binding of `scheduler` that lists the clusters `held`.
+fn of(scheduler: &str, held: &str) -> Value {
+    let mut value = binding_value(&json!({}), 3, held);
+    value["spec"]["schedulerName"] = scheduler.into();
+    value
+}
+
 #[test]
-fn a_scheduler_writes_its_own_bindings_beside_berth_but_hands_none_over_with_other_clusters() {
-    let of = |scheduler: &str, held: &str| {
-        let mut value = binding_value(&json!({}), 3, held);
-        value["spec"]["schedulerName"] = scheduler.into();
-        value
-    };
+fn a_binding_is_handed_over_only_by_the_programs_that_copy_the_name_from_its_policy() {
+    let (ours, others) = (of(DEFAULT_SCHEDULER, "a3"), of("another", "a3"));
+    for (old, new) in [(&ours, &others), (&others, &ours)] {
+        let refused = update("alice", old, new).unwrap_err();
+        assert_eq!(refused.code, 403);
+        let causes = refused.details.iter().flat_map(|details| &details.causes);
+        let fields: Vec<&str> = causes.map(|cause| &*cause.field).collect();
+        assert_eq!(fields, ["spec.schedulerName"]);
+        assert!(may(DETECTOR, old, new) && may(CONTROLLERS, old, new));
+    }
+    assert!(may("alice", &of("", "a3"), &ours), "the name of the default");
+    assert!(may("alice", &others, &of("a third", "a3")), "neither is Berth's");
+    assert!(!may(DETECTOR, &others, &of("", "b3")), "with other clusters");
+}
+
+#[test]
+fn a_hub_asks_about_a_binding_that_is_handed_over() {
+    let rules = hub_rules::all();
+    let mut conditions = rules.iter().flat_map(|rule| &rule.conditions);
+    assert!(conditions.any(|condition| condition.expression.contains("oldObject.spec.schedulerName")));
+}
+
+#[test]
+fn a_scheduler_writes_its_own_bindings_beside_berth_but_hands_none_over() {
     let settings = json!({"schedulerName": "berth"});
     let allowed = |old: &Value, new: &Value| {
         let plugins = Karmada.admission_under(Some(&settings), &SystemUsers::new([CONTROLLERS]));
@@ -123,8 +148,9 @@ fn a_scheduler_writes_its_own_bindings_beside_berth_but_hands_none_over_with_oth
     };
     for other in ["", DEFAULT_SCHEDULER, "another"] {
         assert!(allowed(&of(other, "a3"), &of(other, "b3")), "of {other}");
-        assert!(allowed(&of(other, "a3"), &of("berth", "a3")), "from {other}");
+        assert!(!allowed(&of(other, "a3"), &of("berth", "a3")), "from {other}");
         assert!(!allowed(&of(other, "a3"), &of("berth", "b3")), "from {other}");
+        assert!(!allowed(&of("berth", "a3"), &of(other, "a3")), "to {other}");
         assert!(!allowed(&of("berth", "a3"), &of(other, "b3")), "to {other}");
     }
     assert!(!allowed(&of("berth", "a3"), &of("berth", "b3")));
