@@ -441,7 +441,15 @@ impl PlacementFacts<'_> {
         sets: &[&Arc<str>],
         has_clusters: bool,
     ) -> Decision {
-        let satisfied = self.satisfied(bound, sets, has_clusters, &PipelineOutcome::default());
+        // What is wrong with a set says nothing against the selected clusters, which count as before.
+        let held = self.held.iter().filter(|_| problem.is_of_set());
+        let kept = PipelineOutcome {
+            picked: held
+                .filter(|&candidate| !self.columns.terminating.has(candidate))
+                .collect(),
+            ..PipelineOutcome::default()
+        };
+        let satisfied = self.satisfied(bound, sets, has_clusters, &kept);
         let stays = |name: &str| {
             let candidate = self.columns.candidate(name);
             candidate.is_some_and(|candidate| !self.columns.terminating.has(candidate))

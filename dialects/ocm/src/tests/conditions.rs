@@ -227,11 +227,7 @@ fn a_set_that_cannot_be_read_moves_nothing_and_does_not_count_as_missing() {
         assert_eq!(status, "True", "{selector}");
         let beginning = "ClusterSet:ManagedClusterSet fleet cannot be read: ";
         assert!(message.starts_with(beginning), "{message}");
-        let (_, token, message) = condition(&world, &key, "PlacementSatisfied");
-        assert_eq!(
-            (token.as_str(), message.as_str()),
-            ("NoManagedClusterMatched", "no cluster could be judged")
-        );
+        assert_eq!(reason(&world, &key), "AllDecisionsScheduled", "{selector}");
         assert_eq!(world.fleet.demand(&key, now()).unwrap().phase, Phase::Invalid);
         assert!(world.fleet.writes(&world.decide(&key)).is_empty());
     }
@@ -240,6 +236,11 @@ fn a_set_that_cannot_be_read_moves_nothing_and_does_not_count_as_missing() {
     assert_eq!(world.delete(&Key::new(CLUSTERS, "", "a")).decide, due);
     world.settle(&key);
     assert_eq!(world.bound(&key), [""; 0]);
+    let (status, token, message) = condition(&world, &key, "PlacementSatisfied");
+    assert_eq!(
+        (&*status, &*token, &*message),
+        ("False", "NoManagedClusterMatched", "no cluster could be judged")
+    );
     let changed = world.edit(&set, |value| {
         value["spec"]["clusterSelector"] = json!({"selectorType": "ExclusiveClusterSetLabel"})
     });
@@ -249,6 +250,31 @@ fn a_set_that_cannot_be_read_moves_nothing_and_does_not_count_as_missing() {
     assert_eq!(
         condition(&world, &key, "PlacementMisconfigured").1,
         "Succeedconfigured"
+    );
+}
+
+#[test]
+fn clusters_that_stay_while_a_set_cannot_be_read_count_for_the_condition() {
+    let mut world = columns(&["a", "b"]);
+    let (key, set) = (placement("ns", "p"), Key::new(SETS, "", "fleet"));
+    world.put(&wants("p", &json!({"numberOfClusters": 2})));
+    world.settle(&key);
+    let [unreadable, ..] = unreadable_selectors();
+    world.edit(&set, |value| value["spec"]["clusterSelector"] = unreadable);
+    world.settle(&key);
+    assert_eq!(world.bound(&key), ["a", "b"]);
+    assert_eq!(condition(&world, &key, "PlacementSatisfied").0, "True");
+    world.delete(&Key::new(CLUSTERS, "", "a"));
+    world.settle(&key);
+    assert_eq!(world.bound(&key), ["b"]);
+    let (status, token, message) = condition(&world, &key, "PlacementSatisfied");
+    assert_eq!(
+        (&*status, &*token, &*message),
+        (
+            "False",
+            "NotAllDecisionsScheduled",
+            "1 cluster decisions unscheduled"
+        )
     );
 }
 
