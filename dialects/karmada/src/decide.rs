@@ -30,8 +30,8 @@ use crate::trigger::Trigger;
 use crate::{settled, writes};
 
 /// The refusal of chosen clusters that would not stay.
-const DECIDED_AGAIN: &str = "Karmada decides this binding at every look, since it is no workload or every \
-                             cluster gets all replicas, and would at once choose other clusters: change the \
+const DECIDED_AGAIN: &str = "Karmada decides this binding at every look, since its replicas are not divided \
+                             among clusters, and would at once choose other clusters: change the \
                              placement of its policy, such as clusterAffinity, so that it selects these clusters";
 
 /// Decides `record`, the binding of `ask`.
@@ -222,6 +222,8 @@ impl BindingContext<'_> {
         written.spec.clusters = targets.collect();
         written.applied = AppliedPlacement::Placement(Box::new(self.placement.raw.clone()));
         written.status.last_scheduled_time = Some(Time(self.ask.now));
+        // The write answers the request to reschedule, even one that a fast clock dates into the future.
+        written.spec.reschedule_triggered_at = None;
         if let Some(group) = group.and_then(|place| self.placement.groups().get(place)) {
             written
                 .status

@@ -85,6 +85,38 @@ fn chosen_clusters_that_the_next_look_would_replace_are_refused() {
 }
 
 #[test]
+fn a_request_to_reschedule_that_is_dated_into_the_future_refuses_no_chosen_clusters() {
+    let mut fleet = fleet(&[|_| {}, |_| {}]);
+    let asked = |placement: &Value| {
+        let mut binding = binding_value(placement, 3, "");
+        binding["spec"]["rescheduleTriggeredAt"] = "1970-01-01T00:01:00Z".into();
+        binding
+    };
+    // From scratch, these weights would divide the replicas between both clusters.
+    let weighted = json!({"replicaScheduling": {
+        "replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted",
+        "weightPreference": {"dynamicWeight": "AvailableReplicas"},
+    }});
+    assert!(chosen(&mut fleet, &asked(&weighted), &["b"]).is_ok());
+    assert!(
+        chosen(&mut fleet, &asked(&json!({})), &["b"]).is_err(),
+        "it is decided at every look"
+    );
+}
+
+#[test]
+fn chosen_clusters_of_a_workload_of_components_are_refused_with_the_reason_that_holds() {
+    let mut fleet = fleet(&[|_| {}, |_| {}]);
+    let mut binding = binding_value(&aggregated(), 3, "");
+    binding["spec"]["components"] = json!([{"name": "a", "replicas": 1}, {"name": "b", "replicas": 2}]);
+    let Err(refusal) = chosen(&mut fleet, &binding, &["a"]) else {
+        panic!("it would not stay");
+    };
+    let text = refusal.errors[0].to_string();
+    assert!(text.contains("its replicas are not divided"), "{text}");
+}
+
+#[test]
 fn a_binding_without_a_placement_is_left_alone_and_says_where_it_goes() {
     let mut fleet = fleet(&[|_| {}]);
     let mut binding = binding_value(&json!({}), 3, "");
