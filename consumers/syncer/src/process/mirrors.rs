@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
 use berth_dialect_kcp::syncer_view::copy::{Record, copy_name};
 use berth_dialect_kcp::syncer_view::form::ClusterForm;
@@ -9,6 +10,7 @@ use berth_dialect_kcp::syncer_view::registration::Owner;
 use berth_dialect_kcp::syncer_view::step::{Step, StepContext, namespace_next};
 use berth_dialect_kcp::syncer_view::{downstream_namespace, located};
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::ends::Side;
 use super::follow::{Observation, ObservationContent};
@@ -16,6 +18,9 @@ use super::kinds::SyncedKind;
 
 /// The index of the kind Namespace in [`super::kinds::SyncedKinds::kinds`].
 pub(super) const NAMESPACES: usize = 0;
+/// Time for which the form of a copy is known after a write. Another write tests it then, since the cluster
+/// may know a field by now that it dropped before.
+const FORM_KEPT: Duration = Duration::from_mins(5);
 
 /// The key of an object by its name upstream.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -98,6 +103,13 @@ pub(super) struct Plan {
     pub(super) down: NamespacedName,
 }
 
+/// The form in which the cluster stored a copy.
+struct KnownForm {
+    form: ClusterForm,
+    /// The time of the write that told the form.
+    at: Instant,
+}
+
 /// The known objects of both sides.
 pub(super) struct Mirrors {
     owner: Owner,
@@ -105,7 +117,7 @@ pub(super) struct Mirrors {
     up: Vec<Mirror>,
     down: Vec<Mirror>,
     /// The forms in which the cluster stores copies, if they are not those of the copies.
-    forms: HashMap<Key, ClusterForm>,
+    forms: HashMap<Key, KnownForm>,
     /// Cache of the downstream name of each namespace, which is a hash.
     names: HashMap<String, String>,
 }
@@ -169,13 +181,22 @@ impl Mirrors {
         self.exists_upstream(key) == Some(false) && !self.down[key.kind].objects.contains_key(down)
     }
 
-    /// Records the form in which the cluster stores the copy of `key`; `None` if it is that of the copy, or
-    /// the copy is gone.
-    pub(super) fn record_form(&mut self, key: &Key, form: Option<ClusterForm>) {
-        match form {
-            Some(form) => drop(self.forms.insert(key.clone(), form)),
-            None => drop(self.forms.remove(key)),
-        }
+    /// Records the form in which the cluster stores the copy of `key` at the time `now`; `None` if it is that
+    /// of the copy, or the copy is gone. Returns whether there is a form that was not known.
+    pub(super) fn record_form(&mut self, key: &Key, form: Option<ClusterForm>, now: Instant) -> bool {
+        let Some(form) = form else {
+            self.forms.remove(key);
+            return false;
+        };
+        let is_news = self.form(key, now) != Some(&form);
+        self.forms.insert(key.clone(), KnownForm { form, at: now });
+        is_news
+    }
+
+    /// The form of the copy of `key`, if it is known and not too old.
+    fn form(&self, key: &Key, now: Instant) -> Option<&ClusterForm> {
+        let known = self.forms.get(key)?;
+        (now - known.at < FORM_KEPT).then_some(&known.form)
     }
 
     /// Applies an observation. Returns the keys that may need a step.
@@ -288,8 +309,8 @@ impl Mirrors {
         Some(upstream.clone())
     }
 
-    /// The plan for `key`; `None` while the mirrors on which it depends are not complete.
-    pub(super) fn plan(&mut self, key: &Key) -> Option<Plan> {
+    /// The plan for `key` at the time `now`; `None` while the mirrors on which it depends are not complete.
+    pub(super) fn plan(&mut self, key: &Key, now: Instant) -> Option<Plan> {
         let known = |mirrors: &[Mirror], kind: usize| mirrors[kind].complete;
         let namespaces = known(&self.up, NAMESPACES) && known(&self.down, NAMESPACES);
         let namespace = match key.kind {
@@ -320,7 +341,7 @@ impl Mirrors {
         );
         let down = down_of(key.kind, &at);
         let step = self
-            .step_context(key, &down_namespace, namespace_object.as_deref())
+            .step_context(key, &down_namespace, namespace_object.as_deref(), now)
             .next(up.as_deref(), down.as_deref());
         let all_known = namespaces && known(&self.up, key.kind) && known(&self.down, key.kind);
         all_known.then_some(Plan { step, down: at })
@@ -331,6 +352,7 @@ impl Mirrors {
         key: &Key,
         down_namespace: &'a str,
         namespace_object: Option<&Value>,
+        now: Instant,
     ) -> StepContext<'a> {
         StepContext {
             identifier: &self.owner.identifier,
@@ -339,7 +361,7 @@ impl Mirrors {
                 namespace_object["metadata"].get("deletionTimestamp").is_none()
             }),
             reports: self.kinds[key.kind].reports,
-            form: self.forms.get(key),
+            form: self.form(key, now),
         }
     }
 

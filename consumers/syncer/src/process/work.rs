@@ -182,7 +182,7 @@ impl Work {
     fn plan(&mut self, key: &Key) -> Option<Plan> {
         let leftover = self.removals.remove(key);
         let Some(leftover) = leftover.filter(|_| self.mirrors.exists_upstream(key) == Some(false)) else {
-            return self.mirrors.plan(key);
+            return self.mirrors.plan(key, Instant::now());
         };
         let (resource, namespace, name) = (self.mirrors.kind(key.kind).name(), &key.namespace, &key.name);
         tracing::info!(
@@ -215,7 +215,7 @@ impl Work {
             if forgets {
                 self.reported.remove(&key);
                 self.last_writes.forget(&key);
-                self.mirrors.record_form(&key, None);
+                self.mirrors.record_form(&key, None, Instant::now());
                 self.problems.lock().forget(&key);
             }
             let report = Report::of(&plan.step);
@@ -260,7 +260,7 @@ impl Work {
                 // An update without an effect repeats nothing that another client has undone.
                 let is_effective = write.as_ref().is_none_or(|write| write.is_effective);
                 if let Some(write) = write {
-                    self.mirrors.record_form(&key, write.form);
+                    self.mirrors.record_form(&key, write.form, Instant::now());
                 }
                 let written = fingerprint.filter(|_| is_effective);
                 let writes = written.is_some();

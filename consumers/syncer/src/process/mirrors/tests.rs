@@ -73,8 +73,12 @@ impl Mirrors {
         self.see(side, kind, ObservationContent::End)
     }
 
+    fn step_at(&mut self, key: &Key, now: Instant) -> Option<Step> {
+        self.plan(key, now).map(|plan| plan.step)
+    }
+
     fn step(&mut self, key: &Key) -> Option<Step> {
-        self.plan(key).map(|plan| plan.step)
+        self.step_at(key, Instant::now())
     }
 }
 
@@ -161,10 +165,42 @@ fn a_copy_in_the_form_of_the_cluster_rests_until_it_is_gone() {
     mirrors.list(Side::Up, 1, &[up]);
     mirrors.list(Side::Down, 1, std::slice::from_ref(&stored));
     assert!(matches!(mirrors.step(&key(1, "a")), Some(Step::Update(_))));
-    mirrors.record_form(&key(1, "a"), ClusterForm::of(&written, &stored));
-    assert_eq!(mirrors.step(&key(1, "a")), Some(Step::Rest));
-    mirrors.record_form(&key(1, "a"), None);
-    assert!(matches!(mirrors.step(&key(1, "a")), Some(Step::Update(_))));
+    let now = Instant::now();
+    assert!(mirrors.record_form(&key(1, "a"), ClusterForm::of(&written, &stored), now));
+    assert_eq!(mirrors.step_at(&key(1, "a"), now), Some(Step::Rest));
+    assert!(!mirrors.record_form(&key(1, "a"), None, now));
+    assert!(matches!(
+        mirrors.step_at(&key(1, "a"), now),
+        Some(Step::Update(_))
+    ));
+}
+
+#[test]
+fn the_form_of_a_copy_is_tested_by_another_write_after_a_while() {
+    let mut mirrors = mirrors();
+    let mut up = config_map("a");
+    up["settings"] = json!({"new": 1});
+    let written = copy("x", &up, &downstream_namespace("root", "app"));
+    let mut stored = written.clone();
+    stored["settings"] = json!({});
+    mirrors.list(Side::Up, 0, &[namespace("app")]);
+    mirrors.list(Side::Down, 0, &[home()]);
+    mirrors.list(Side::Up, 1, &[up]);
+    mirrors.list(Side::Down, 1, std::slice::from_ref(&stored));
+    let (form, mut now) = (ClusterForm::of(&written, &stored), Instant::now());
+    for _ in 0..2 {
+        assert!(mirrors.record_form(&key(1, "a"), form.clone(), now));
+        assert!(
+            !mirrors.record_form(&key(1, "a"), form.clone(), now),
+            "it is known"
+        );
+        assert_eq!(mirrors.step_at(&key(1, "a"), now), Some(Step::Rest));
+        now += FORM_KEPT;
+        assert!(matches!(
+            mirrors.step_at(&key(1, "a"), now),
+            Some(Step::Update(_))
+        ));
+    }
 }
 
 #[test]
@@ -184,7 +220,7 @@ fn content_waits_for_its_namespace_and_a_namespace_for_its_content() {
         due.contains(&key(1, "a")) && due.contains(&key(0, "app")),
         "{due:?}"
     );
-    let Some(plan) = mirrors.plan(&key(1, "a")) else {
+    let Some(plan) = mirrors.plan(&key(1, "a"), Instant::now()) else {
         panic!("all is known")
     };
     assert!(matches!(plan.step, Step::Create(_)));
