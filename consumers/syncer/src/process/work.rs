@@ -259,16 +259,20 @@ impl Work {
             }) => {
                 // An update without an effect repeats nothing that another client has undone.
                 let is_effective = write.as_ref().is_none_or(|write| write.is_effective);
-                if let Some(write) = write {
-                    self.mirrors.record_form(&key, write.form, Instant::now());
-                }
+                let now = Instant::now();
+                let is_news = write.is_some_and(|write| self.mirrors.record_form(&key, write.form, now));
                 let written = fingerprint.filter(|_| is_effective);
                 let writes = written.is_some();
-                let repetitions = self.last_writes.record(&key, written, Instant::now());
+                let repetitions = self.last_writes.record(&key, written, now);
                 if let Some(report) = report {
                     self.reported.insert(key.clone(), report);
                 }
                 self.queue.done(key.clone());
+                // No watch shows an update without an effect. What follows from its form, such as a report,
+                // is the next step.
+                if is_news && !is_effective {
+                    self.queue.add(key.clone());
+                }
                 match repetitions {
                     Some(_) => (UNDONE.to_owned(), Some(undone::KEPT_AFTER)),
                     None => {
@@ -314,8 +318,12 @@ impl Work {
 #[cfg(test)]
 mod tests {
     use berth_apimachinery::Timestamp;
+    use berth_dialect_kcp::syncer_view::copy::copy;
+    use berth_dialect_kcp::syncer_view::downstream_namespace;
+    use http::Method;
     use serde_json::json;
 
+    use super::super::ends::Side;
     use super::super::testing::{config_maps, key, owner_of_copies, server};
     use super::*;
 
@@ -350,6 +358,57 @@ mod tests {
             let expected = if is_effective { "False" } else { "True" };
             assert_eq!(conditions[0]["status"], expected);
         }
+    }
+
+    /// Applies a list with one object.
+    fn list(work: &mut Work, side: Side, kind: usize, object: Value) {
+        let (_, mut more) = mpsc::channel(1);
+        for content in [
+            ObservationContent::Begin,
+            ObservationContent::Object(Arc::new(object)),
+            ObservationContent::End,
+        ] {
+            work.apply(Observation { side, kind, content }, &mut more);
+        }
+    }
+
+    #[tokio::test]
+    async fn an_update_without_an_effect_is_followed_by_the_report_that_its_form_allows() {
+        let up = json!({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"cpu": 0.5}, "metadata": {
+            "name": "a", "namespace": "app", "uid": "u", "resourceVersion": "2", "finalizers": ["workloads.kcp.dev/syncer-u-1"]}});
+        let mut stored = copy("u-1", &up, &downstream_namespace("root", "app"));
+        stored["spec"]["cpu"] = "500m".into();
+        stored["metadata"]["resourceVersion"] = "3".into();
+        stored["status"] = json!({"readyReplicas": 1});
+        let (hub, at_hub) = server(200, &json!({}));
+        let (cluster, at_cluster) = server(200, &stored);
+        let connections = Connections {
+            target: "east".to_owned(),
+            view: hub.connection(),
+            cluster: cluster.connection(),
+            hub,
+        };
+        let reporting = SyncedKind {
+            reports: true,
+            ..config_maps()
+        };
+        let synced = SyncedKinds {
+            kinds: vec![config_maps(), reporting],
+            unknown: Vec::new(),
+        };
+        let owner = owner_of_copies();
+        let mut work = Work::new(&owner, &synced, &connections, Duration::ZERO);
+        list(&mut work, Side::Up, 0, json!({"metadata": {"name": "app"}}));
+        list(&mut work, Side::Down, 0, owner.namespace_copy("app"));
+        list(&mut work, Side::Up, 1, up);
+        list(&mut work, Side::Down, 1, stored);
+        work.start_steps();
+        while let Some(ended) = work.running.join_next().await {
+            work.record_outcome(ended.unwrap());
+            work.start_steps();
+        }
+        assert_eq!(*at_cluster.lock(), [Method::PUT], "one write tells the form");
+        assert_eq!(*at_hub.lock(), [Method::PUT], "the report");
     }
 
     #[test]
