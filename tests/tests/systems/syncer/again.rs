@@ -96,7 +96,7 @@ fn a_workload_cluster_registered_again_keeps_its_copies_and_what_is_left_goes() 
 fn a_syncer_that_runs_while_its_workload_cluster_is_registered_again_keeps_the_copies() {
     let mut world = World::new(&["east"]);
     // The view shows nothing to the new registration long before the next heartbeat.
-    let _syncer = world.sync_at(0, "30s", &[]);
+    let _syncer = world.sync_at(0, "20s", &[]);
     fill(&world, "stay", &["one", "two"]);
     fill(&world, "too", &["one"]);
     let copies = [("stay", "one"), ("stay", "two"), ("too", "one")];
