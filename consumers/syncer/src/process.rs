@@ -6,7 +6,7 @@
 //! that the process may be killed at any point and started again. [`session`] is the loop, and [`work`] the
 //! state of the loop, with the [`queue`] of due objects. [`mirrors`] has the known objects of both sides,
 //! which [`follow`] watches, and [`kinds`] their kinds. [`act`] executes a step; [`identity`] lets it
-//! delete copies for the WorkloadCluster of the session only. [`undone`] finds writes that other clients
+//! delete copies for the WorkloadCluster of the session only, and [`list_check`] begin steps. [`undone`] finds writes that other clients
 //! revert, and [`leftovers`] copies of earlier registrations. [`heartbeat`] reports [`problems`] to the hub, as
 //! conditions ([`condition_text`]). [`ends`] has the two connections.
 
@@ -18,6 +18,7 @@ mod heartbeat;
 mod identity;
 mod kinds;
 mod leftovers;
+mod list_check;
 mod mirrors;
 mod problems;
 mod queue;

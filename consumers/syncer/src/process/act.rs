@@ -26,7 +26,7 @@ const MERGE: &str = "application/merge-patch+json";
 pub(super) struct StepExecutor {
     /// Owner of the copies that the syncer creates.
     pub(super) owner: Owner,
-    /// Check of the owner's identifier before deletions.
+    /// Check of the owner's identifier before deletions, and after lists of the view.
     pub(super) identity: IdentityCheck,
     /// Client of the view that the hub shows the syncer.
     pub(super) view: Client,

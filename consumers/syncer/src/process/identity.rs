@@ -119,7 +119,7 @@ impl IdentityCheck {
             .await
             .map_err(|_| anyhow!("the hub does not answer within {} s", TIMEOUT.as_secs()))
             .and_then(|answer| answer.map_err(anyhow::Error::from))
-            .context("no copy is deleted while the WorkloadCluster cannot be read")?;
+            .context("no copy is deleted or overwritten while the WorkloadCluster cannot be read")?;
         if identifier(&cluster) != self.expected {
             self.replaced.cancel();
             bail!(REPLACED);

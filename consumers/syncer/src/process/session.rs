@@ -112,6 +112,9 @@ impl<'a> Session<'a> {
                 Some(ended) = work.running.join_next() => {
                     work.record_outcome(ended.context("a step of the syncer panicked")?);
                 }
+                Some(ended) = work.list_check.ended() => {
+                    work.list_check.record(ended.context("the check of a list panicked")?);
+                }
                 () = sleep_until(work.queue.next_retry()) => work.queue.add_due(Instant::now()),
             }
         };

@@ -14,11 +14,12 @@ use tokio::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::act::{CopyWrite, StepExecutor};
-use super::ends::Connections;
+use super::ends::{Connections, Side};
 use super::follow::{Observation, ObservationContent};
 use super::identity::IdentityCheck;
 use super::kinds::{SyncedKind, SyncedKinds};
 use super::leftovers::{Leftover, SearchResult};
+use super::list_check::ListCheck;
 use super::mirrors::{Key, Mirrors, Plan};
 use super::problems::Problems;
 use super::queue::Queue;
@@ -67,6 +68,8 @@ pub(super) struct Work {
     mirrors: Mirrors,
     pub(super) queue: Queue,
     executor: Arc<StepExecutor>,
+    /// Check of the lists of the view, before steps follow from them.
+    pub(super) list_check: ListCheck,
     pub(super) running: JoinSet<(Key, Result<StepOutcome>)>,
     /// The last report of this syncer for each object. The status is reported again only after it has
     /// changed, so that the syncers of several clusters do not overwrite each other's reports in turn.
@@ -103,6 +106,7 @@ impl Work {
             mirrors: Mirrors::new(owner.clone(), &synced.kinds),
             queue: Queue::default(),
             executor: Arc::new(executor),
+            list_check: ListCheck::default(),
             running: JoinSet::new(),
             reported: HashMap::new(),
             problems: Arc::new(Mutex::new(problems)),
@@ -135,6 +139,9 @@ impl Work {
                 ObservationContent::Failed(problem) => Some(problem.clone()),
                 _ => None,
             };
+            if side == Side::Up && matches!(observation.content, ObservationContent::End) {
+                self.list_check.record_list();
+            }
             for key in self.mirrors.apply(observation) {
                 self.queue.add(key);
             }
@@ -197,8 +204,11 @@ impl Work {
         })
     }
 
-    /// Starts steps that are due, as many as may run at once.
+    /// Starts steps that are due, as many as may run at once; none while a list of the view is not confirmed.
     pub(super) fn start_steps(&mut self) {
+        if !self.list_check.is_confirmed(&self.executor) {
+            return;
+        }
         while self.running.len() < PARALLEL
             && let Some(key) = self.queue.take()
         {
@@ -323,7 +333,6 @@ mod tests {
     use http::Method;
     use serde_json::json;
 
-    use super::super::ends::Side;
     use super::super::testing::{config_maps, key, owner_of_copies, server};
     use super::*;
 
@@ -372,6 +381,48 @@ mod tests {
         }
     }
 
+    /// Waits for the check of the lists, and starts steps.
+    async fn check_lists(work: &mut Work) {
+        work.start_steps();
+        assert!(work.running.is_empty(), "the lists are not confirmed");
+        let end = work.list_check.ended().await.unwrap().unwrap();
+        work.list_check.record(end);
+        work.start_steps();
+    }
+
+    #[tokio::test]
+    async fn no_step_follows_from_a_list_before_the_hub_confirms_the_workload_cluster() {
+        for (code, uid, is_confirmed, is_replaced) in [
+            (200, "u-1", true, false),
+            (200, "u-2", false, true),
+            (403, "", false, false),
+        ] {
+            let (hub, _) = server(code, &json!({"metadata": {"name": "east", "uid": uid}}));
+            let connections = Connections {
+                target: "east".to_owned(),
+                view: hub.connection(),
+                cluster: hub.connection(),
+                hub,
+            };
+            let synced = SyncedKinds {
+                kinds: vec![config_maps(), config_maps()],
+                unknown: Vec::new(),
+            };
+            let owner = owner_of_copies();
+            let mut work = Work::new(&owner, &synced, &connections, Duration::ZERO);
+            list(&mut work, Side::Down, 0, owner.namespace_copy("app"));
+            list(&mut work, Side::Up, 0, json!({"metadata": {"name": "app"}}));
+            check_lists(&mut work).await;
+            assert_eq!(!work.running.is_empty(), is_confirmed, "{code} {uid}");
+            assert_eq!(work.replaced().is_cancelled(), is_replaced, "{code} {uid}");
+            list(&mut work, Side::Up, 0, json!({"metadata": {"name": "app"}}));
+            assert!(
+                !work.list_check.is_confirmed(&work.executor),
+                "each list is confirmed"
+            );
+        }
+    }
+
     #[tokio::test]
     async fn an_update_without_an_effect_is_followed_by_the_report_that_its_form_allows() {
         let up = json!({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"cpu": 0.5}, "metadata": {
@@ -380,7 +431,7 @@ mod tests {
         stored["spec"]["cpu"] = "500m".into();
         stored["metadata"]["resourceVersion"] = "3".into();
         stored["status"] = json!({"readyReplicas": 1});
-        let (hub, at_hub) = server(200, &json!({}));
+        let (hub, at_hub) = server(200, &json!({"metadata": {"name": "east", "uid": "u-1"}}));
         let (cluster, at_cluster) = server(200, &stored);
         let connections = Connections {
             target: "east".to_owned(),
@@ -402,13 +453,17 @@ mod tests {
         list(&mut work, Side::Down, 0, owner.namespace_copy("app"));
         list(&mut work, Side::Up, 1, up);
         list(&mut work, Side::Down, 1, stored);
-        work.start_steps();
+        check_lists(&mut work).await;
         while let Some(ended) = work.running.join_next().await {
             work.record_outcome(ended.unwrap());
             work.start_steps();
         }
         assert_eq!(*at_cluster.lock(), [Method::PUT], "one write tells the form");
-        assert_eq!(*at_hub.lock(), [Method::PUT], "the report");
+        assert_eq!(
+            *at_hub.lock(),
+            [Method::GET, Method::PUT],
+            "the check and the report"
+        );
     }
 
     #[test]
