@@ -327,10 +327,15 @@ fn refusal(verb: Verb, status: Status) -> CommitError {
     CommitError::new(why, status)
 }
 
+/// Beginning of the message of a kube-apiserver that cannot call a webhook with the failurePolicy Fail.
+const NO_WEBHOOK: &str = "Internal error occurred: failed calling webhook";
+
 /// Whether `status` means that the hub has not made a write and will not make it. A conflict does not count:
-/// the object has changed or exists, and the note about the write makes others look for that.
+/// the object has changed or exists, and the note about the write makes others look for that. An internal
+/// error counts only where a webhook could not be called, since admission comes before storage.
 fn is_final_refusal(status: &Status) -> bool {
-    (400..500).contains(&status.code) && !matches!(status.code, 408 | 409)
+    let is_refused = (400..500).contains(&status.code) && !matches!(status.code, 408 | 409);
+    is_refused || (status.code == 500 && status.message.starts_with(NO_WEBHOOK))
 }
 
 impl HubCommitter {

@@ -33,6 +33,28 @@ fn made(code: u16) -> (u16, Value) {
     (code, json!({"metadata": {"resourceVersion": "1"}}))
 }
 
+/// The writes of Leases for a commit under one fence whose write the hub answers with `refusal`.
+async fn notes_after(refusal: Status) -> Vec<(String, usize)> {
+    let (code, answer) = (refusal.code, serde_json::to_value(refusal).unwrap());
+    let world = World::with(Some("5"), move |line| {
+        match (line.split(' ').next().unwrap(), line.contains("/leases")) {
+            ("GET", true) => (404, says(404, "NotFound")),
+            ("GET", false) => (200, at("5", &json!({}))),
+            (_, true) => made(201),
+            (_, false) => (code, answer.clone()),
+        }
+    })
+    .await;
+    let commit = counted(&world, &["test/room"]);
+    world.committer.commit(commit).await.unwrap_err();
+    notes(&world)
+}
+
+fn noted(writes: &[(&str, usize)]) -> Vec<(String, usize)> {
+    let owned = |&(method, count): &(&str, usize)| (method.to_owned(), count);
+    writes.iter().map(owned).collect()
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_note_about_a_refused_write_is_taken_back_and_no_other_note() {
     for (code, reason, is_taken_back) in [
@@ -42,21 +64,19 @@ async fn the_note_about_a_refused_write_is_taken_back_and_no_other_note() {
         (500, "InternalError", false),
         (504, "Timeout", false),
     ] {
-        let world = World::with(Some("5"), move |line| {
-            match (line.split(' ').next().unwrap(), line.contains("/leases")) {
-                ("GET", true) => (404, says(404, "NotFound")),
-                ("GET", false) => (200, at("5", &json!({}))),
-                (_, true) => made(201),
-                (_, false) => (code, says(code, reason)),
-            }
-        })
-        .await;
-        let commit = counted(&world, &["test/room"]);
-        world.committer.commit(commit).await.unwrap_err();
+        let refusal = Status::failure(code, reason, "as the test says");
         let mut expected = vec![("POST".to_owned(), 1)];
         expected.extend(is_taken_back.then(|| ("PUT".to_owned(), 0)));
-        assert_eq!(notes(&world), expected, "{code}");
+        assert_eq!(notes_after(refusal).await, expected, "{code}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_note_about_a_write_whose_webhook_cannot_be_called_is_taken_back() {
+    let text = "Internal error occurred: failed calling webhook \"a.x\": failed to call webhook: Post \
+                \"https://a.x:443/?timeout=10s\": context deadline exceeded";
+    let refusal = Status::failure(500, "InternalError", text);
+    assert_eq!(notes_after(refusal).await, noted(&[("POST", 1), ("PUT", 0)]));
 }
 
 #[tokio::test(start_paused = true)]
@@ -71,9 +91,5 @@ async fn the_notes_of_writes_that_are_never_sent_are_taken_back() {
     let commit = counted(&world, &["test/first", "test/second"]);
     let error = world.committer.commit(commit).await.unwrap_err();
     assert_eq!(error.reason, WriteRefusal::Fenced);
-    let expected = [("POST", 1), ("POST", 1), ("PUT", 0)];
-    assert_eq!(
-        notes(&world),
-        expected.map(|(method, count)| (method.to_owned(), count))
-    );
+    assert_eq!(notes(&world), noted(&[("POST", 1), ("POST", 1), ("PUT", 0)]));
 }
