@@ -20,6 +20,7 @@ use http::Method;
 use kube::Client;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 pub use apply::ApplyRequest;
 
@@ -357,8 +358,10 @@ impl HubCommitter {
             };
             writes.push((write, version));
         }
+        let id = Uuid::new_v4();
         for (name, not_after) in fences(commit) {
-            match self.fences.pass(name, &writes, not_after, commit.actor).await {
+            let passed = self.fences.pass(name, id, &writes, not_after, commit.actor);
+            match passed.await {
                 Ok(passage) => passages.push(passage),
                 Err(error) => {
                     self.fences.take_back(passages, &BTreeSet::new()).await;

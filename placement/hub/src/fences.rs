@@ -63,6 +63,9 @@ const SEND_LIMIT: Duration = Duration::from_mins(1);
 /// [`SEND_LIMIT`], the time limits of the last request and of the one before it, and the minute after which a
 /// kube-apiserver ends a request (`--request-timeout`).
 const LATE_LIMIT: Duration = Duration::from_mins(3);
+/// Time for which a process knows that an object of a commit could not be touched. A fence that is passed
+/// later, and still has the commit's notes, is waited for again.
+const UNTOUCHABLE_LIMIT: Duration = Duration::from_hours(1);
 /// Seconds after which a client should ask again while a noted write may still happen.
 const RETRY_AFTER: u32 = 10;
 
@@ -82,9 +85,9 @@ pub(crate) struct Fences {
     holder: String,
     /// Keys of objects that this process is creating, each with the number of attempts.
     making: Mutex<HashMap<Key, usize>>,
-    /// The fences of which a noted object cannot be touched, by name, each with the resourceVersion of the
-    /// Lease and the time of the first attempt.
-    untouchable: Mutex<HashMap<String, (String, Instant)>>,
+    /// The commits with a noted object that cannot be touched, as [`Attempt::commit_of`] names them, each
+    /// with the time of the first attempt. No fence of a commit is waited for longer than another one of it.
+    untouchable: Mutex<HashMap<String, Instant>>,
 }
 
 /// Writes that are being made. Their new objects may appear until this is dropped.
@@ -154,6 +157,15 @@ impl Attempt<'_> {
         Ok(record.is_some_and(|record| record.version == self.version))
     }
 
+    /// The commit that noted the `noted` write in the Lease as it was read. An older server names no commit;
+    /// then this state of the Lease stands for it.
+    fn commit_of(&self, noted: &NotedWrite) -> String {
+        match noted.commit.as_str() {
+            "" => format!("{}@{}", self.name, self.version),
+            commit => commit.to_owned(),
+        }
+    }
+
     /// Checks that the snapshot has a state of an object that was copied at `copied`.
     fn check_counted(&self, key: &Key, copied: Revision) -> Result<(), CommitError> {
         match copied <= self.not_after {
@@ -210,8 +222,8 @@ impl Fences {
         LeaseLock::new(self.client.clone(), &self.namespace, &object)
     }
 
-    /// Passes the fence `name` for `writes`, which were decided on a snapshot at `not_after`. Each has the
-    /// hub's version of its base, which is empty for a create.
+    /// Passes the fence `name` for the `writes` of the commit `commit`, which were decided on a snapshot at
+    /// `not_after`. Each has the hub's version of its base, which is empty for a create.
     ///
     /// # Errors
     /// [`WriteRefusal::Fenced`] when the decision has to be made again, [`WriteRefusal::Refused`] with 503
@@ -219,6 +231,7 @@ impl Fences {
     pub(crate) async fn pass(
         &self,
         name: &str,
+        commit: Uuid,
         writes: &[(&Write, String)],
         not_after: Revision,
         actor: &str,
@@ -243,15 +256,15 @@ impl Fences {
         notes.abandoned.retain(|noted| !is_own(noted));
         let forgotten = notes.abandoned.len().saturating_sub(MAX_ABANDONED);
         notes.abandoned.drain(..forgotten);
+        let commit = commit.to_string();
         notes.noted = writes
             .iter()
-            .map(|(write, version)| NotedWrite::of(write, version, &self.holder))
+            .map(|(write, version)| NotedWrite::of(write, version, &self.holder, &commit))
             .collect();
         let lease = self.lease(name, &lock, &notes);
         let Some(record) = lock.put(record.as_ref(), &lease).await? else {
             return Err(moved(name));
         };
-        self.untouchable.lock().remove(name);
         Ok(Passage {
             name: name.to_owned(),
             lock,
@@ -410,7 +423,8 @@ impl Fences {
         let is_past = |hub_version: Option<&HubVersion>| {
             hub_version.is_none_or(|hub_version| hub_version.version != noted.version)
         };
-        let earlier = self.untouchable_since(attempt);
+        let commit = attempt.commit_of(noted);
+        let earlier = self.untouchable.lock().get(&commit).copied();
         if earlier.is_none() {
             let is_copied = self.copies.until(key, COPY_TIMEOUT, is_past).await;
             // The writer may have taken its note back meanwhile.
@@ -428,23 +442,24 @@ impl Fences {
             }
         }
         let Err(status) = self.touch(attempt, noted, key).await else {
+            // The next attempt waits for the copy.
+            self.untouchable.lock().remove(&commit);
             return Err(moved(&key.to_string()));
         };
         if earlier.is_none() {
             let (fence, problem) = (attempt.name, status.message);
             tracing::warn!(%key, fence, problem, "cannot annotate the object: the announced write counts as failed after {LATE_LIMIT:?}");
         }
-        let entry = (attempt.version.to_owned(), since);
-        self.untouchable.lock().insert(attempt.name.to_owned(), entry);
+        self.remember_untouchable(commit, since);
         // The reason is about an object that the user of this commit may not read.
         Err(unsettled(attempt.name, rest))
     }
 
-    /// Time of the first attempt to touch the noted objects of the fence, if they cannot be touched.
-    fn untouchable_since(&self, attempt: &Attempt<'_>) -> Option<Instant> {
-        let untouchable = self.untouchable.lock();
-        let (version, since) = untouchable.get(attempt.name)?;
-        (version == attempt.version).then_some(*since)
+    /// Remembers that `commit` has an object that cannot be touched, as an attempt at `since` has shown.
+    fn remember_untouchable(&self, commit: String, since: Instant) {
+        let mut untouchable = self.untouchable.lock();
+        untouchable.retain(|_, since| since.elapsed() < UNTOUCHABLE_LIMIT);
+        untouchable.insert(commit, since);
     }
 
     /// Resolves a noted write of an object that was about to be created, and of which there is no copy.

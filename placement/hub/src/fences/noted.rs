@@ -57,11 +57,14 @@ pub(super) struct NotedWrite {
     pub(super) version: String,
     /// Identity of the process that noted the write.
     pub(super) holder: String,
+    /// Identity of the commit, the same at all its fences; empty in a note of an older server.
+    pub(super) commit: String,
 }
 
 impl NotedWrite {
-    /// The note about `write` to the object with the resourceVersion `version`, by the process `holder`.
-    pub(super) fn of(write: &Write, version: &str, holder: &str) -> Self {
+    /// The note about `write` to the object with the resourceVersion `version`, by the process `holder` in
+    /// its commit `commit`.
+    pub(super) fn of(write: &Write, version: &str, holder: &str, commit: &str) -> Self {
         let is_create = write.verb == Verb::Create;
         Self {
             api_version: write.object["apiVersion"].as_str().unwrap_or_default().to_owned(),
@@ -75,6 +78,7 @@ impl NotedWrite {
                 version.to_owned()
             },
             holder: holder.to_owned(),
+            commit: commit.to_owned(),
         }
     }
 
@@ -87,8 +91,9 @@ impl NotedWrite {
             namespace: text("namespace")?,
             name: text("name")?,
             version: text("resourceVersion")?,
-            // Older fences lack this field.
+            // Older fences lack these fields.
             holder: text("holder").unwrap_or_default(),
+            commit: text("commit").unwrap_or_default(),
         })
     }
 
@@ -96,6 +101,7 @@ impl NotedWrite {
         json!({
             "apiVersion": self.api_version, "group": self.group, "resource": self.resource,
             "namespace": self.namespace, "name": self.name, "resourceVersion": self.version, "holder": self.holder,
+            "commit": self.commit,
         })
     }
 
@@ -147,12 +153,17 @@ mod tests {
             name: "one".to_owned(),
             version: "17".to_owned(),
             holder: "me".to_owned(),
+            commit: "first".to_owned(),
         };
         let fence =
             json!({"metadata": {"annotations": {"noted": text(std::slice::from_ref(&noted)), "bad": "no"}}});
         assert_eq!(read(&fence, "noted"), std::slice::from_ref(&noted));
         assert_eq!((read(&fence, "bad"), read(&fence, "none")), (vec![], vec![]));
         assert_eq!(NotedWrite::read(&json!({"name": "one"})), None);
+        let mut older = noted.value();
+        older.as_object_mut().unwrap().remove("commit");
+        let read_older = NotedWrite::read(&older).unwrap();
+        assert_eq!((&*read_older.name, &*read_older.commit), ("one", ""));
         let shoots = GroupResource::new("core.gardener.cloud", "shoots");
         let (one, two) = (
             Key::new(shoots, "garden-dev", "one"),

@@ -152,14 +152,16 @@ impl World {
     /// `fences` passes for `write`, decided on what there was at `not_after`.
     async fn pass_by(&self, fences: &Fences, write: &Write, not_after: Revision) -> Result<(), CommitError> {
         let writes = [(write, String::new())];
-        fences.pass(FENCE, &writes, not_after, "tester").await.map(drop)
+        let passed = fences.pass(FENCE, Uuid::new_v4(), &writes, not_after, "tester");
+        passed.await.map(drop)
     }
 
     /// The first replica passes for an update of the thing `name`, as it was made.
     async fn announce_update(&self, name: &str) -> Passage {
         let (write, now) = (update(name), self.store.revision());
         let writes = [(&write, "7".to_owned())];
-        self.one.pass(FENCE, &writes, now, "tester").await.unwrap()
+        let passed = self.one.pass(FENCE, Uuid::new_v4(), &writes, now, "tester");
+        passed.await.unwrap()
     }
 
     /// The hub has made the thing `name`, which is not seen yet.
@@ -354,7 +356,8 @@ async fn a_create_that_was_abandoned_before_keeps_its_note() {
     world.pass(&world.two, &create("y")).await.unwrap();
     world.made("y").await;
     let (writes, now) = ([(&first, String::new())], world.store.revision());
-    let passage = world.one.pass(FENCE, &writes, now, "tester").await.unwrap();
+    let passed = world.one.pass(FENCE, Uuid::new_v4(), &writes, now, "tester");
+    let passage = passed.await.unwrap();
     world.one.take_back(vec![passage], &BTreeSet::new()).await;
     assert!(!world.one.abandoned(FENCE, &key("x")).await.unwrap());
     world.pass(&world.two, &create("z")).await.unwrap();
@@ -409,6 +412,39 @@ async fn an_object_that_could_not_be_touched_is_touched_as_soon_as_it_can_be() {
         assert_eq!(error.reason == WriteRefusal::Refused, refuses_patches);
         assert_eq!(world.is_touched("x"), !refuses_patches);
     }
+    let start = Instant::now();
+    assert!(world.pass(&world.two, &create("y")).await.is_err());
+    assert!(
+        start.elapsed() >= COPY_TIMEOUT,
+        "the copy of the touched object is waited for"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_commit_whose_object_cannot_be_touched_is_waited_for_once_at_all_its_fences() {
+    let world = World::with("x").await;
+    let (update, create, now) = (update("x"), create("y"), world.store.revision());
+    let (first, second) = ([(&update, "7".to_owned())], [(&create, String::new())]);
+    let commit = Uuid::new_v4();
+    for fence in [FENCE, "test/other-things"] {
+        let passed = world.one.pass(fence, commit, &first, now, "tester");
+        passed.await.unwrap();
+    }
+    world.objects.lock().refuses_patches = true;
+    let commit = Uuid::new_v4();
+    let passed = world.two.pass(FENCE, commit, &second, now, "tester").await;
+    assert_eq!(passed.err().unwrap().status.code, 503);
+    tokio::time::sleep(LATE_LIMIT).await;
+    let start = Instant::now();
+    for fence in [FENCE, "test/other-things"] {
+        let passed = world.two.pass(fence, commit, &second, now, "tester");
+        passed.await.unwrap();
+    }
+    assert_eq!(start.elapsed(), Duration::ZERO);
+    // Another commit may note the same version.
+    world.announce_update("x").await;
+    let passed = world.two.pass(FENCE, commit, &second, now, "tester").await;
+    assert_eq!(passed.err().unwrap().status.code, 503);
 }
 
 #[tokio::test(start_paused = true)]
