@@ -5,9 +5,9 @@
 //! objects that it is about to write, with their versions. The hub's own comparison of resourceVersions
 //! protects the Lease, so that one of two replicas comes first. The second replica passes only if the
 //! snapshot of its decision has every noted object past the noted version. Then that snapshot counted
-//! the first replica's writes, and also all earlier writes, since the hub's events of a resource come
-//! in order. If an object stays at the noted version, its writer has died or is stuck. The second
-//! replica then *touches* the object, so that a late write of the first one fails as a conflict.
+//! the first replica's writes, and also all earlier writes to the same resource, since the hub's events
+//! of a resource come in order. If an object stays at the noted version, its writer has died or is stuck.
+//! The second replica then *touches* the object, so that a late write of the first one fails as a conflict.
 //!
 //! An object that does not exist yet cannot be touched: if a noted create does not happen, and the hub does
 //! not have the object, the second replica marks the create as *abandoned* in the Lease. A replica that
@@ -16,7 +16,8 @@
 //!
 //! A replica takes the note of a write back that the hub has refused, since nobody can see an effect of it.
 //! The note would have shown whether a snapshot is new enough, so that the Lease also has the last noted
-//! writes that a snapshot has *counted*: where no noted write has an effect, the snapshot must have these.
+//! writes of each resource that a snapshot has *counted*: where no noted write to the resource has an effect,
+//! the snapshot must have these.
 //!
 //! A policy of the hub may refuse the touch as well. Then the noted write counts as failed when it has not
 //! happened for [`LATE_LIMIT`]: its replica sends it within [`SEND_LIMIT`], and the hub ends each request
@@ -178,7 +179,7 @@ impl Attempt<'_> {
 /// Resolution of a noted write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Resolution {
-    /// The snapshot has the write's effect, and so all earlier writes.
+    /// The snapshot has the write's effect, and so all earlier writes to objects of its resource.
     Counted,
     /// There is nothing to count: the write can no longer succeed, its object is gone, or the commit itself
     /// makes the object.
@@ -339,13 +340,13 @@ impl Fences {
                 Resolution::Abandoned => after.abandoned.push(noted),
             }
         }
-        if after.counted.is_empty() {
-            // No noted write shows that the snapshot has the writes before it.
-            for counted in &before.counted {
-                self.require(attempt, counted).await?;
-            }
-            after.counted = before.counted;
+        // The events of one resource come in order: a noted write shows nothing about writes to another one.
+        let mut others = before.counted;
+        others.retain(|counted| !after.counted.iter().any(|noted| noted.is_beside(counted)));
+        for counted in &others {
+            self.require(attempt, counted).await?;
         }
+        after.counted.append(&mut others);
         Ok(after)
     }
 

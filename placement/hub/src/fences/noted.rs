@@ -18,7 +18,8 @@ const ABANDONED: &str = "scheduling.berth.dev/abandoned";
 pub(super) struct Notes {
     /// Writes that the last replica to pass was about to make.
     pub(super) noted: Vec<NotedWrite>,
-    /// The last noted writes that a snapshot has counted. A snapshot with them has all earlier writes.
+    /// The last noted writes of each resource that a snapshot has counted. A snapshot with them has all
+    /// earlier writes.
     pub(super) counted: Vec<NotedWrite>,
     /// Creates that did not happen.
     pub(super) abandoned: Vec<NotedWrite>,
@@ -103,6 +104,11 @@ impl NotedWrite {
             "namespace": self.namespace, "name": self.name, "resourceVersion": self.version, "holder": self.holder,
             "commit": self.commit,
         })
+    }
+
+    /// Whether both notes are about objects of one resource.
+    pub(super) fn is_beside(&self, other: &Self) -> bool {
+        (&self.group, &self.resource) == (&other.group, &other.resource)
     }
 
     /// Whether the note is about the object at `key`.

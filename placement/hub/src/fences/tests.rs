@@ -120,10 +120,14 @@ impl World {
     }
 
     fn new() -> Self {
+        Self::on(Arc::default())
+    }
+
+    /// Two replicas that have seen nothing of the hub with `objects`.
+    fn on(objects: Arc<Mutex<Objects>>) -> Self {
         let store = Arc::new(MemoryStore::new(Revision(1), Limits::default()));
         let versions = Arc::new(HubVersions::default());
         let copies = Copies::new(Arc::clone(&store) as Arc<dyn Store>, Arc::clone(&versions));
-        let objects = Arc::default();
         let client = client(&objects);
         let fences = || {
             Fences::new(
@@ -184,13 +188,19 @@ impl World {
 
     /// The thing `name` is made, and seen.
     async fn made(&self, name: &str) {
-        let hub_version = HubVersion::of(&draft(name), "7".to_owned());
-        self.versions.record([(key(name), Some(hub_version))]);
+        self.made_at(key(name)).await;
+    }
+
+    /// An object is made at `key`, and seen.
+    async fn made_at(&self, key: Key) {
+        let draft = draft(&key.name);
+        let hub_version = HubVersion::of(&draft, "7".to_owned());
+        self.versions.record([(key.clone(), Some(hub_version))]);
         let step = Step {
             verb: Verb::Create,
-            key: key(name),
+            key,
             subresource: "",
-            object: Some(draft(name)),
+            object: Some(draft),
             expect: Expect::Absent,
             guards: Vec::new(),
         };
@@ -346,6 +356,36 @@ async fn who_passes_after_writes_without_an_effect_has_counted_the_writes_before
         assert_eq!(passed.unwrap_err().reason, WriteRefusal::Fenced, "y is missing");
         world.pass(fences, &write).await.unwrap();
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_counted_of_one_resource_is_required_also_after_writes_to_another() {
+    let world = World::new();
+    world.pass(&world.one, &create("x")).await.unwrap();
+    world.made_unseen("x");
+    world.made("x").await;
+    let mut parts = Vec::new();
+    for name in ["p", "q"] {
+        let mut write = create(name);
+        write.key.resource = PARTS;
+        world.pass(&world.one, &write).await.unwrap();
+        world.made_at(write.key.clone()).await;
+        parts.push(write.key);
+        // A replica that sees all parts, and no thing yet.
+        let late = World::on(Arc::clone(&world.objects));
+        for part in &parts {
+            late.made_at(part.clone()).await;
+        }
+        let passed = late.pass(&late.one, &create("y")).await;
+        let missing = passed.unwrap_err();
+        assert_eq!(missing.reason, WriteRefusal::Fenced);
+        assert!(
+            missing.status.message.contains("ns/x "),
+            "{}",
+            missing.status.message
+        );
+    }
+    world.pass(&world.one, &create("y")).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
