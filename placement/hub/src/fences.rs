@@ -290,7 +290,8 @@ impl Fences {
 
     /// Takes the notes of `passages` back, except those about the objects `sent`, to which the hub has made
     /// writes or may still make them. Nothing is taken back where another commit has passed since, or where
-    /// the note of a create replaces a mark: without both, an earlier attempt would stay uncounted.
+    /// the note of a create replaces a mark: without both, an earlier attempt would stay uncounted. This ends
+    /// at the first fence that the hub does not let be changed.
     pub(crate) async fn take_back(&self, passages: Vec<Passage>, sent: &BTreeSet<&Key>) {
         for passage in passages.into_iter().filter(|passage| !passage.is_revival) {
             let (name, mut notes) = (passage.name, passage.notes);
@@ -307,8 +308,10 @@ impl Fences {
                 tracing::warn!(
                     fence = name,
                     problem,
-                    "the notes about refused writes stay in the fence: the next decision waits for them"
+                    "the notes about refused writes stay in this and other fences: the next decision waits for them"
                 );
+                // A hub that hangs would take its time for each fence, and the caller waits.
+                break;
             }
         }
     }

@@ -93,3 +93,21 @@ async fn the_notes_of_writes_that_are_never_sent_are_taken_back() {
     assert_eq!(error.reason, WriteRefusal::Fenced);
     assert_eq!(notes(&world), noted(&[("POST", 1), ("POST", 1), ("PUT", 0)]));
 }
+
+#[tokio::test(start_paused = true)]
+async fn notes_are_taken_back_no_further_where_the_hub_does_not_take_them() {
+    let world = World::with(Some("5"), |line| {
+        match (line.split(' ').next().unwrap(), line.contains("/leases")) {
+            ("GET", true) => (404, says(404, "NotFound")),
+            ("GET", false) => (200, at("5", &json!({}))),
+            ("POST", true) => made(201),
+            (_, true) => (503, says(503, "ServiceUnavailable")),
+            (_, false) => (403, says(403, "Forbidden")),
+        }
+    })
+    .await;
+    let commit = counted(&world, &["test/first", "test/second"]);
+    let error = world.committer.commit(commit).await.unwrap_err();
+    assert_eq!(error.status.code, 403);
+    assert_eq!(notes(&world), noted(&[("POST", 1), ("POST", 1), ("PUT", 0)]));
+}
