@@ -121,8 +121,9 @@ pub(crate) struct Passage {
     notes: Notes,
     /// Start of the pass, before the notes were written.
     start: Instant,
-    /// Whether a create of the commit was marked as abandoned before, and is no longer.
-    is_revival: bool,
+    /// Whether an earlier attempt at a create of the commit was noted, or marked as abandoned. Only the notes
+    /// of this passage show it now.
+    is_repeated: bool,
 }
 
 impl Passage {
@@ -250,17 +251,26 @@ impl Fences {
             actor,
         };
         let before = record.as_ref().map(|record| Notes::read(&record.value));
-        let mut notes = self.resolve_all(&attempt, before.unwrap_or_default()).await?;
-        // This commit writes these objects itself.
-        let is_own = |noted: &NotedWrite| own.iter().any(|key| noted.is_about(key));
-        let is_revival = notes.abandoned.iter().any(is_own);
+        let before = before.unwrap_or_default();
+        // Creates of objects that this commit writes itself: its notes replace those about them.
+        let is_own = |noted: &NotedWrite| noted.is_create() && own.iter().any(|key| noted.is_about(key));
+        let attempts = before.noted.iter().chain(&before.abandoned);
+        let makers: BTreeSet<String> = attempts
+            .filter(|noted| is_own(noted))
+            .map(|noted| noted.holder.clone())
+            .collect();
+        let mut notes = self.resolve_all(&attempt, before).await?;
         notes.abandoned.retain(|noted| !is_own(noted));
         let forgotten = notes.abandoned.len().saturating_sub(MAX_ABANDONED);
         notes.abandoned.drain(..forgotten);
+        let is_repeated = !makers.is_empty();
+        // No process knows that the creates of several processes are over.
+        let is_only_maker = makers.iter().all(|maker| *maker == self.holder);
+        let holder = if is_only_maker { self.holder.as_str() } else { "" };
         let commit = commit.to_string();
         notes.noted = writes
             .iter()
-            .map(|(write, version)| NotedWrite::of(write, version, &self.holder, &commit))
+            .map(|(write, version)| NotedWrite::of(write, version, holder, &commit))
             .collect();
         let lease = self.lease(name, &lock, &notes);
         let Some(record) = lock.put(record.as_ref(), &lease).await? else {
@@ -272,7 +282,7 @@ impl Fences {
             record,
             notes,
             start,
-            is_revival,
+            is_repeated,
         })
     }
 
@@ -290,10 +300,10 @@ impl Fences {
 
     /// Takes the notes of `passages` back, except those about the objects `sent`, to which the hub has made
     /// writes or may still make them. Nothing is taken back where another commit has passed since, or where
-    /// the note of a create replaces a mark: without both, an earlier attempt would stay uncounted. This ends
-    /// at the first fence that the hub does not let be changed.
+    /// the note of a create replaces the note or mark of an earlier attempt: without both, that attempt would
+    /// stay uncounted. This ends at the first fence that the hub does not let be changed.
     pub(crate) async fn take_back(&self, passages: Vec<Passage>, sent: &BTreeSet<&Key>) {
-        for passage in passages.into_iter().filter(|passage| !passage.is_revival) {
+        for passage in passages.into_iter().filter(|passage| !passage.is_repeated) {
             let (name, mut notes) = (passage.name, passage.notes);
             let count = notes.noted.len();
             notes
@@ -362,7 +372,7 @@ impl Fences {
         let Some(key) = noted.key(&self.resources) else {
             return Ok(Resolution::Void);
         };
-        let is_new = noted.version.is_empty();
+        let is_new = noted.is_create();
         match self.copies.get(&key) {
             None if is_new => self.resolve_new(attempt, noted, &key).await,
             // A deleted object no longer counts.
@@ -377,7 +387,7 @@ impl Fences {
     /// Whether `copy`, the copy at `key`, has the effect of the `noted` write or of a later one.
     fn is_past(&self, noted: &NotedWrite, key: &Key, copy: &Object) -> bool {
         let version = || self.copies.version(key, copy);
-        noted.version.is_empty() || version().is_some_and(|version| version != noted.version)
+        noted.is_create() || version().is_some_and(|version| version != noted.version)
     }
 
     /// Checks that the snapshot has the effect of the `counted` write, which an earlier snapshot had.

@@ -56,7 +56,7 @@ pub(super) struct NotedWrite {
     name: String,
     /// The resourceVersion of the object before the write; empty for an object that is about to be created.
     pub(super) version: String,
-    /// Identity of the process that noted the write.
+    /// Identity of the process that noted the write; empty where other processes have noted it before.
     pub(super) holder: String,
     /// Identity of the commit, the same at all its fences; empty in a note of an older server.
     pub(super) commit: String,
@@ -104,6 +104,11 @@ impl NotedWrite {
             "namespace": self.namespace, "name": self.name, "resourceVersion": self.version, "holder": self.holder,
             "commit": self.commit,
         })
+    }
+
+    /// Whether the note is about the making of an object.
+    pub(super) fn is_create(&self) -> bool {
+        self.version.is_empty()
     }
 
     /// Whether both notes are about objects of one resource.

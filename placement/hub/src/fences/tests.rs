@@ -408,6 +408,20 @@ async fn a_create_that_was_abandoned_before_keeps_its_note() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_create_that_another_replica_may_still_make_keeps_its_note() {
+    let world = World::new();
+    let first = create("x");
+    world.pass(&world.one, &first).await.unwrap();
+    let (writes, now) = ([(&first, String::new())], world.store.revision());
+    let passed = world.two.pass(FENCE, Uuid::new_v4(), &writes, now, "tester");
+    let passage = passed.await.unwrap();
+    world.two.take_back(vec![passage], &BTreeSet::new()).await;
+    // The second replica knows nothing about the first one's attempt either.
+    world.pass(&world.two, &create("y")).await.unwrap();
+    assert!(world.one.abandoned(FENCE, &key("x")).await.unwrap());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_write_to_an_object_that_cannot_be_touched_counts_as_failed_after_a_while() {
     let world = World::with("x").await;
     world.announce_update("x").await;
