@@ -23,10 +23,12 @@
 //! happened for [`LATE_LIMIT`]: its replica sends it within [`SEND_LIMIT`], and the hub ends each request
 //! after some time.
 //!
-//! So no capacity stays counted twice, and correctness does not depend on clocks. There are two exceptions: a
-//! create that the hub carries out after it was abandoned, while its replica has stopped or no longer waits
-//! for the answer (nobody deletes that object); and a write to an object that cannot be touched, if its
-//! replica is suspended for minutes between its last check of the time and the request.
+//! So no capacity stays counted twice, and correctness does not depend on clocks. There are three exceptions:
+//! a create that the hub carries out after it was abandoned, while its replica has stopped or no longer waits
+//! for the answer (nobody deletes that object); a write to an object that cannot be touched, if its replica
+//! is suspended for minutes between its last check of the time and the request; and a deleted object, which
+//! shows nothing about a snapshot: where the hub has none of the noted and counted objects of a resource any
+//! more, a replica whose copies are late may lack earlier writes that stay.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
