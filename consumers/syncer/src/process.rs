@@ -1,13 +1,13 @@
 //! `berth syncer`: the process at a workload cluster of kcp. It copies the objects in its view on the
-//! hub to the cluster, and their status to the hub; it deletes the content of leaving namespaces, and sends heartbeats
-//! (docs/systems/kcp.md, "Order of removal" and "The syncer's view").
+//! hub to the cluster, and their status to the hub; it deletes the content of leaving namespaces, and
+//! sends heartbeats (docs/systems/kcp.md, "Order of removal" and "The syncer's view").
 //!
 //! Every step follows from the present state of both sides ([`berth_dialect_kcp::syncer_view::step`]), so
 //! that the process may be killed at any point and started again. [`session`] is the loop, and [`work`] the
 //! state of the loop, with the [`queue`] of due objects. [`mirrors`] has the known objects of both sides,
 //! which [`follow`] watches, and [`kinds`] their kinds. [`act`] executes a step; [`identity`] lets it
-//! delete copies for the WorkloadCluster of the session only, and [`list_check`] begin steps. [`undone`] finds writes that other clients
-//! revert, and [`leftovers`] copies of earlier registrations. [`heartbeat`] reports [`problems`] to the hub, as
+//! delete copies for the WorkloadCluster of the session only, and [`list_check`] begin steps. [`undone`]
+//! finds writes that other clients revert, and [`leftovers`] copies of earlier registrations. [`heartbeat`] reports [`problems`] to the hub, as
 //! conditions ([`condition_text`]). [`ends`] has the two connections.
 
 mod act;
