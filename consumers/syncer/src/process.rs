@@ -7,8 +7,8 @@
 //! state of the loop, with the [`queue`] of due objects. [`mirrors`] has the known objects of both sides,
 //! which [`follow`] watches, and [`kinds`] their kinds. [`act`] executes a step; [`identity`] lets it
 //! delete copies for the WorkloadCluster of the session only, and [`list_check`] begin steps. [`undone`]
-//! finds writes that other clients revert, and [`leftovers`] copies of earlier registrations. [`heartbeat`] reports [`problems`] to the hub, as
-//! conditions ([`condition_text`]). [`ends`] has the two connections.
+//! finds writes that other clients revert, and [`leftovers`] copies of earlier registrations. [`heartbeat`]
+//! reports [`problems`] to the hub, as conditions ([`condition_text`]). [`ends`] has the two connections.
 
 mod act;
 mod condition_text;
