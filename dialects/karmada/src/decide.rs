@@ -222,7 +222,7 @@ impl BindingContext<'_> {
         written.spec.clusters = targets.collect();
         written.applied = AppliedPlacement::Placement(Box::new(self.placement.raw.clone()));
         written.status.last_scheduled_time = Some(Time(self.ask.now));
-        // The write answers the request to reschedule, even one that a fast clock dates into the future.
+        // A request to reschedule that a fast clock dates into the future makes nothing due at once.
         written.spec.reschedule_triggered_at = None;
         if let Some(group) = group.and_then(|place| self.placement.groups().get(place)) {
             written

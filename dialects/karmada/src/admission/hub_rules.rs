@@ -12,9 +12,14 @@ use crate::names::{ACTOR, APPLIED_PLACEMENT, BINDINGS, CLUSTER_BINDINGS, SCHEDUL
 pub(crate) fn all() -> Vec<HubRule> {
     let key = format!("key == {}", cel::text(APPLIED_PLACEMENT));
     let condition = format!("item.type == {}", cel::text(SCHEDULED));
+    // A binding is handed over by an update. At a create, the name differs from none.
+    let hands_over = format!(
+        "oldObject != null && {}",
+        cel::differs(&["spec", "schedulerName"])
+    );
     let mut parts = vec![
         cel::differs(&["spec", "clusters"]),
-        cel::differs(&["spec", "schedulerName"]),
+        hands_over,
         cel::entry_differs(&["metadata", "annotations"], &key),
         cel::element_differs(&["status", "conditions"], &condition),
     ];

@@ -135,7 +135,9 @@ fn a_binding_is_handed_over_only_by_the_programs_that_copy_the_name_from_its_pol
 fn a_hub_asks_about_a_binding_that_is_handed_over() {
     let rules = hub_rules::all();
     let mut conditions = rules.iter().flat_map(|rule| &rule.conditions);
-    assert!(conditions.any(|condition| condition.expression.contains("oldObject.spec.schedulerName")));
+    let handed_over =
+        "(oldObject != null && (object != null && has(object.spec) && has(object.spec.schedulerName) ";
+    assert!(conditions.any(|condition| condition.expression.contains(handed_over)));
 }
 
 #[test]
