@@ -328,6 +328,7 @@ impl Work {
 #[cfg(test)]
 mod tests {
     use berth_apimachinery::Timestamp;
+    use berth_client::Client;
     use berth_dialect_kcp::syncer_view::copy::copy;
     use berth_dialect_kcp::syncer_view::downstream_namespace;
     use http::Method;
@@ -336,19 +337,29 @@ mod tests {
     use super::super::testing::{config_maps, key, owner_of_copies, server};
     use super::*;
 
+    fn connections(hub: Client, cluster: kube::Client) -> Connections {
+        Connections {
+            target: "east".to_owned(),
+            view: hub.connection(),
+            cluster,
+            hub,
+        }
+    }
+
+    /// Namespaces, for which ConfigMaps stand, and `kind`.
+    fn synced(kind: SyncedKind) -> SyncedKinds {
+        SyncedKinds {
+            kinds: vec![config_maps(), kind],
+            unknown: Vec::new(),
+        }
+    }
+
     #[tokio::test]
     async fn an_update_without_an_effect_is_none_that_another_client_reverts() {
         let (hub, _) = server(200, &json!({}));
-        let connections = Connections {
-            target: "east".to_owned(),
-            view: hub.connection(),
-            cluster: hub.connection(),
-            hub,
-        };
-        let synced = SyncedKinds {
-            kinds: vec![config_maps(), config_maps()],
-            unknown: Vec::new(),
-        };
+        let cluster = hub.connection();
+        let connections = connections(hub, cluster);
+        let synced = synced(config_maps());
         for is_effective in [false, true] {
             let mut work = Work::new(&owner_of_copies(), &synced, &connections, Duration::ZERO);
             for _ in 0..5 {
@@ -398,16 +409,9 @@ mod tests {
             (403, "", false, false),
         ] {
             let (hub, _) = server(code, &json!({"metadata": {"name": "east", "uid": uid}}));
-            let connections = Connections {
-                target: "east".to_owned(),
-                view: hub.connection(),
-                cluster: hub.connection(),
-                hub,
-            };
-            let synced = SyncedKinds {
-                kinds: vec![config_maps(), config_maps()],
-                unknown: Vec::new(),
-            };
+            let cluster = hub.connection();
+            let connections = connections(hub, cluster);
+            let synced = synced(config_maps());
             let owner = owner_of_copies();
             let mut work = Work::new(&owner, &synced, &connections, Duration::ZERO);
             list(&mut work, Side::Down, 0, owner.namespace_copy("app"));
@@ -433,20 +437,12 @@ mod tests {
         stored["status"] = json!({"readyReplicas": 1});
         let (hub, at_hub) = server(200, &json!({"metadata": {"name": "east", "uid": "u-1"}}));
         let (cluster, at_cluster) = server(200, &stored);
-        let connections = Connections {
-            target: "east".to_owned(),
-            view: hub.connection(),
-            cluster: cluster.connection(),
-            hub,
-        };
+        let connections = connections(hub, cluster.connection());
         let reporting = SyncedKind {
             reports: true,
             ..config_maps()
         };
-        let synced = SyncedKinds {
-            kinds: vec![config_maps(), reporting],
-            unknown: Vec::new(),
-        };
+        let synced = synced(reporting);
         let owner = owner_of_copies();
         let mut work = Work::new(&owner, &synced, &connections, Duration::ZERO);
         list(&mut work, Side::Up, 0, json!({"metadata": {"name": "app"}}));

@@ -438,7 +438,7 @@ async fn a_write_to_an_object_that_cannot_be_touched_counts_as_failed_after_a_wh
     let again = Instant::now();
     assert!(world.pass(&world.two, &second).await.is_err());
     assert_eq!(again.elapsed(), Duration::ZERO, "nobody waits for it once more");
-    tokio::time::sleep(LATE_LIMIT).await;
+    tokio::time::advance(LATE_LIMIT).await;
     world.set_on_hub("x", "8");
     let passed = world.pass(&world.two, &second).await;
     assert!(passed.is_err(), "x has changed, which is not seen yet");
@@ -451,7 +451,7 @@ async fn a_write_is_not_sent_long_after_its_note() {
     let world = World::with("x").await;
     let passage = world.announce_update("x").await;
     assert!(passage.check_time().is_ok());
-    tokio::time::sleep(SEND_LIMIT).await;
+    tokio::time::advance(SEND_LIMIT).await;
     let error = passage.check_time().unwrap_err();
     assert_eq!(error.reason, WriteRefusal::Fenced);
 }
@@ -488,7 +488,7 @@ async fn a_commit_whose_object_cannot_be_touched_is_waited_for_once_at_all_its_f
     let commit = Uuid::new_v4();
     let passed = world.two.pass(FENCE, commit, &second, now, "tester").await;
     assert_eq!(passed.err().unwrap().status.code, 503);
-    tokio::time::sleep(LATE_LIMIT).await;
+    tokio::time::advance(LATE_LIMIT).await;
     let start = Instant::now();
     for fence in [FENCE, "test/other-things"] {
         let passed = world.two.pass(fence, commit, &second, now, "tester");
