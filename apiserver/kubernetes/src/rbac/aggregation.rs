@@ -213,4 +213,33 @@ mod tests {
         stop.cancel();
         task.await.unwrap();
     }
+
+    #[tokio::test]
+    async fn a_role_that_cannot_be_stored_keeps_no_other_one_out_of_date() {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new(Revision(1), Limits::default()));
+        let aggregating = |name: &str, label: &str| {
+            json!({
+                "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": name},
+                "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {label: "true"}}]}, "rules": [],
+            })
+        };
+        let half = berth_storage::MAX_OBJECT_BYTES / 2 + 1;
+        let roles = [
+            aggregating("a", "to-a"),
+            aggregating("all", "to-all"),
+            role("b", "to-a", &"b".repeat(half)),
+            role("c", "to-a", &"c".repeat(half)),
+            role("d", "to-all", "pods"),
+        ];
+        let steps = roles.iter().map(|role| put(&*store, role)).collect();
+        store.apply(steps).await.unwrap();
+        let stop = CancellationToken::new();
+        let task = spawn(Arc::clone(&store), stop.clone());
+        until_all_has(&*store, &["pods"]).await;
+        let stored = store.cached(CLUSTER_ROLES);
+        let first = stored.get("", "a").unwrap();
+        assert_eq!(first.value()["rules"], json!([]));
+        stop.cancel();
+        task.await.unwrap();
+    }
 }
